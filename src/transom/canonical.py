@@ -1,0 +1,70 @@
+"""Canonical bytes: one value, one text, one digest, on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TypeAlias
+
+from pydantic import BaseModel, JsonValue
+
+Json: TypeAlias = JsonValue
+
+
+def canonical_json(value: object) -> str:
+    """JSON with sorted keys and no spaces; pydantic models by their aliases.
+
+    Raises:
+        TypeError, ValueError: for values that JSON does not have (sets, NaN, ...).
+    """
+    return json.dumps(plain(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def pretty_json(value: object) -> str:
+    """JSON for people and for files: two spaces, keys in the order given, a final newline."""
+    return json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def plain(value: object) -> object:
+    """Turn pydantic models, also nested ones, into plain JSON values."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def digest(value: object) -> str:
+    """SHA-256 in hex: of bytes as they are, of text as UTF-8, of anything else as canonical JSON."""
+    if isinstance(value, bytes):
+        data = value
+    elif isinstance(value, str):
+        data = value.encode("utf-8", "surrogatepass")
+    else:
+        data = canonical_json(value).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write beside the target, sync, then rename, so that a reader sees the old file or the new one, never half.
+
+    Raises:
+        OSError: no space, no permission; the old file is untouched and no temporary file stays.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,200 @@
+"""What a checker is: the atoms' contract and the shapes of `checker.yaml`.
+
+A checker folder holds `atoms.py` (generated, untrusted, runs only in the sandbox), `checker.yaml` (this file's
+`CheckerConfig`), `build.json` (how it came to be) and a copy of the item. Atom A reads text and emits entries; atoms B
+and C compare and count; what must hold is data in `checker.yaml`, so that the same code serves every item.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from transom.canonical import Json
+
+ENTRY_KEYS = ("value", "source_file", "line_number", "matched_content", "parsed_fields")
+REFERENCE_FIELD = "reference"
+
+TYPE_NAMES = {
+    1: "Boolean check",
+    2: "Value check",
+    3: "Value check with waivers",
+    4: "Boolean check with waivers",
+}
+
+# Closes Atom A, word for word: whatever stands above it, an entry leaves with these five keys and a string value.
+LOCKED_LAYER = """\
+    # [Locked] Standardization Layer
+    standardized_output = []
+    for item in results:
+        standardized_output.append(
+            {
+                "value": str(item.get("value", "")),
+                "source_file": source_file,
+                "line_number": item.get("line_number"),
+                "matched_content": str(item.get("matched_content", "")),
+                "parsed_fields": item.get("parsed_fields", {}),
+            }
+        )
+    return standardized_output
+"""
+
+SIGNATURES = {
+    "extract_context": "def extract_context(text: str, source_file: str) -> List[Dict]",
+    "validate_logic": (
+        'def validate_logic(text, pattern, parsed_fields=None, default_match="contains", regex_mode="search")'
+    ),
+    "check_existence": "def check_existence(items: List[Dict]) -> Dict",
+}
+
+Rank = Literal["primary", "secondary", "fallback"]
+DottedField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
+
+
+class Shape(BaseModel):
+    """Base of every shape that is read from or written to a file: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Entry(Shape):
+    """One thing that Atom A saw.
+
+    Attributes:
+        value: the text that patterns and waivers are compared with.
+        source_file: the file it stands in, as it was handed to the atom.
+        line_number: 1-based line, None where no single line applies.
+        matched_content: that line's text.
+        parsed_fields: `{category: {field: value}}`; a top-level `reference` names another file.
+    """
+
+    value: str
+    source_file: str
+    line_number: Annotated[int, Field(ge=1)] | None
+    matched_content: str
+    parsed_fields: dict[str, Json]
+
+
+class Reference(Shape):
+    """`parsed_fields["reference"]`: a file named by this one, to be read by the runtime, never by an atom."""
+
+    kind: str
+    path: str
+
+
+class Source(Shape):
+    """One kind of file and where it stands in the order of trust; the atom's module-level `SOURCES` is a list of these.
+
+    Attributes:
+        kind: e.g. `sta_log`, `netlist`; equals a category's name where the file is that category.
+        rank: whose word counts when several sources speak of the same file.
+        files: name globs (`*` and `?` only), compared with the base name without a `.gz` ending.
+    """
+
+    kind: str
+    rank: Rank
+    files: tuple[str, ...]
+
+
+class Operator(StrEnum):
+    """How a condition compares a field."""
+
+    EQUALS = "equals"
+    NOT_EQUALS = "not_equals"
+    IN = "in"
+    MATCHES = "matches"
+    EXISTS = "exists"
+    LT = "lt"
+    LE = "le"
+    GT = "gt"
+    GE = "ge"
+
+
+class Condition(Shape):
+    """What a field's value must be. A field that is absent or empty never holds."""
+
+    field: DottedField
+    op: Operator
+    value: Json = None
+
+
+class ValidationItem(Shape):
+    """One line of Section 2, in the form that the runtime evaluates.
+
+    Attributes:
+        id: `2.1`, `2.2`, ...
+        check: `pattern` items are compared with `pattern_items` in run types 2 and 3; `existence` items never are.
+        select: the entries that carry this field belong to this item; its first part is the category.
+        condition: what an entry must fulfil beside its required fields.
+        required: fields that must be there and not blank.
+        mode: `forbid` turns each match into a violation.
+        quantifier: one entry suffices, each entry is judged, or each file is.
+        keywords: texts of Section 3's scenarios that a keyword waiver may name.
+        stages: those keywords that name a design stage; they count only where a log shows the stage.
+        hints: texts or `regex:` patterns by which the nearest line is found when nothing matched.
+    """
+
+    id: Annotated[str, StringConstraints(pattern=r"^2\.\d+$")]
+    name: str
+    check: Literal["existence", "pattern"] = "existence"
+    select: DottedField
+    condition: Condition | None = None
+    required: tuple[DottedField, ...] = ()
+    mode: Literal["require", "forbid"] = "require"
+    quantifier: Literal["exists", "each", "per_file"] = "per_file"
+    keywords: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+
+    @property
+    def category(self) -> str:
+        return self.select.split(".", 1)[0]
+
+
+class Requirements(Shape):
+    """`value` decides the type, the list its contents. None is the file's `N/A`."""
+
+    value: Annotated[int, Field(ge=1)] | None = None
+    pattern_items: tuple[str, ...] = ()
+
+
+class Waiver(Shape):
+    """One waiver, or with `waivers.value: 0` one comment."""
+
+    pattern: str
+    reason: str | None = None
+    owner: str | None = None
+    expires: str | None = None
+
+
+class Waivers(Shape):
+    """`value` None (no waivers), 0 (everything is waived) or > 0 (those that match)."""
+
+    value: Annotated[int, Field(ge=0)] | None = None
+    waive_items: tuple[Waiver, ...] = ()
+
+
+class CheckerConfig(Shape):
+    """`checker.yaml`. Requirements and waivers here are inferred defaults; the item's own win at run time."""
+
+    schema_: Literal["transom.checker/1"] = Field(default="transom.checker/1", alias="schema")
+    item_id: str
+    description: str
+    capability_type: Literal[1, 2, 3, 4]
+    requirements: Requirements = Requirements()
+    waivers: Waivers = Waivers()
+    atoms: Literal["standard", "own"] = "standard"
+    matching: Literal["any", "ordered", "one_to_one"] = "any"
+    keyword_waivers: bool = True
+    items: Annotated[tuple[ValidationItem, ...], Field(min_length=1, max_length=6)]
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+def checker_type(requirements: int | None, waivers: int | None) -> int:
+    """The run type 1..4 from the two values: patterns or not, waivers or not."""
+    if requirements is None:
+        return 1 if waivers is None else 4
+    return 2 if waivers is None else 3

@@ -1,0 +1,163 @@
+"""The one error tree.
+
+    TransomError
+    ├── InputError              what a person gave is wrong: file:line, what, what to do
+    │   └── SettingsError       ... in a settings file or a TRANSOM_ variable
+    ├── VisibilityError         a role was given a block that it does not declare
+    ├── EgressError             a block marked local was about to leave the machine
+    ├── WindowOverflow          a window does not fit, with its sizes
+    ├── ProviderError           a provider failed; `retryable` says whether to try again
+    │   ├── NeedsModel          the embedded rules do not understand, word for word
+    │   └── ReplayMiss          no recording of this request, with the difference
+    ├── ReplyError              a reply came, but cannot be read (missing or unclosed tag)
+    ├── StoreError              the database cannot be opened, read or written
+    ├── RunError                a run cannot be opened or continued
+    │   ├── RunBusy             another process holds the run
+    │   └── Paused              a run waits for a person or a model
+    └── SandboxError            untrusted code could not be run
+        ├── SandboxUnavailable  no level of isolation on this machine
+        └── AtomFailed          the code crashed, timed out or answered nonsense
+
+Every error says what, where and what to do; `exit_code` is the code of a command that ends with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class TransomError(Exception):
+    """Root of every error that Transom raises on purpose.
+
+    Args:
+        what: what is wrong, one clause, no trailing full stop.
+        where: `file`, `file:line`, or a name that a person knows; printed first.
+        hint: what to do about it.
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+        self.what = what
+        self.where = where
+        self.hint = hint
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}; {self.hint}" if self.hint else text
+
+
+class InputError(TransomError):
+    """What a person gave is wrong."""
+
+
+class SettingsError(InputError):
+    """A settings file or a TRANSOM_ environment variable is wrong."""
+
+
+class VisibilityError(TransomError):
+    """A role was given a block that it does not declare in `sees`."""
+
+
+class EgressError(TransomError):
+    """A block with egress "local" was about to reach a remote provider."""
+
+
+class WindowOverflow(TransomError):
+    """A window does not fit its budget even after everything droppable was dropped.
+
+    Attributes:
+        needed: tokens that the kept blocks take.
+        limit: tokens that there is room for.
+    """
+
+    def __init__(self, what: str, *, needed: int, limit: int, hint: str | None = None) -> None:
+        super().__init__(what, hint=hint)
+        self.needed = needed
+        self.limit = limit
+
+
+class ProviderError(TransomError):
+    """A provider failed to answer."""
+
+    retryable = False
+
+
+@dataclass(frozen=True)
+class NotUnderstood:
+    """Words that the rules could not read, and where they stand (`description`, `section 2`, ...)."""
+
+    text: str
+    where: str
+
+
+class NeedsModel(ProviderError):
+    """The embedded rules abstain. `words` names what they could not understand."""
+
+    exit_code = 3
+
+    def __init__(self, words: Sequence[NotUnderstood], *, hint: str | None = None) -> None:
+        self.words = tuple(words)
+        quoted = ", ".join(f'"{w.text}" ({w.where})' for w in self.words)
+        super().__init__(
+            f"the embedded rules do not understand {quoted}",
+            hint=hint or "reword it, add a knowledge file (paths.knowledge_dirs), or name a model with --model",
+        )
+
+
+class ReplayMiss(ProviderError):
+    """The recording holds no reply for this request; the message shows the difference."""
+
+
+class ReplyError(TransomError):
+    """A reply came but cannot be read as what was asked for."""
+
+
+class StoreError(TransomError):
+    """The database cannot be opened, read or written."""
+
+
+class RunError(TransomError):
+    """A run cannot be opened or continued."""
+
+
+class RunBusy(RunError):
+    """Another process holds this run."""
+
+
+class Paused(RunError):
+    """A run waits for a person or a model; its work so far is kept.
+
+    Attributes:
+        run_id: what `transom resume` takes.
+        reason: why, one clause.
+    """
+
+    exit_code = 3
+
+    def __init__(self, reason: str, *, run_id: str, hint: str | None = None) -> None:
+        super().__init__(f"run {run_id} is paused: {reason}", hint=hint or f"go on with: transom resume {run_id}")
+        self.reason = reason
+        self.run_id = run_id
+
+
+class SandboxError(TransomError):
+    """Untrusted code could not be run."""
+
+
+class SandboxUnavailable(SandboxError):
+    """This machine offers no level of isolation."""
+
+
+class AtomFailed(SandboxError):
+    """An atom crashed, ran out of time or memory, or answered something that is not its schema.
+
+    Attributes:
+        kind: `crash | timeout | memory | output | schema | killed`.
+    """
+
+    def __init__(self, what: str, *, kind: str, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.kind = kind

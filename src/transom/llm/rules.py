@@ -1,0 +1,52 @@
+"""`rules`: the embedded default, no language model at all.
+
+A table role -> pure function over the request's blocks. It is deterministic, needs no key and no network, and abstains
+(`NeedsModel`, naming the words) instead of guessing. The products bring the tables; this is the provider around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from transom.errors import NeedsModel, NotUnderstood
+from transom.llm.render import render
+from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Usage
+from transom.llm.tokens import estimate_tokens
+
+Rule = Callable[[Request], Reply]
+
+RULES = "rules"
+
+
+class RulesProvider:
+    """Answers from a table of rules.
+
+    Args:
+        table: role name -> rule.
+        versions: role name -> hand-bumped version of its rule.
+        sources: what the rules may have answered from today: name -> digest.
+    """
+
+    name = RULES
+    local = True
+
+    def __init__(self, table: Mapping[str, Rule], versions: Mapping[str, int], sources: Mapping[str, str]) -> None:
+        self._table = dict(table)
+        self._versions = dict(versions)
+        self._sources = dict(sources)
+
+    async def complete(self, request: Request) -> Reply:
+        rule = self._table.get(request.role)
+        if rule is None:
+            raise NeedsModel([NotUnderstood(request.role, "role")], hint="name a model with --model")
+        reply = rule(request)
+        text = render(request).as_text()
+        usage = Usage(input_tokens=estimate_tokens(text), output_tokens=estimate_tokens(reply.text))
+        return replace(reply, by=self.name, usage=usage)
+
+    def fingerprint(self, role: Role) -> str:
+        return str(self._versions.get(role.name, 0))
+
+    def still(self, source: AnsweredFrom) -> bool:
+        return self._sources.get(source.name) == source.digest

@@ -1,0 +1,284 @@
+"""The shapes of a model call: block, role, window, request, reply.
+
+A window is a list of named blocks. Nothing else reaches a model: what is not in a block was not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Literal
+
+from transom.canonical import Json, digest
+
+
+class Tier(StrEnum):
+    """How long a block stays the same: over all calls of a role, over one run, or for one call."""
+
+    STABLE = "stable"
+    SESSION = "session"
+    TURN = "turn"
+
+
+Trust = Literal["ours", "untrusted"]
+Egress = Literal["any", "local"]
+Stop = Literal["end", "tool_calls", "length", "refusal"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A named piece of context.
+
+    Attributes:
+        name: the tag it is rendered under; a role's `sees` is a set of these.
+        text: all of it. A provider may read nothing else.
+        tier: stable blocks come first, so that the prefix stays byte-identical.
+        trust: `untrusted` text is fenced and is data, never an instruction.
+        egress: `local` blocks never reach a remote provider.
+        data: the same content in structured form, where `text` was made from it.
+    """
+
+    name: str
+    text: str
+    tier: Tier = Tier.TURN
+    trust: Trust = "ours"
+    egress: Egress = "any"
+    data: Json = None
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "text": self.text,
+            "tier": str(self.tier),
+            "trust": self.trust,
+            "egress": self.egress,
+            "data": self.data,
+        }
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One exchange that is already over: what was said in this call's own conversation."""
+
+    speaker: Literal["user", "model"]
+    text: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {"speaker": self.speaker, "text": self.text}
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A block that was left out of a window, and why."""
+
+    name: str
+    tokens: int
+    why: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {"name": self.name, "tokens": self.tokens, "why": self.why}
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool that a role may call. `effect` says what a repetition would do."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Json]
+    effect: Literal["pure", "idempotent", "once"] = "pure"
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": dict(self.parameters),
+            "effect": self.effect,
+        }
+
+
+@dataclass(frozen=True)
+class CallSettings:
+    """How a model is asked. `temperature` is None where the provider has no sampling settings."""
+
+    max_tokens: int = 16_384
+    temperature: float | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        return {"max_tokens": self.max_tokens, "temperature": self.temperature}
+
+
+@dataclass(frozen=True)
+class Role:
+    """A named seat at a model.
+
+    Attributes:
+        name: `product.seat`, e.g. `checklist.parser`.
+        prompt: its own blocks, all of them stable.
+        sees: names of the blocks that may stand in its window, its own prompt's included.
+        tools: what it may call.
+        settings: how it asks.
+    """
+
+    name: str
+    prompt: tuple[Block, ...]
+    sees: frozenset[str]
+    tools: tuple[ToolSpec, ...] = ()
+    settings: CallSettings = field(default_factory=CallSettings)
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes with prompt bytes, visibility, tool schemas and settings."""
+        return digest(
+            {
+                "name": self.name,
+                "prompt": [block.to_json() for block in self.prompt],
+                "sees": sorted(self.sees),
+                "tools": [tool.to_json() for tool in self.tools],
+                "settings": self.settings.to_json(),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Window:
+    """What one call sees, in order, and what was left out."""
+
+    blocks: tuple[Block, ...]
+    turns: tuple[Turn, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+    def get(self, name: str) -> Block:
+        """The block of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for block in self.blocks:
+            if block.name == name:
+                return block
+        raise KeyError(name)
+
+    def text(self, name: str) -> str:
+        """The text of a block, or "" where the window has none of that name."""
+        return next((block.text for block in self.blocks if block.name == name), "")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call."""
+
+    role: str
+    window: Window
+    tools: tuple[ToolSpec, ...] = ()
+    settings: CallSettings = field(default_factory=CallSettings)
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "role": self.role,
+            "blocks": [block.to_json() for block in self.window.blocks],
+            "turns": [turn.to_json() for turn in self.window.turns],
+            "dropped": [dropped.to_json() for dropped in self.window.dropped],
+            "tools": [tool.to_json() for tool in self.tools],
+            "settings": self.settings.to_json(),
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        return digest(self.to_json())
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one call; `input_tokens` includes the cached ones."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cached_tokens": self.cached_tokens,
+        }
+
+
+@dataclass(frozen=True)
+class AnsweredFrom:
+    """Something outside the request that an answer rests on: a knowledge file, by name and digest."""
+
+    name: str
+    digest: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {"name": self.name, "digest": self.digest}
+
+
+@dataclass(frozen=True)
+class Text:
+    """Something that the model said."""
+
+    text: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": "text", "text": self.text}
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """Something that the model wants done."""
+
+    id: str
+    name: str
+    arguments: Json
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something of the provider's own that must go back to it unchanged, e.g. signed thinking."""
+
+    data: Json
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": "opaque", "data": self.data}
+
+
+Part = Text | ToolCall | Opaque
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back.
+
+    Attributes:
+        parts: texts, tool calls and opaque pieces, in order.
+        stop: why it stopped; `length` is a truncated reply.
+        usage: tokens.
+        by: who answered: `rules`, `replay`, `anthropic:NAME`, ...
+        answered_from: what else the answer rests on; when any of it changes, the answer is void.
+    """
+
+    parts: tuple[Part, ...]
+    stop: Stop = "end"
+    usage: Usage = field(default_factory=Usage)
+    by: str = ""
+    answered_from: tuple[AnsweredFrom, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "parts": [part.to_json() for part in self.parts],
+            "stop": self.stop,
+            "usage": self.usage.to_json(),
+            "by": self.by,
+            "answered_from": [source.to_json() for source in self.answered_from],
+        }
