@@ -1,0 +1,5 @@
+create_clock -name core -period 0.55 [get_ports clk]
+set_clock_uncertainty -hold 0.13 [get_clocks core]
+set_input_delay 0.1 -clock core [get_ports {reset enable up limit[*]}]
+set_output_delay 0.1 -clock core [all_outputs]
+set_output_delay 0.44 -clock core [get_ports {count[7] count[6] count[1]}]
