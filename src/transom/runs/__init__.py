@@ -1,0 +1,20 @@
+"""Runs: journaled stages that survive any kill, honour edits and ask nobody twice."""
+
+from transom.runs.artifact import Artifact, File, json_file, model_file, text_file
+from transom.runs.run import Run, trace_id
+from transom.runs.stage import Stage, write_file
+from transom.runs.workspace import Workspace, find_workspace
+
+__all__ = [
+    "Artifact",
+    "File",
+    "Run",
+    "Stage",
+    "Workspace",
+    "find_workspace",
+    "json_file",
+    "model_file",
+    "text_file",
+    "trace_id",
+    "write_file",
+]

@@ -1,0 +1,89 @@
+"""What a stage leaves: one file, and how a value becomes that file and comes back from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from transom.canonical import Json, digest, pretty_json
+from transom.errors import InputError
+
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class File(Generic[T]):
+    """How a stage's value is kept.
+
+    Attributes:
+        name: the file's name in the stage's folder, readable to a person.
+        encode: value -> bytes, deterministic.
+        decode: bytes -> value; ValueError where a person's edit cannot be read.
+    """
+
+    name: str
+    encode: Callable[[T], bytes]
+    decode: Callable[[bytes], T]
+
+    def read(self, path: Path) -> T:
+        """The value in a file that a person may have edited.
+
+        Raises:
+            InputError: it cannot be read back.
+        """
+        try:
+            return self.decode(path.read_bytes())
+        except (ValueError, ValidationError) as error:
+            first = str(error).splitlines()[0]
+            raise InputError(
+                f"the kept file cannot be read back: {first}",
+                where=str(path),
+                hint="mend it, or delete it to redo the stage",
+            ) from error
+
+
+def text_file(name: str) -> File[str]:
+    """UTF-8 text."""
+    return File(name, lambda text: text.encode("utf-8"), lambda data: data.decode("utf-8"))
+
+
+def json_file(name: str) -> File[Json]:
+    """Any JSON value."""
+    return File(name, lambda value: pretty_json(value).encode("utf-8"), lambda data: json.loads(data))
+
+
+def model_file(name: str, model: type[M]) -> File[M]:
+    """A pydantic model as JSON, by its aliases."""
+    return File(name, lambda value: pretty_json(value).encode("utf-8"), model.model_validate_json)
+
+
+@dataclass(frozen=True)
+class Artifact(Generic[T]):
+    """A stage's value with its history.
+
+    Attributes:
+        value: what the stage returned, or what a person made of it.
+        path: the file.
+        sha256: digest of the file's bytes.
+        lineage: changes with every edit and deletion here or upstream, even where bytes agree.
+        epoch: changes with deletions only; replies are journaled under it, so that a deleted stage is asked again.
+    """
+
+    value: T
+    path: Path
+    sha256: str
+    lineage: str
+    epoch: str
+
+
+def input_digest(value: object) -> str:
+    """What an input contributes to a stage's fingerprint: an artifact its lineage, anything else its content."""
+    if isinstance(value, Artifact):
+        return digest([value.sha256, value.lineage])
+    return digest(value)

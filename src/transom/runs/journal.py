@@ -1,0 +1,130 @@
+"""The journal of a run: what is appended, and the state that folding it yields.
+
+Records of a run's stream, by kind:
+
+    opened    {entry}                                             how `transom resume` starts it again
+    started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
+    reply     {stage, attempt, epoch, conversation, ordinal, request, chain, window, reply}
+    done      {stage, attempt, fingerprint, deletions, output, answered}
+    failed    {stage, attempt, error}                             never memoised
+    paused    {stage, reason, choice?}                            never memoised
+    decided   {stage, fingerprint, edited, answer}                a person's "keep" or "redo"
+    closed    {status}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from transom.llm import AnsweredFrom
+from transom.store import Record
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try of a stage's function."""
+
+    number: int
+    fingerprint: str
+    deletions: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """A stage that came to its end.
+
+    Attributes:
+        output: SHA-256 of the file that it left.
+        answered: who answered in it, and from what: `(by, sources)` pairs.
+    """
+
+    attempt: Attempt
+    output: str
+    answered: tuple[tuple[str, tuple[AnsweredFrom, ...]], ...]
+
+
+@dataclass
+class StageHistory:
+    """All that the journal says of one stage."""
+
+    attempts: list[Attempt] = field(default_factory=list)
+    done: Done | None = None
+    open: Attempt | None = None
+    outputs: set[str] = field(default_factory=set)
+    last: str = "new"
+
+
+ReplyKey = tuple[str, str, str, int, str, str]
+
+
+@dataclass
+class RunState:
+    """A run's journal, folded."""
+
+    entry: dict[str, Any] = field(default_factory=dict)
+    stages: dict[str, StageHistory] = field(default_factory=dict)
+    replies: dict[ReplyKey, Any] = field(default_factory=dict)
+    decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    status: str = "new"
+    paused: str | None = None
+    waiting: dict[str, str] | None = None
+
+    def stage(self, name: str) -> StageHistory:
+        return self.stages.setdefault(name, StageHistory())
+
+
+def reply_key(data: dict[str, Any]) -> ReplyKey:
+    """What a journaled reply is found by; the attempt is not part of it, so that rerun code replays its replies."""
+    return (
+        data["stage"],
+        data["epoch"],
+        data["conversation"],
+        data["ordinal"],
+        data["request"],
+        data["chain"],
+    )
+
+
+def fold(records: Iterable[Record]) -> RunState:
+    """The state that a stream of records describes."""
+    state = RunState()
+    for record in records:
+        apply(state, record.kind, record.data)
+    return state
+
+
+def apply(state: RunState, kind: str, data: Any) -> None:
+    """Take one record into the state."""
+    match kind:
+        case "opened":
+            state.entry, state.status, state.paused = data["entry"], "running", None
+        case "started":
+            stage = state.stage(data["stage"])
+            stage.open = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
+            stage.last = "started"
+            if stage.open not in stage.attempts:
+                stage.attempts.append(stage.open)
+        case "reply":
+            state.replies[reply_key(data)] = data["reply"]
+        case "done":
+            _apply_done(state.stage(data["stage"]), data)
+        case "failed" | "paused":
+            if data.get("stage"):
+                state.stage(data["stage"]).last = kind
+            state.status, state.paused, state.waiting = kind, data.get("reason"), data.get("choice")
+        case "decided":
+            state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data["answer"]
+            state.waiting = None
+        case "closed":
+            state.status = data["status"]
+
+
+def _apply_done(stage: StageHistory, data: Any) -> None:
+    answered = tuple((by, tuple(AnsweredFrom(**source) for source in sources)) for by, sources in data["answered"])
+    attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
+    stage.done = Done(attempt, data["output"], answered)
+    stage.open = None
+    stage.outputs.add(data["output"])
+    stage.last = "done"

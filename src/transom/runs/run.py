@@ -1,0 +1,281 @@
+"""A run: journaled stages, one code path for fresh and resumed.
+
+Control flow is plain Python around `run.stage(...)`. Kill it anywhere; walking the same code again reuses what is done,
+replays the replies that were paid for, and goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from transom.canonical import Json, digest
+from transom.errors import InputError, Paused, RunError, TransomError
+from transom.llm import Chain, Role
+from transom.runs.artifact import Artifact, File, input_digest
+from transom.runs.decide import Plan, decide
+from transom.runs.journal import StageHistory, apply, fold, reply_key
+from transom.runs.lock import RunLock
+from transom.runs.stage import Stage, cause, write_file
+from transom.runs.workspace import Workspace
+from transom.store import Store
+from transom.telemetry import Telemetry
+
+T = TypeVar("T")
+
+STAGE_SECONDS = 300.0
+RUNS = "runs"
+
+
+class Run:
+    """A journaled walk through stages. Open it with `Run.open`, as an async context manager."""
+
+    def __init__(self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain) -> None:
+        self.id = run_id
+        self.folder = folder
+        self.workspace = workspace
+        self.store = store
+        self.chain = chain
+        self.stage_seconds = STAGE_SECONDS
+        self.progress: Callable[[str], None] = _silent
+        self._lock = RunLock(workspace.state_dir / "locks", run_id)
+        self._state = fold(store.read(self._stream))
+        self._walked: set[str] = set()
+        self.telemetry = Telemetry.open(workspace.traces, trace_id(run_id))
+
+    @staticmethod
+    async def open(
+        kind: str, inputs: Mapping[str, Json], *, name: str, workspace: Workspace, store: Store, chain: Chain
+    ) -> Run:
+        """Open a run, fresh or resumed.
+
+        Args:
+            kind: what sort of run, e.g. `check`.
+            inputs: what identifies it; the same kind and inputs are the same run, whatever its name.
+            name: the folder's name for people: the item's id.
+            workspace: where it lives.
+            store: the workspace's database.
+            chain: who answers its roles.
+
+        Raises:
+            RunBusy: another process works on it.
+        """
+        key = digest({"kind": kind, "inputs": dict(inputs)})
+        fresh: dict[str, Json] = {
+            "id": f"{_now():%Y%m%d-%H%M%S}-{key[:6]}",
+            "kind": kind,
+            "name": name,
+            "inputs": dict(inputs),
+        }
+        row: Any = await store.put_if_absent(RUNS, key, fresh)
+        run = Run(row["id"], workspace.run_folder(row["name"], row["id"]), workspace, store, chain)
+        await run.append("opened", {"entry": {"kind": kind, "inputs": dict(inputs)}})
+        return run
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the run and its trace; may be called twice."""
+        self.telemetry.close()
+        self._lock.release()
+
+    @property
+    def _stream(self) -> str:
+        return f"run/{self.id}"
+
+    async def append(self, kind: str, data: dict[str, Any]) -> None:
+        """Append to the journal and take it into the state."""
+        await self.store.append(self._stream, kind, data)
+        apply(self._state, kind, data)
+
+    def journaled_reply(self, key: dict[str, Any]) -> Any | None:
+        """The journaled reply under this key (see `journal.reply_key`), None where there is none."""
+        return self._state.replies.get(reply_key(key))
+
+    async def stage(
+        self,
+        name: str,
+        fn: Callable[..., Awaitable[T]],
+        *inputs: object,
+        out: File[T],
+        uses: Sequence[Role] = (),
+        version: int = 1,
+    ) -> Artifact[T]:
+        """Run a journaled step, or reuse what it left.
+
+        Args:
+            name: unique path in the run, e.g. `spec/round1`; never reused in one walk.
+            fn: `async fn(stage, *inputs)`; reads nothing but its inputs, artifacts arrive as their values.
+            inputs: declared inputs: artifacts of earlier stages, models, JSON values, text, bytes.
+            out: how the value is kept.
+            uses: the roles that it asks.
+            version: bumped by hand when `fn` changes so that old results are void.
+
+        Raises:
+            Paused: it ran out of time, or inputs and file both changed and a person must say which counts.
+            RunError: the name was walked before.
+        """
+        if name in self._walked:
+            raise RunError(f"stage {name} appears twice in one run", where=self.id)
+        self._walked.add(name)
+        history = self._state.stage(name)
+        fingerprint = self._fingerprint(inputs, uses, version)
+        path = self.folder / name / out.name
+        plan = self._plan(name, history, fingerprint, path)
+        if plan.action == "ask":
+            await self._pause_for_choice(name, path, {"stage": name, "fingerprint": fingerprint, "edited": plan.edited})
+        epoch = _epoch(plan.deletions, inputs)
+        with self.telemetry.span(f"stage {name}") as span:
+            span.set("transom.stage.action", plan.action)
+            if plan.action == "run":
+                value = await self._attempt(name, fn, inputs, out, fingerprint, plan, epoch)
+            else:
+                value = out.read(path)
+                self.progress(f"{name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}")
+            if plan.action == "keep" and history.done:
+                await self._append_done(name, history.done.attempt.number, fingerprint, plan, history.done.output, {})
+        edited = "" if plan.action == "run" else plan.edited
+        lineage = _lineage(epoch, edited, inputs)
+        return Artifact(value, path, digest(path.read_bytes()), lineage, epoch)
+
+    def _fingerprint(self, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:
+        roles: list[Json] = [[role.digest, self.chain.fingerprint(role)] for role in uses]
+        digests: list[Json] = [input_digest(value) for value in inputs]
+        return digest({"inputs": digests, "roles": roles, "version": version})
+
+    def _plan(self, name: str, history: StageHistory, fingerprint: str, path: Path) -> Plan:
+        found = digest(path.read_bytes()) if path.is_file() else None
+        still = history.done is None or all(self.chain.still(by, sources) for by, sources in history.done.answered)
+        answer = self._state.decisions.get((name, fingerprint, found or ""))
+        return decide(history, fingerprint=fingerprint, still=still, found=found, answer=answer)
+
+    async def _attempt(
+        self,
+        name: str,
+        fn: Callable[..., Awaitable[T]],
+        inputs: Sequence[object],
+        out: File[T],
+        fingerprint: str,
+        plan: Plan,
+        epoch: str,
+    ) -> T:
+        history = self._state.stage(name)
+        known = [a for a in history.attempts if (a.fingerprint, a.deletions) == (fingerprint, plan.deletions)]
+        number = known[-1].number if known else len(history.attempts) + 1
+        started = {"stage": name, "attempt": number, "fingerprint": fingerprint, "deletions": plan.deletions}
+        await self.append("started", started)
+        self.progress(f"{name}: working" + (f" (attempt {number})" if number > 1 else ""))
+        stage = Stage(self, name, attempt=number, epoch=epoch)
+        values = [value.value if isinstance(value, Artifact) else value for value in inputs]
+        value = await self._timed(stage, fn, values)
+        data = out.encode(value)
+        self._spare_edit(history, stage.folder / out.name, data)
+        write_file(stage.folder / out.name, data)
+        if stage.memoise:
+            await self._append_done(name, number, fingerprint, plan, digest(data), stage.answered)
+        else:
+            await self.append("failed", {"stage": name, "attempt": number, "error": "its result is not to be reused"})
+        return value
+
+    async def _timed(self, stage: Stage, fn: Callable[..., Awaitable[T]], values: Sequence[Any]) -> T:
+        """Run a stage's function within its wall-clock limit; a limit that is reached is a pause, not a failure."""
+        limit = asyncio.timeout(self.stage_seconds)
+        try:
+            async with limit:
+                return await fn(stage, *values)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            reason = f"stage {stage.name} reached its limit of {self.stage_seconds:g} s"
+            await self.append("paused", {"stage": stage.name, "reason": reason})
+            raise Paused(reason, run_id=self.id) from error
+        except Paused:
+            raise
+        except TransomError as error:
+            await self.append("failed", {"stage": stage.name, "attempt": stage.attempt, "error": cause(error)})
+            raise
+
+    async def _append_done(
+        self, name: str, number: int, fingerprint: str, plan: Plan, output: str, answered: Mapping[str, set[Any]]
+    ) -> None:
+        pairs = [[by, sorted((s.to_json() for s in sources), key=str)] for by, sources in sorted(answered.items())]
+        record = {
+            "stage": name,
+            "attempt": number,
+            "fingerprint": fingerprint,
+            "deletions": plan.deletions,
+            "output": output,
+            "answered": pairs,
+        }
+        await self.append("done", record)
+
+    async def _pause_for_choice(self, name: str, path: Path, choice: dict[str, str]) -> None:
+        reason = f"both {path} and what stage {name} is made from have changed"
+        await self.append("paused", {"stage": name, "reason": reason, "choice": choice})
+        hint = f"say which counts: transom answer {self.id} keep, or transom answer {self.id} redo"
+        raise Paused(reason, run_id=self.id, hint=hint)
+
+    def _spare_edit(self, history: StageHistory, path: Path, data: bytes) -> None:
+        """Before a file that no attempt wrote is overwritten, move it aside: a person's work is never lost."""
+        if not path.is_file():
+            return
+        found = digest(path.read_bytes())
+        if found != digest(data) and found not in history.outputs:
+            number = 1
+            while (aside := path.with_name(f"{path.name}.kept-{number}")).exists():
+                number += 1
+            path.rename(aside)
+            self.progress(f"{path.name} was changed by hand; that version is kept as {aside.name}")
+
+    async def decide(self, answer: str) -> str:
+        """Record a person's choice for the stage that waits for one; returns that stage's name.
+
+        Raises:
+            InputError: no stage waits, or the answer is neither `keep` nor `redo`.
+        """
+        waiting = self._state.waiting
+        if waiting is None:
+            raise InputError(f"run {self.id} waits for no choice", hint=f"see: transom runs show {self.id}")
+        if answer not in ("keep", "redo"):
+            raise InputError(f"{answer!r} is no answer", hint="say keep or redo")
+        await self.append("decided", {**waiting, "answer": answer})
+        return str(waiting["stage"])
+
+    async def finish(self, status: str) -> None:
+        """Record how the run ended."""
+        await self.append("closed", {"status": status})
+
+
+def trace_id(run_id: str) -> str:
+    """A run's trace for its whole life, the same after every resume: 32 hex digits."""
+    return hashlib.sha256(run_id.encode()).hexdigest()[:32]
+
+
+def _epoch(deletions: int, inputs: Sequence[object]) -> str:
+    upstream = [value.epoch for value in inputs if isinstance(value, Artifact)]
+    return digest([deletions, *upstream])[:16] if deletions or any(upstream) else ""
+
+
+def _lineage(epoch: str, edited: str, inputs: Sequence[object]) -> str:
+    upstream = [value.lineage for value in inputs if isinstance(value, Artifact)]
+    return digest([epoch, edited, *upstream])[:16] if epoch or edited or any(upstream) else ""
+
+
+def _silent(line: str) -> None:
+    """Nobody watches."""
+    del line
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

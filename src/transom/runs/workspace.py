@@ -1,0 +1,79 @@
+"""The workspace: `.transom/` with its database, run folders and traces."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from transom.errors import InputError
+from transom.store import SqliteStore, is_network
+
+FOLDER = ".transom"
+
+
+def find_workspace(start: Path) -> Path:
+    """The nearest `.transom/` from `start` upwards, else the one to be made in `start`."""
+    for folder in (start, *start.parents):
+        if (folder / FOLDER).is_dir():
+            return folder / FOLDER
+    return start / FOLDER
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where runs live.
+
+    Attributes:
+        root: the `.transom` folder itself.
+        state_dir: where the database lies; elsewhere than `root` where that is on a network filesystem.
+    """
+
+    root: Path
+    state_dir: Path
+
+    @staticmethod
+    def at(root: Path, *, state_dir: Path | None = None) -> Workspace:
+        """Open or make a workspace.
+
+        Args:
+            root: the `.transom` folder.
+            state_dir: the `state_dir` setting; used as it is. Without it a network filesystem moves the database
+                to the user's local state folder, since SQLite's write-ahead log does not work there.
+
+        Raises:
+            InputError: the folder cannot be made.
+        """
+        root = root.absolute()
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            chosen = state_dir.absolute() if state_dir else _local_state_dir(root) if is_network(root) else root
+            chosen.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"cannot make the workspace: {error.strerror}", where=str(root), hint="choose another with --workspace"
+            ) from error
+        return Workspace(root, chosen)
+
+    @property
+    def database(self) -> Path:
+        return self.state_dir / "state.db"
+
+    @property
+    def traces(self) -> Path:
+        return self.root / "traces"
+
+    def open_store(self, *, after_append: Callable[[int], None] | None = None) -> SqliteStore:
+        """The workspace's database."""
+        return SqliteStore.open(self.database, after_append=after_append)
+
+    def run_folder(self, name: str, run_id: str) -> Path:
+        """`runs/<item-or-name>/<run>/`."""
+        return self.root / "runs" / name / run_id
+
+
+def _local_state_dir(root: Path) -> Path:
+    base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return base / "transom" / hashlib.sha256(str(root).encode()).hexdigest()[:16]

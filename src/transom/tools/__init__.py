@@ -1,0 +1,1 @@
+"""Tools: what may be done on a model's behalf, within limits."""

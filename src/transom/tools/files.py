@@ -1,0 +1,198 @@
+"""Looking at files on a model's behalf: discovery under declared roots, and bounded views of what is in them.
+
+Everything here is constrained: only real paths under the roots, sorted listings, bytes counted, lines numbered. The
+text that comes back is untrusted data.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+_TYPES = {
+    ".log": "log",
+    ".rpt": "report",
+    ".v": "netlist",
+    ".vg": "netlist",
+    ".spef": "spef",
+    ".sdc": "constraints",
+    ".yaml": "config",
+    ".yml": "config",
+}
+_WORD = re.compile(r"[^\s\"'{}\[\](),;=]+")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A discovered file: its real path, the name it is shown by, bytes, and what its ending suggests."""
+
+    path: Path
+    name: str
+    size: int
+    type: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What discovery found; `truncated` is true to the facts."""
+
+    files: tuple[Listed, ...]
+    total_found: int
+    truncated: bool
+
+
+@dataclass(frozen=True)
+class ViewLimits:
+    """How much of the files is shown: header lines, matches a keyword, lines around a match, bytes over all files."""
+
+    header_lines: int = 100
+    matches: int = 3
+    context: int = 10
+    total_bytes: int = 102_400
+    line_characters: int = 2_000
+
+
+def file_type(path: Path) -> str:
+    """What a file's ending suggests; `.gz` is looked through."""
+    return _TYPES.get(plain_name(path.name)[1], "unknown")
+
+
+def plain_name(name: str) -> tuple[str, str]:
+    """A base name without `.gz`, and its ending in lower case."""
+    bare = name[:-3] if name.endswith(".gz") else name
+    return bare, Path(bare).suffix.lower()
+
+
+def under(path: Path, roots: Iterable[Path]) -> bool:
+    """Whether a path, links resolved, lies under one of the roots."""
+    real = path.resolve()
+    return any(real.is_relative_to(root.resolve()) for root in roots)
+
+
+def shown_name(path: Path, roots: Iterable[Path]) -> str:
+    """The path relative to the first root that holds it, else its base name: never an absolute path."""
+    for root in roots:
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return path.name
+
+
+def discover(first: Sequence[Path], roots: Sequence[Path], patterns: Sequence[str], *, most: int = 20) -> Listing:
+    """List files: the given ones first, then what matches the patterns under the roots, sorted by path.
+
+    Args:
+        first: files that are listed whatever their names, in this order; absent ones are left out.
+        roots: where to look, and what names are shown relative to.
+        patterns: base-name globs, compared without `.gz`.
+        most: at most so many files are listed; `total_found` counts all.
+    """
+    found = [path for path in first if path.is_file()]
+    seen = {path.resolve() for path in found}
+    for root in roots:
+        for path in sorted(root.rglob("*")) if root.is_dir() else ():
+            bare, _ = plain_name(path.name)
+            wanted = any(fnmatchcase(bare, pattern) for pattern in patterns)
+            if wanted and path.is_file() and under(path, roots) and path.resolve() not in seen:
+                seen.add(path.resolve())
+                found.append(path)
+    listed = tuple(Listed(path, shown_name(path, roots), path.stat().st_size, file_type(path)) for path in found[:most])
+    return Listing(listed, len(found), len(found) > most)
+
+
+@dataclass
+class Viewer:
+    """Shows parts of files within one budget of bytes, and follows the files that they name.
+
+    Attributes:
+        roots: only files under these are shown.
+        limits: how much.
+        skipped: names of files for which no bytes were left, or that cannot be read.
+    """
+
+    roots: Sequence[Path]
+    limits: ViewLimits = field(default_factory=ViewLimits)
+    skipped: list[str] = field(default_factory=list)
+    _spent: int = 0
+
+    def show(self, paths: Sequence[Path], keywords: Sequence[str]) -> str:
+        """Header and keyword matches of each file, and of the files that the shown lines name, one step deep."""
+        views: list[str] = []
+        named: list[Path] = []
+        for path in paths:
+            view, lines = self._view(path, keywords)
+            views.append(view)
+            named += [other for other in self._named(path, lines) if other not in named and other not in paths]
+        views += [self._view(path, keywords)[0] for path in named]
+        return "\n\n".join(view for view in views if view)
+
+    def _view(self, path: Path, keywords: Sequence[str]) -> tuple[str, list[str]]:
+        name = shown_name(path, self.roots)
+        if not under(path, self.roots):
+            self.skipped.append(f"{name}: outside the roots")
+            return "", []
+        try:
+            count, chosen = self._choose(path, keywords)
+        except (OSError, EOFError, gzip.BadGzipFile) as error:
+            self.skipped.append(f"{name}: {error}")
+            return "", []
+        shown: list[str] = []
+        previous = 0
+        for number, line in chosen:
+            self._spent += len(line.encode("utf-8", "surrogatepass"))
+            if self._spent > self.limits.total_bytes:
+                self.skipped.append(f"{name}: shown up to line {previous}, the budget of bytes is spent")
+                break
+            if number != previous + 1:
+                shown.append("...")
+            shown.append(f"{number:>6}| {line}")
+            previous = number
+        head = f"### FILE {name} ({path.stat().st_size} bytes, {count} lines)"
+        return "\n".join([head, *shown, *(["..."] if previous < count else [])]), [line for _, line in chosen]
+
+    def _choose(self, path: Path, keywords: Sequence[str]) -> tuple[int, list[tuple[int, str]]]:
+        """The number of lines, and the chosen ones: the header, and around each keyword's first matches."""
+        wanted = {keyword.lower(): 0 for keyword in keywords}
+        header: dict[int, str] = {}
+        around: dict[int, str] = {}
+        recent: list[tuple[int, str]] = []
+        until = count = 0
+        for count, line in enumerate(read_lines(path), 1):
+            short = line[: self.limits.line_characters]
+            if count <= self.limits.header_lines:
+                header[count] = short
+            lowered = short.lower()
+            for keyword, matches in wanted.items():
+                if matches < self.limits.matches and keyword in lowered:
+                    wanted[keyword] = matches + 1
+                    until = count + self.limits.context
+                    around.update(recent)
+            if count <= until:
+                around[count] = short
+            recent = [*recent[1 - self.limits.context :], (count, short)]
+        return count, sorted({**around, **header}.items())
+
+    def _named(self, path: Path, lines: Sequence[str]) -> list[Path]:
+        """Files that exist, lie under the roots and are named by the lines, relative to the file or to a root."""
+        found: list[Path] = []
+        for line in lines:
+            for word in _WORD.findall(line):
+                if "." not in word[1:] or len(word) > 500:
+                    continue
+                for base in (path.parent, *self.roots):
+                    candidate = base / word
+                    if candidate.is_file() and under(candidate, self.roots) and candidate not in (*found, path):
+                        found.append(candidate)
+                        break
+        return found
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file, decompressed where it is gzip, without their ends; bad bytes are shown as U+FFFD."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", errors="replace") as handle:
+        for line in handle:
+            yield str(line).rstrip("\r\n")
