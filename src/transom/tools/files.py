@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -158,7 +159,7 @@ class Viewer:
         wanted = {keyword.lower(): 0 for keyword in keywords}
         header: dict[int, str] = {}
         around: dict[int, str] = {}
-        recent: list[tuple[int, str]] = []
+        recent: deque[tuple[int, str]] = deque(maxlen=self.limits.context)
         until = count = 0
         for count, line in enumerate(read_lines(path), 1):
             short = line[: self.limits.line_characters]
@@ -172,7 +173,7 @@ class Viewer:
                     around.update(recent)
             if count <= until:
                 around[count] = short
-            recent = [*recent[1 - self.limits.context :], (count, short)]
+            recent.append((count, short))
         return count, sorted({**around, **header}.items())
 
     def _named(self, path: Path, lines: Sequence[str]) -> list[Path]:

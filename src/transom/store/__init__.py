@@ -1,0 +1,7 @@
+"""Where everything that must survive lives: append-only streams, blobs and small tables, in one SQLite file."""
+
+from transom.store.network import filesystem_of, is_network
+from transom.store.protocol import Record, Store
+from transom.store.sqlite import SqliteStore
+
+__all__ = ["Record", "SqliteStore", "Store", "filesystem_of", "is_network"]

@@ -1,0 +1,49 @@
+"""How values and names are written down: the same for every store."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+from transom.canonical import Json
+from transom.errors import StoreError
+
+
+def encode(value: Json, where: str) -> str:
+    """JSON text of `value`.
+
+    Non-ASCII is escaped, since file names read from disk may hold lone surrogates, which no database takes as text.
+
+    Raises:
+        StoreError: `value` holds something JSON has no word for: NaN, an infinity, an object, a cycle.
+    """
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(
+            f"the value cannot be kept as JSON ({error})", where=where, hint="give plain JSON data"
+        ) from error
+
+
+def decode(text: str) -> Json:
+    """The value that `encode` wrote."""
+    value: Json = json.loads(text)
+    return value
+
+
+def check_name(name: str, role: str) -> None:
+    """Refuse a name that not every database can hold.
+
+    Args:
+        name: the name of a stream, kind, table or key.
+        role: which of these it is, for the message.
+    """
+    if not name or "\0" in name or any("\ud800" <= char <= "\udfff" for char in name):
+        raise StoreError(
+            f"{name!a} cannot name a {role}", hint="give a non-empty name without NUL or unpaired surrogates"
+        )
+
+
+def now() -> str:
+    """This moment, UTC, ISO 8601 with microseconds."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

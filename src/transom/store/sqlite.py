@@ -1,0 +1,216 @@
+"""The store of one machine: a SQLite file in WAL mode, one writer thread a process, any number of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable
+from itertools import takewhile
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
+
+from transom.canonical import Json
+from transom.errors import StoreError
+from transom.store.codec import check_name, decode, encode, now
+from transom.store.migrations import migrate
+from transom.store.protocol import Record
+from transom.store.sqlite_errors import primary_code, typed_errors
+from transom.store.writer import Writer
+
+_BUSY_SECONDS = 30.0
+_INLINE_BYTES = 64 * 1024  # compressing more than this would hold up the event loop
+
+_DISTINCT_STREAMS = """
+WITH RECURSIVE found (name) AS (
+    SELECT min(stream) FROM records WHERE stream >= ?
+    UNION ALL
+    SELECT (SELECT min(stream) FROM records WHERE stream > found.name) FROM found WHERE found.name IS NOT NULL
+) SELECT name FROM found WHERE name IS NOT NULL
+"""  # hops along the index, name by name: SELECT DISTINCT would visit every record
+
+
+class SqliteStore:
+    """A `Store` in one SQLite file. Make it with `open`; it is an async context manager."""
+
+    def __init__(self, path: Path, writer: Writer, reader: sqlite3.Connection) -> None:
+        self._path = path
+        self._writer = writer
+        self._reader = reader
+        self._reading = Lock()
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls, path: Path, *, after_append: Callable[[int], None] | None = None, busy_seconds: float = _BUSY_SECONDS
+    ) -> Self:
+        """Open the database file, making it and its folder where they are missing.
+
+        Args:
+            path: the database; must not lie on a network file system (see `is_network`), where WAL does not work.
+            after_append: a place for failpoints: called in the writer thread with n = 1, 2, ... after the commit
+                that holds this store's n-th append and before its caller goes on. What it raises reaches that
+                caller; the record stands.
+            busy_seconds: how long a write waits for another process.
+
+        Raises:
+            StoreError: not a database, damaged, newer than this code, or not writable.
+        """
+        with typed_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            connection = _open_for_writing(path, busy_seconds)
+            reader = _connect(path, busy_seconds)
+            reader.execute("PRAGMA query_only = ON")
+        return cls(path, Writer(connection, path, after_append), reader)
+
+    @property
+    def commits(self) -> int:
+        """Transactions committed by this object so far."""
+        return self._writer.commits
+
+    async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+        check_name(stream, "stream")
+        check_name(kind, "kind of record")
+        row = (stream, kind, encode(data, stream), now())
+
+        def insert(connection: sqlite3.Connection) -> int | None:
+            return connection.execute("INSERT INTO records (stream, kind, data, at) VALUES (?, ?, ?, ?)", row).lastrowid
+
+        seq: int = await self._writer.submit(insert, sync=sync, is_append=True)
+        return seq
+
+    def read(self, stream: str, after: int = 0) -> list[Record]:
+        rows = self._query(
+            "SELECT seq, kind, data, at FROM records WHERE stream = ? AND seq > ? ORDER BY seq", stream, after
+        )
+        return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
+
+    def streams(self, prefix: str = "") -> list[str]:
+        rows = self._query(_DISTINCT_STREAMS, prefix)
+        return list(takewhile(lambda name: name.startswith(prefix), (name for (name,) in rows)))
+
+    async def put_blob(self, data: bytes) -> str:
+        sha = hashlib.sha256(data).hexdigest()
+        if self._query("SELECT 1 FROM blobs WHERE sha256 = ?", sha):
+            return sha
+        packed = zlib.compress(data) if len(data) <= _INLINE_BYTES else await asyncio.to_thread(zlib.compress, data)
+        await self._write("INSERT OR IGNORE INTO blobs (sha256, zlib) VALUES (?, ?)", sha, packed)
+        return sha
+
+    def get_blob(self, sha: str) -> bytes:
+        rows = self._query("SELECT zlib FROM blobs WHERE sha256 = ?", sha)
+        if not rows:
+            raise StoreError(f"there is no blob {sha}", where=str(self._path))
+        try:
+            data = zlib.decompress(rows[0][0])
+        except zlib.error as error:
+            raise self._damaged(sha) from error
+        if hashlib.sha256(data).hexdigest() != sha:
+            raise self._damaged(sha)
+        return data
+
+    async def put(self, table: str, key: str, value: Json) -> None:
+        text = _checked(table, key, value)
+        await self._write("INSERT OR REPLACE INTO documents (name, key, value) VALUES (?, ?, ?)", table, key, text)
+
+    async def put_if_absent(self, table: str, key: str, value: Json) -> Json:
+        text = _checked(table, key, value)
+
+        def claim(connection: sqlite3.Connection) -> str:
+            connection.execute(
+                "INSERT OR IGNORE INTO documents (name, key, value) VALUES (?, ?, ?)", (table, key, text)
+            )
+            row = connection.execute("SELECT value FROM documents WHERE name = ? AND key = ?", (table, key)).fetchone()
+            return str(row[0])
+
+        return decode(await self._writer.submit(claim))
+
+    def get(self, table: str, key: str) -> Json | None:
+        rows = self._query("SELECT value FROM documents WHERE name = ? AND key = ?", table, key)
+        return decode(rows[0][0]) if rows else None
+
+    def items(self, table: str) -> dict[str, Json]:
+        rows = self._query("SELECT key, value FROM documents WHERE name = ? ORDER BY key", table)
+        return {key: decode(value) for key, value in rows}
+
+    async def delete(self, table: str, key: str) -> None:
+        await self._write("DELETE FROM documents WHERE name = ? AND key = ?", table, key)
+
+    async def close(self) -> None:
+        with self._reading:
+            self._closed = True
+            self._reader.close()
+        await self._writer.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _write(self, sql: str, *values: str | bytes) -> None:
+        def run(connection: sqlite3.Connection) -> None:
+            connection.execute(sql, values)
+
+        await self._writer.submit(run)
+
+    def _query(self, sql: str, *values: str | int) -> list[Any]:
+        with self._reading, typed_errors(self._path):
+            if self._closed:
+                raise StoreError("the store is closed", where=str(self._path))
+            return self._reader.execute(sql, values).fetchall()  # to the end: an open cursor would pin the WAL
+
+    def _damaged(self, sha: str) -> StoreError:
+        return StoreError(
+            f"blob {sha} is damaged", where=str(self._path), hint="check the disk; restore the database from a copy"
+        )
+
+
+def _checked(table: str, key: str, value: Json) -> str:
+    check_name(table, "table")
+    check_name(key, "key")
+    return encode(value, f"{table}/{key}")
+
+
+def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    # Autocommit: transactions are written out. Another thread uses it: the writer's own, or readers behind a lock.
+    return sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+
+
+def _open_for_writing(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    connection = _connect(path, busy_seconds)
+    try:
+        _prepare(connection, path, busy_seconds)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
+    """Switch to WAL and bring the tables up to date.
+
+    SQLite does not wait for a lock while it switches (it might deadlock), so several processes that open a new
+    database at once are told that it is busy; hence the retries.
+    """
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            if mode != "wal":
+                raise StoreError(
+                    f"the file system does not support WAL (journal mode {mode})",
+                    where=str(path),
+                    hint="set state_dir to a folder on a local disk",
+                )
+            return migrate(connection, path)
+        except sqlite3.OperationalError as error:
+            if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)

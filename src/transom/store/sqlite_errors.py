@@ -1,0 +1,65 @@
+"""What SQLite's errors mean to a person."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from transom.errors import StoreError
+
+_ELSEWHERE = "make the folder writable, or use another one with --workspace"
+_MEANING: dict[int, tuple[str, str]] = {
+    sqlite3.SQLITE_FULL: (
+        "no space left for the database",
+        "free some space and go on; everything acknowledged so far is kept",
+    ),
+    sqlite3.SQLITE_READONLY: ("the database cannot be written", _ELSEWHERE),
+    sqlite3.SQLITE_CANTOPEN: ("the database cannot be opened or made", _ELSEWHERE),
+    sqlite3.SQLITE_PERM: ("access to the database is denied", _ELSEWHERE),
+    sqlite3.SQLITE_NOTADB: (
+        "the file is not a database",
+        "move it away, or use another folder with --workspace",
+    ),
+    sqlite3.SQLITE_CORRUPT: (
+        "the database is damaged",
+        "keep a copy, save what can be read with `sqlite3 FILE .recover`, or start a new one with --workspace",
+    ),
+    sqlite3.SQLITE_BUSY: (
+        "another process kept the database locked for too long",
+        "look for a stopped transom process, then try again",
+    ),
+    sqlite3.SQLITE_IOERR: (
+        "the disk failed while the database was in use",
+        "check the disk; on a network file system set state_dir to a local folder",
+    ),
+}
+
+
+def primary_code(error: BaseException) -> int | None:
+    """SQLite's primary result code of an error, or None where it has none."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def store_error(error: BaseException, path: Path) -> StoreError:
+    """The typed form of whatever went wrong at the database `path`; the original is kept as its cause."""
+    if isinstance(error, OSError):
+        what, hint = "the folder of the database cannot be made", _ELSEWHERE
+    elif isinstance(error, UnicodeEncodeError):
+        what, hint = "the name cannot be kept as text", "give names without unpaired surrogates"
+    else:
+        what, hint = _MEANING.get(primary_code(error) or 0, ("the database failed", None))
+    typed = StoreError(f"{what} ({error})", where=str(path), hint=hint)
+    typed.__cause__ = error
+    return typed
+
+
+@contextmanager
+def typed_errors(path: Path) -> Iterator[None]:
+    """Inside, errors of SQLite and of the file system, and names that are no UTF-8, leave as `StoreError`."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, UnicodeEncodeError) as error:
+        raise store_error(error, path) from error

@@ -1,0 +1,156 @@
+"""The one thread that writes: whatever was handed over while a commit ran shares the next one (group commit)."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any
+
+from transom.errors import StoreError
+from transom.store.sqlite_errors import primary_code, store_error
+
+Work = Callable[[sqlite3.Connection], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    work: Work  # may be run twice: in a batch that failed, and then alone
+    future: asyncio.Future[Any]
+    sync: bool
+    is_append: bool
+
+
+@dataclass(slots=True)
+class _Outcome:
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Writer:
+    """Owns a connection; runs jobs in the order they were handed over, many in one transaction.
+
+    Args:
+        connection: in autocommit mode, usable from another thread; closed by the writer.
+        path: the database file, for messages.
+        after_append: see `SqliteStore.open`.
+
+    Attributes:
+        commits: transactions committed so far.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, after_append: Callable[[int], None] | None = None
+    ) -> None:
+        self.commits = 0
+        self._connection = connection
+        self._path = path
+        self._after_append = after_append
+        self._appends = 0
+        self._synchronous = ""
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._door = Lock()  # so that no job can slip in behind the last one
+        self._closed = False
+        # A daemon: a process that dies without closing must not hang; an open transaction then rolls back.
+        self._thread = Thread(target=self._serve, name="transom-store", daemon=True)
+        self._thread.start()
+
+    async def submit(self, work: Work, *, sync: bool = False, is_append: bool = False) -> Any:
+        """Run `work` in a transaction; returns its result after the commit.
+
+        Args:
+            work: is given the connection, may be called again after a rollback.
+            sync: the commit reaches the disk (`synchronous=FULL`) before this returns.
+            is_append: count it for `after_append`.
+
+        Raises:
+            StoreError: the write failed and left nothing behind, or the store is closed.
+        """
+        job = _Job(work, asyncio.get_running_loop().create_future(), sync, is_append)
+        with self._door:
+            if self._closed:
+                raise StoreError("the store is closed", where=str(self._path))
+            self._queue.put(job)
+        return await job.future
+
+    async def close(self) -> None:
+        """Finish the queue, then close the connection. Closing twice does no harm."""
+        with self._door:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _serve(self) -> None:
+        while batch := self._next_batch():
+            self._settle(batch, self._commit(batch))
+        self._connection.close()
+
+    def _next_batch(self) -> list[_Job]:
+        """Everything that waits, at least one job; empty once the store is closed and the queue is done."""
+        batch: list[_Job] = []
+        with suppress(Empty):
+            while job := self._queue.get(block=not batch):
+                batch.append(job)
+            self._queue.put(None)  # the end, seen while jobs were collected: meet it again afterwards
+        return batch
+
+    def _commit(self, batch: Sequence[_Job]) -> list[_Outcome]:
+        try:
+            return [_Outcome(result) for result in self._transaction(batch)]
+        except Exception as error:  # noqa: BLE001 - re-raised, typed, where the job is awaited
+            if len(batch) == 1 or primary_code(error) == sqlite3.SQLITE_BUSY:
+                return [_Outcome(error=store_error(error, self._path)) for _ in batch]
+        # One bad write must not take its neighbours along: each gets a transaction of its own.
+        return [self._commit([job])[0] for job in batch]
+
+    def _transaction(self, batch: Sequence[_Job]) -> list[Any]:
+        connection = self._connection
+        synchronous = "FULL" if any(job.sync for job in batch) else "NORMAL"
+        if synchronous != self._synchronous:
+            connection.execute(f"PRAGMA synchronous = {synchronous}")
+            self._synchronous = synchronous
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            results = [job.work(connection) for job in batch]
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:  # SQLite has rolled back by itself after some errors
+                connection.execute("ROLLBACK")
+            raise
+        self.commits += 1
+        return results
+
+    def _settle(self, batch: Sequence[_Job], outcomes: Sequence[_Outcome]) -> None:
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], _Outcome]]] = {}
+        for job, outcome in zip(batch, outcomes, strict=True):
+            if job.is_append and outcome.error is None:
+                self._tell(outcome)
+            by_loop.setdefault(job.future.get_loop(), []).append((job.future, outcome))
+        for loop, settled in by_loop.items():
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(_resolve, settled)
+
+    def _tell(self, outcome: _Outcome) -> None:
+        self._appends += 1
+        if self._after_append is None:
+            return
+        try:
+            self._after_append(self._appends)
+        except BaseException as error:  # noqa: BLE001 - raised where the append is awaited
+            outcome.error = error
+
+
+def _resolve(settled: Sequence[tuple[asyncio.Future[Any], _Outcome]]) -> None:
+    for future, outcome in settled:
+        if future.done():  # cancelled while it waited
+            continue
+        if outcome.error is None:
+            future.set_result(outcome.result)
+        else:
+            future.set_exception(outcome.error)

@@ -1,0 +1,19 @@
+"""Telemetry: one trace file a run, read back without any service; logs; nothing ever leaves the machine."""
+
+from transom.telemetry.logs import configure
+from transom.telemetry.read import SpanRow, TraceRow, list_traces, read_trace, waterfall
+from transom.telemetry.redact import Redactor
+from transom.telemetry.spans import Span, Telemetry, current_span
+
+__all__ = [
+    "Redactor",
+    "Span",
+    "SpanRow",
+    "Telemetry",
+    "TraceRow",
+    "configure",
+    "current_span",
+    "list_traces",
+    "read_trace",
+    "waterfall",
+]

@@ -1,0 +1,59 @@
+"""Names of span attributes and metrics.
+
+The GenAI semantic conventions of OpenTelemetry are still moving and have left its package of constants, so the ones in
+use are written here; what they have no word for lies under `transom.`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Values of OPERATION.
+CHAT: Final = "chat"
+INVOKE_AGENT: Final = "invoke_agent"
+EXECUTE_TOOL: Final = "execute_tool"
+INVOKE_WORKFLOW: Final = "invoke_workflow"
+EMBEDDINGS: Final = "embeddings"
+RETRIEVAL: Final = "retrieval"
+
+# Attributes of the conventions.
+OPERATION: Final = "gen_ai.operation.name"
+PROVIDER: Final = "gen_ai.provider.name"
+REQUEST_MODEL: Final = "gen_ai.request.model"
+FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
+INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
+CACHE_READ_TOKENS: Final = "gen_ai.usage.cache_read.input_tokens"
+CACHE_CREATION_TOKENS: Final = "gen_ai.usage.cache_creation.input_tokens"
+CONVERSATION_ID: Final = "gen_ai.conversation.id"
+AGENT_NAME: Final = "gen_ai.agent.name"
+TOOL_NAME: Final = "gen_ai.tool.name"
+TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
+ERROR_TYPE: Final = "error.type"
+EXCEPTION: Final = "exception"
+EXCEPTION_TYPE: Final = "exception.type"
+EXCEPTION_MESSAGE: Final = "exception.message"
+
+# Metrics of the conventions: seconds, and tokens.
+OPERATION_DURATION: Final = "gen_ai.client.operation.duration"
+TOKEN_USAGE: Final = "gen_ai.client.token.usage"
+
+# Our own.
+RUN_ID: Final = "transom.run.id"
+RUN_KIND: Final = "transom.run.kind"
+STAGE: Final = "transom.stage"
+ATTEMPT: Final = "transom.attempt"
+REUSED: Final = "transom.reused"
+ROLE: Final = "transom.role"
+REQUEST_DIGEST: Final = "transom.request.digest"
+REPLAYED: Final = "transom.reply.replayed"
+RETRIES: Final = "transom.retries"
+COST_USD: Final = "transom.cost.usd"
+WINDOW_TOKENS: Final = "transom.window.tokens"
+WINDOW_DROPPED: Final = "transom.window.dropped"
+COMPRESSION_RATIO: Final = "transom.compression.ratio"
+MEMORY_HITS: Final = "transom.memory.hits"
+SANDBOX_LEVEL: Final = "transom.sandbox.level"
+GATE: Final = "transom.gate"
+FINDINGS: Final = "transom.findings"
+VERDICT: Final = "transom.verdict"

@@ -1,0 +1,175 @@
+"""Spans: what a run did, in one file a trace, as OTLP JSON lines.
+
+`<trace-id>.jsonl` holds one complete OTLP export request per ended span and nothing else, so that any tool for such
+files opens it. A span is written when it ends, so a killed process would leave the leaves of its tree without the
+branches. Therefore each opening of a trace also keeps `<trace-id>.<opening>.open.jsonl` beside it: a short line of
+our own for every span that *starts*. A clean close removes it; after a kill it stays, and `read_trace` takes from it
+the spans that never ended. Every line is one write to a file opened for appending: it survives `kill -9`, several
+processes may share a trace, and no flush is ever needed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from transom.errors import InputError, TransomError
+from transom.telemetry import keys
+from transom.telemetry.redact import Redactor
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span as OtelSpan
+    from opentelemetry.util.types import AttributeValue
+
+    from transom.telemetry.export import TraceFile
+
+Kind = Literal["internal", "client", "server", "producer", "consumer"]
+
+_current: ContextVar[Span | None] = ContextVar("transom_span", default=None)
+
+
+def current_span() -> Span | None:
+    """The innermost span that is open in this task, of whatever trace; None outside of all."""
+    return _current.get()
+
+
+class Telemetry:
+    """One trace. `Telemetry()` is switched off: its spans cost a call and leave nothing. `Telemetry.open` writes."""
+
+    def __init__(self, file: TraceFile | None = None) -> None:
+        self._file = file
+        self._redact = Redactor() if file else None
+
+    @classmethod
+    def open(cls, folder: Path, trace_id: str | None = None) -> Self:
+        """Write to `folder/<trace_id>.jsonl`, making the folder if need be.
+
+        Args:
+            folder: where traces lie.
+            trace_id: 32 lowercase hex digits of a trace to go on with, or None for a new one.
+
+        Raises:
+            InputError: `trace_id` is none.
+            TransomError: the folder cannot be written.
+        """
+        if trace_id is None:
+            trace_id = secrets.token_hex(16)
+        elif not re.fullmatch(r"[0-9a-f]{32}", trace_id) or not int(trace_id, 16):
+            raise InputError(f"{trace_id!r} is no trace id", hint="give 32 hex digits, as `transom trace list` does")
+        from transom.telemetry.export import TraceFile  # noqa: PLC0415 - 70 ms that only traced runs pay
+
+        try:
+            return cls(TraceFile(folder, trace_id))
+        except OSError as error:
+            raise TransomError(
+                f"the trace cannot be written ({error.strerror})",
+                where=str(folder),
+                hint="make the folder writable, or use another one with --workspace",
+            ) from error
+
+    @property
+    def trace_id(self) -> str:
+        """32 hex digits; "" where telemetry is switched off."""
+        return self._file.trace_id if self._file else ""
+
+    def span(self, name: str, kind: Kind = "internal", /, **attributes: Any) -> Span:
+        """A span to be entered with `with`. Its parent is the span of this trace that is open in the same task.
+
+        Args:
+            name: what is done, e.g. `stage parser`.
+            kind: OpenTelemetry's span kind; by position, since keywords are attributes.
+            attributes: `**{keys.STAGE: "parser"}`; for values see `Span.set`.
+        """
+        return Span(self, name, kind, attributes) if self._file else _OFF
+
+    def close(self) -> None:
+        """Let go of the files; spans still open are not written as ended. Closing twice does no harm."""
+        if self._file:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Span:
+    """One step of a trace, from `with` to its end. An error that leaves it is recorded and goes on."""
+
+    def __init__(self, owner: Telemetry, name: str, kind: Kind, attributes: Mapping[str, Any]) -> None:
+        self._owner = owner
+        self._name = name
+        self._kind = kind
+        self._attributes = attributes
+        self._otel: OtelSpan | None = None
+        self._token: Token[Span | None] | None = None
+
+    @property
+    def trace_id(self) -> str:
+        """32 hex digits, or "" where telemetry is switched off."""
+        return self._owner.trace_id
+
+    @property
+    def span_id(self) -> str:
+        """16 hex digits, or "" before the span is entered and where telemetry is switched off."""
+        return f"{self._otel.get_span_context().span_id:016x}" if self._otel else ""
+
+    def set(self, key: str, value: Any) -> None:
+        """Set an attribute. None is left out; what OpenTelemetry has no type for is kept as text; secrets are not."""
+        if self._otel and value is not None:
+            self._otel.set_attribute(key, self._plain(value))
+
+    def event(self, name: str, /, **attributes: Any) -> None:
+        """Something that happened at one moment."""
+        if self._otel:
+            self._otel.add_event(name, self._all_plain(attributes))
+
+    def __enter__(self) -> Self:
+        file = self._owner._file
+        if file:
+            outer = _current.get()
+            parent = outer._otel if outer and outer._owner is self._owner else None
+            self._otel = file.start(self._name, self._kind, parent, self._all_plain(self._attributes))
+            self._token = _current.set(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        file = self._owner._file
+        if file and self._otel and self._token:
+            if error:
+                name, message = type(error).__name__, self._text(error)
+                self.set(keys.ERROR_TYPE, name)
+                self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
+                file.fail(self._otel, f"{name}: {message}" if message else name)
+            self._otel.end()
+            _current.reset(self._token)
+
+    def _all_plain(self, attributes: Mapping[str, Any]) -> dict[str, AttributeValue]:
+        return {key: self._plain(value) for key, value in attributes.items() if value is not None}
+
+    def _plain(self, value: Any) -> AttributeValue:
+        if isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, list | tuple):
+            if {type(item) for item in value} in ({int}, {float}, {bool}):  # mixed lists have no type there
+                return [*value]
+            return [self._text(item) for item in value]
+        return self._text(value)
+
+    def _text(self, value: Any) -> str:
+        text = json.dumps(value, default=str, skipkeys=True) if isinstance(value, dict) else str(value)
+        return self._owner._redact(text) if self._owner._redact else text
+
+
+_OFF = Span(Telemetry(), "off", "internal", {})

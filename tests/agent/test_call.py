@@ -1,0 +1,59 @@
+"""One call: read strictly, asked once more with what was wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.runs.helpers import Desk
+from transom.agent import Answer, call
+from transom.errors import ReplyError
+from transom.llm import Block, Reply, Role, ScriptedProvider, Text, Tier
+from transom.runs import Stage, Workspace, text_file
+from transom.store import SqliteStore
+
+ROLE = Role("p.seat", (Block("role", "You.", Tier.STABLE),), frozenset({"role", "ask", "retry"}))
+
+
+def read(text: str) -> str:
+    if not text.startswith("ok"):
+        raise ReplyError("there is no ok")
+    return text
+
+
+async def ask(tmp_path: Path, *answers: str | Reply) -> tuple[Answer[str], ScriptedProvider]:
+    provider = ScriptedProvider({"p.seat": list(answers)})
+    desk = Desk(tmp_path, provider)
+    workspace = Workspace.at(tmp_path / ".transom")
+    got: list[Answer[str]] = []
+
+    async def stage(at: Stage) -> str:
+        got.append(await call(at, ROLE, [Block("ask", "?")], read))
+        return got[0].value
+
+    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+        await run.stage("one", stage, out=text_file("one.md"), uses=[ROLE])
+    return got[0], provider
+
+
+async def test_a_readable_reply_is_asked_for_once(tmp_path: Path) -> None:
+    answer, provider = await ask(tmp_path, "ok 1")
+    assert (answer.value, answer.asked, len(provider.requests)) == ("ok 1", 1, 1)
+
+
+async def test_the_second_request_says_what_was_wrong(tmp_path: Path) -> None:
+    answer, provider = await ask(tmp_path, "hm", "ok 2")
+    assert (answer.value, answer.asked) == ("ok 2", 2)
+    assert "there is no ok" in provider.requests[1].window.text("retry")
+    assert provider.requests[0].window.text("retry") == ""
+
+
+async def test_a_reply_cut_off_is_never_accepted(tmp_path: Path) -> None:
+    answer, _ = await ask(tmp_path, Reply((Text("ok but"),), stop="length"), "ok whole")
+    assert answer.value == "ok whole"
+
+
+async def test_two_unreadable_replies_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ReplyError, match="there is no ok"):
+        await ask(tmp_path, "hm", "hm")

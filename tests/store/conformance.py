@@ -1,0 +1,321 @@
+"""The suite that every store must pass: derive a class whose name starts with `Test` and set `opener`."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from transom.canonical import Json
+from transom.errors import StoreError
+from transom.store import Record, Store
+
+from . import child
+
+T = TypeVar("T")
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+class StoreConformance:
+    """What a store promises, on a store at `location`, opened by `opener` here and in child processes."""
+
+    opener: ClassVar[str]
+    """`module:name` of a callable that takes a path and returns an open store."""
+
+    @pytest.fixture
+    def location(self, tmp_path: Path) -> Path:
+        """Where a fresh store goes: a path for `opener`."""
+        return tmp_path / "state"
+
+    def run(self, location: Path, work: Callable[[Store], Awaitable[T]]) -> T:
+        async def opened() -> T:
+            async with child.open_store(self.opener, str(location)) as store:
+                return await work(store)
+
+        return asyncio.run(opened())
+
+    def records(self, location: Path, stream: str) -> list[Record]:
+        async def work(store: Store) -> list[Record]:
+            return store.read(stream)
+
+        return self.run(location, work)
+
+    def spawn(self, location: Path, job: str, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, child.__file__, self.opener, str(location), job, *arguments]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    # streams
+
+    def test_appends_keep_their_order_and_everything_else(self, location: Path) -> None:
+        async def work(store: Store) -> list[int]:
+            return [await store.append("run/1", "reply", {"n": n}) for n in range(5)]
+
+        before = datetime.now(UTC)
+        seqs = self.run(location, work)
+        records = self.records(location, "run/1")
+        assert seqs == sorted(set(seqs))
+        assert seqs[0] >= 1
+        assert [(r.seq, r.stream, r.kind, r.data) for r in records] == [
+            (seq, "run/1", "reply", {"n": n}) for n, seq in enumerate(seqs)
+        ]
+        times = [datetime.fromisoformat(r.at) for r in records]
+        assert times == sorted(times)
+        assert before <= times[0] <= times[-1] <= datetime.now(UTC)
+        assert all(len(r.at) == len("2026-11-21T09:30:00.000001Z") and r.at.endswith("Z") for r in records)
+
+    def test_one_sequence_runs_through_all_streams(self, location: Path) -> None:
+        async def work(store: Store) -> list[int]:
+            return [await store.append(stream, "k", None) for stream in ("a", "b", "a")]
+
+        a1, b1, a2 = self.run(location, work)
+        assert a1 < b1 < a2
+        assert [r.seq for r in self.records(location, "a")] == [a1, a2]
+
+    def test_read_after_a_sequence_number(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            seqs = [await store.append("s", "k", n) for n in range(4)]
+            assert [r.data for r in store.read("s", after=seqs[1])] == [2, 3]
+            assert store.read("s", after=seqs[-1]) == []
+            assert store.read("nobody wrote here") == []
+
+        self.run(location, work)
+
+    def test_an_awaited_write_is_read_at_once(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            for n in range(20):
+                await store.append("s", "k", n, sync=n % 2 == 0)
+                assert len(store.read("s")) == n + 1
+                await store.put("t", "k", n)
+                assert store.get("t", "k") == n
+
+        self.run(location, work)
+
+    def test_concurrent_appends_all_arrive_in_the_order_they_were_handed_over(self, location: Path) -> None:
+        async def work(store: Store) -> list[int]:
+            return await asyncio.gather(*(store.append("s", "k", n) for n in range(200)))
+
+        seqs = self.run(location, work)
+        assert seqs == sorted(set(seqs))
+        assert [r.data for r in self.records(location, "s")] == list(range(200))
+
+    def test_streams_by_prefix(self, location: Path) -> None:
+        names = ["run/1", "run/10", "run/2", "run/é", "run_1", "other", "run/%", "run/\U0010ffff"]
+
+        async def work(store: Store) -> None:
+            assert store.streams() == []
+            for name in [*names, *names]:
+                await store.append(name, "k", None)
+            assert store.streams() == sorted(names)
+            assert store.streams("run/") == sorted(n for n in names if n.startswith("run/"))
+            assert store.streams("run/%") == ["run/%"]
+            assert store.streams("nothing") == []
+
+        self.run(location, work)
+
+    # values
+
+    @given(value=json_values)
+    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_any_json_value_comes_back(self, location: Path, value: Json) -> None:
+        async def work(store: Store) -> None:
+            seq = await store.append("values", "k", value, sync=False)
+            assert store.read("values", after=seq - 1)[0].data == value
+            await store.put("values", "k", value)
+            assert store.get("values", "k") == value
+
+        self.run(location, work)
+
+    @pytest.mark.parametrize(
+        "text",
+        ["\0a\0", "Ω≈ç√ 漢字 🦉", "lone \udc80 surrogate", "x" * 5_000_000],
+        ids=["NUL", "unicode", "surrogate", "5 MB"],
+    )
+    def test_odd_and_large_text_comes_back(self, location: Path, text: str) -> None:
+        async def work(store: Store) -> None:
+            await store.append("s", "k", {text: [text]})
+            await store.put("t", "k", text)
+
+        self.run(location, work)
+        assert self.records(location, "s")[0].data == {text: [text]}
+
+    @pytest.mark.parametrize(
+        "value",
+        [float("nan"), float("inf"), b"bytes", object(), {(1, 2): 3}],
+        ids=["NaN", "inf", "bytes", "object", "key"],
+    )
+    def test_what_is_no_json_is_refused_and_leaves_nothing(self, location: Path, value: Any) -> None:
+        async def work(store: Store) -> None:
+            with pytest.raises(StoreError, match=r"^s: the value cannot be kept as JSON"):
+                await store.append("s", "k", value)
+            with pytest.raises(StoreError, match=r"^t/k: the value cannot be kept as JSON"):
+                await store.put("t", "k", value)
+            assert store.read("s") == []
+            assert store.get("t", "k") is None
+
+        self.run(location, work)
+
+    @pytest.mark.parametrize("name", ["", "a\0b", "\udc80"], ids=["empty", "NUL", "surrogate"])
+    def test_unusable_names_are_refused(self, location: Path, name: str) -> None:
+        async def work(store: Store) -> None:
+            for write in (
+                store.append(name, "k", 1),
+                store.append("s", name, 1),
+                store.put(name, "k", 1),
+                store.put("t", name, 1),
+                store.put_if_absent("t", name, 1),
+            ):
+                with pytest.raises(StoreError, match="cannot name a"):
+                    await write
+
+        self.run(location, work)
+
+    def test_reading_under_a_name_that_is_no_text_is_a_clear_error(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            for read in (store.read, store.streams, store.items, store.get_blob):
+                with pytest.raises(StoreError, match="the name cannot be kept as text"):
+                    read("\udc80")
+
+        self.run(location, work)
+
+    # blobs
+
+    @pytest.mark.parametrize("data", [b"", b"\0\xff" * 10, b"netlist " * 700_000], ids=["empty", "binary", "5 MB"])
+    def test_blobs_are_kept_once_under_their_digest(self, location: Path, data: bytes) -> None:
+        async def work(store: Store) -> None:
+            first, second = await asyncio.gather(store.put_blob(data), store.put_blob(data))
+            assert first == second == await store.put_blob(data) == hashlib.sha256(data).hexdigest()
+            assert store.get_blob(first) == data
+
+        self.run(location, work)
+
+    def test_an_absent_blob_is_named(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            with pytest.raises(StoreError, match="there is no blob " + "0" * 64):
+                store.get_blob("0" * 64)
+
+        self.run(location, work)
+
+    # tables
+
+    def test_documents_are_set_replaced_listed_and_deleted(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            assert store.get("t", "k") is None
+            assert store.items("t") == {}
+            await store.put("t", "b", 1)
+            await store.put("t", "a", {"x": [1]})
+            await store.put("t", "b", 2)
+            await store.put("other", "b", 3)
+            assert list(store.items("t").items()) == [("a", {"x": [1]}), ("b", 2)]
+            await store.delete("t", "b")
+            await store.delete("t", "b")
+            assert store.items("t") == {"a": {"x": [1]}}
+            assert store.items("other") == {"b": 3}
+
+        self.run(location, work)
+
+    def test_put_if_absent_keeps_the_first(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            assert await store.put_if_absent("t", "k", {"by": 1}) == {"by": 1}
+            assert await store.put_if_absent("t", "k", {"by": 2}) == {"by": 1}
+            assert await store.put_if_absent("t", "none", None) is None
+            assert await store.put_if_absent("t", "none", 1) is None
+            await store.delete("t", "k")
+            assert await store.put_if_absent("t", "k", 3) == 3
+
+        self.run(location, work)
+
+    # several processes, and their deaths
+
+    def test_two_processes_lose_nothing(self, location: Path) -> None:
+        writers = [self.spawn(location, "append", who, "250") for who in ("a", "b")]
+        assert [w.communicate(timeout=60)[0] for w in writers] == ["done\n", "done\n"]
+        records = self.records(location, "shared")
+        for who in ("a", "b"):
+            assert [r.data for r in records if r.kind == who] == list(range(250))
+        assert len({r.seq for r in records}) == 500
+
+    def test_two_processes_agree_on_every_claim(self, location: Path) -> None:
+        rivals = [self.spawn(location, "claim", who, "100") for who in ("a", "b")]
+        seen = [r.communicate(timeout=60)[0].split() for r in rivals]
+        assert len(seen[0]) == 100
+        assert seen[0] == seen[1]
+        assert set(seen[0]) <= {"a", "b"}
+
+    @pytest.mark.parametrize("acknowledged", [1, 7, 60])
+    def test_kill_loses_nothing_that_was_acknowledged(self, location: Path, acknowledged: int) -> None:
+        writer = self.spawn(location, "endless")
+        assert writer.stdout is not None
+        first = [int(writer.stdout.readline()) for _ in range(acknowledged)]
+        writer.kill()
+        rest = [int(line) for line in writer.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+        writer.stdout.close()
+        writer.wait()
+
+        async def check(store: Store) -> None:
+            kept = {r.seq: r for r in store.read("endless")}
+            assert set(first + rest) <= set(kept)
+            latest: dict[str, Any] = store.items("latest")
+            for record in kept.values():  # a record implies the blob and the document written before it
+                data: Any = record.data
+                assert store.get_blob(data["sha"]) == f"{data['task']}/{data['n']}".encode()
+                assert latest[str(data["task"])] >= data["n"]
+            assert await store.append("endless", "n", None) > max(kept)
+
+        self.run(location, check)
+
+    # the end
+
+    def test_closing_finishes_what_was_handed_over(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            pending = [asyncio.ensure_future(store.append("s", "k", n)) for n in range(50)]
+            await asyncio.sleep(0)
+            await store.close()
+            assert len(await asyncio.gather(*pending)) == 50
+
+        self.run(location, work)
+        assert len(self.records(location, "s")) == 50
+
+    def test_closing_twice_does_no_harm_and_a_closed_store_says_so(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            await asyncio.gather(store.close(), store.close())
+            await store.close()
+            with pytest.raises(StoreError, match="the store is closed"):
+                await store.append("s", "k", 1)
+            with pytest.raises(StoreError, match="the store is closed"):
+                store.read("s")
+
+        self.run(location, work)
+
+    def test_a_cancelled_caller_does_not_disturb_the_others(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            tasks = [asyncio.ensure_future(store.append("s", "k", n)) for n in range(10)]
+            await asyncio.sleep(0)
+            tasks[3].cancel()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            assert isinstance(results[3], asyncio.CancelledError)
+            assert all(isinstance(result, int) for n, result in enumerate(results) if n != 3)
+            await store.append("s", "k", "after")
+            assert store.read("s")[-1].data == "after"
+
+        self.run(location, work)
+
+    def test_one_store_serves_several_event_loops_in_turn(self, location: Path) -> None:
+        store = child.open_store(self.opener, str(location))
+        first = asyncio.run(store.append("s", "k", 1))
+        second = asyncio.run(store.append("s", "k", 2))
+        assert first < second
+        asyncio.run(store.close())

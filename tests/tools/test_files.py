@@ -1,0 +1,97 @@
+"""Looking at files within limits: real files, links, archives, floods."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+from transom.tools.files import Viewer, ViewLimits, discover, file_type
+
+
+def tree(root: Path) -> Path:
+    (root / "logs").mkdir(parents=True)
+    (root / "logs" / "run.log").write_text("read_verilog top.v\n" + "x\n" * 40 + "slack bad\n" + "y\n" * 40)
+    (root / "logs" / "top.v").write_text("// made by hand\nmodule top;\n")
+    with gzip.open(root / "a.log.gz", "wt") as out:
+        out.write("packed\n")
+    (root / "z.txt").write_text("no\n")
+    return root
+
+
+def test_given_files_come_first_then_matches_in_order(tmp_path: Path) -> None:
+    root = tree(tmp_path / "r")
+    listing = discover([root / "z.txt", root / "absent"], [root], ["*.log"])
+    assert [f.name for f in listing.files] == ["z.txt", "a.log.gz", "logs/run.log"]
+    assert [f.type for f in listing.files] == ["unknown", "log", "log"]
+    assert (listing.total_found, listing.truncated) == (3, False)
+
+
+def test_truncation_is_true_to_the_facts(tmp_path: Path) -> None:
+    for number in range(25):
+        (tmp_path / f"{number:02}.log").write_text("x")
+    listing = discover([], [tmp_path], ["*.log"])
+    assert (len(listing.files), listing.total_found, listing.truncated) == (20, 25, True)
+    assert listing.files[0].name == "00.log"
+
+
+def test_links_out_of_the_roots_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "secret.log"
+    outside.write_text("secret\n")
+    root = tmp_path / "r"
+    root.mkdir()
+    (root / "link.log").symlink_to(outside)
+    assert discover([], [root], ["*.log"]).files == ()
+    viewer = Viewer([root])
+    assert viewer.show([root / "link.log"], []) == ""
+    assert viewer.skipped == ["link.log: outside the roots"]
+
+
+def test_a_view_shows_header_matches_and_named_files_with_true_line_numbers(tmp_path: Path) -> None:
+    root = tree(tmp_path / "r")
+    shown = Viewer([root], ViewLimits(header_lines=3, context=1)).show([root / "logs" / "run.log"], ["slack"])
+    first, second = shown.split("\n\n")
+    assert first.splitlines() == [
+        "### FILE logs/run.log (189 bytes, 82 lines)",
+        "     1| read_verilog top.v",
+        "     2| x",
+        "     3| x",
+        "...",
+        "    41| x",
+        "    42| slack bad",
+        "    43| y",
+        "...",
+    ]
+    assert second.startswith("### FILE logs/top.v (28 bytes, 2 lines)\n     1| // made by hand")
+
+
+def test_the_budget_of_bytes_holds_over_all_files(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.log").write_text("0123456789\n" * 50)
+    viewer = Viewer([tmp_path], ViewLimits(total_bytes=620))
+    shown = viewer.show([tmp_path / "a.log", tmp_path / "b.log"], [])
+    assert shown.count("0123456789") == 62
+    assert viewer.skipped == ["b.log: shown up to line 12, the budget of bytes is spent"]
+
+
+def test_matches_a_keyword_are_limited(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("bad\n\n\n" * 10)
+    shown = Viewer([tmp_path], ViewLimits(header_lines=0, context=1)).show([tmp_path / "a.log"], ["BAD"])
+    assert shown.count("bad") == 3
+
+
+def test_long_lines_are_cut_and_broken_archives_named(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("z" * 5000)
+    (tmp_path / "b.log.gz").write_bytes(gzip.compress(b"x" * 100)[:-10])
+    viewer = Viewer([tmp_path])
+    shown = viewer.show([tmp_path / "a.log", tmp_path / "b.log.gz"], [])
+    assert shown.count("z") == 2000
+    assert viewer.skipped[0].startswith("b.log.gz: ")
+
+
+def test_types_look_through_gz() -> None:
+    assert [file_type(Path(n)) for n in ("a.v.gz", "a.rpt", "a.SPEF", "a.gz")] == [
+        "netlist",
+        "report",
+        "spef",
+        "unknown",
+    ]
