@@ -1,6 +1,7 @@
 """Runs: journaled stages that survive any kill, honour edits and ask nobody twice."""
 
 from transom.runs.artifact import Artifact, File, json_file, model_file, text_file
+from transom.runs.export import adopt, export, retract
 from transom.runs.run import Run, trace_id
 from transom.runs.stage import Stage, write_file
 from transom.runs.workspace import Workspace, find_workspace
@@ -11,9 +12,12 @@ __all__ = [
     "Run",
     "Stage",
     "Workspace",
+    "adopt",
+    "export",
     "find_workspace",
     "json_file",
     "model_file",
+    "retract",
     "text_file",
     "trace_id",
     "write_file",

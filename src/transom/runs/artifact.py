@@ -14,6 +14,7 @@ from transom.canonical import Json, digest, pretty_json
 from transom.errors import InputError
 
 T = TypeVar("T")
+P = TypeVar("P")
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -22,7 +23,8 @@ class File(Generic[T]):
     """How a stage's value is kept.
 
     Attributes:
-        name: the file's name in the stage's folder, readable to a person.
+        name: the file's name, readable to a person.
+        folder: the folder below the run's, where several stages fill one; the stage's own where empty.
         encode: value -> bytes, deterministic.
         decode: bytes -> value; ValueError where a person's edit cannot be read.
     """
@@ -30,6 +32,7 @@ class File(Generic[T]):
     name: str
     encode: Callable[[T], bytes]
     decode: Callable[[bytes], T]
+    folder: str = ""
 
     def read(self, path: Path) -> T:
         """The value in a file that a person may have edited.
@@ -48,9 +51,9 @@ class File(Generic[T]):
             ) from error
 
 
-def text_file(name: str) -> File[str]:
+def text_file(name: str, folder: str = "") -> File[str]:
     """UTF-8 text."""
-    return File(name, lambda text: text.encode("utf-8"), lambda data: data.decode("utf-8"))
+    return File(name, lambda text: text.encode("utf-8"), lambda data: data.decode("utf-8"), folder)
 
 
 def json_file(name: str) -> File[Json]:
@@ -58,9 +61,9 @@ def json_file(name: str) -> File[Json]:
     return File(name, lambda value: pretty_json(value).encode("utf-8"), lambda data: json.loads(data))
 
 
-def model_file(name: str, model: type[M]) -> File[M]:
+def model_file(name: str, model: type[M], folder: str = "") -> File[M]:
     """A pydantic model as JSON, by its aliases."""
-    return File(name, lambda value: pretty_json(value).encode("utf-8"), model.model_validate_json)
+    return File(name, lambda value: pretty_json(value).encode("utf-8"), model.model_validate_json, folder)
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,10 @@ class Artifact(Generic[T]):
     sha256: str
     lineage: str
     epoch: str
+
+    def part(self, value: P) -> Artifact[P]:
+        """Something made from this value alone, as an input of its own: it changes only when the part changes."""
+        return Artifact(value, self.path, digest(value), self.lineage, self.epoch)
 
 
 def input_digest(value: object) -> str:

@@ -21,7 +21,7 @@ from transom.runs.artifact import Artifact, File, input_digest
 from transom.runs.decide import Plan, decide
 from transom.runs.journal import StageHistory, apply, fold, reply_key
 from transom.runs.lock import RunLock
-from transom.runs.stage import Stage, cause, write_file
+from transom.runs.stage import Stage, cause, set_aside, write_file
 from transom.runs.workspace import Workspace
 from transom.store import Store
 from transom.telemetry import Telemetry
@@ -103,6 +103,10 @@ class Run:
         """The journaled reply under this key (see `journal.reply_key`), None where there is none."""
         return self._state.replies.get(reply_key(key))
 
+    def replies(self, stage: str) -> list[Any]:
+        """The journaled replies of a stage as JSON, oldest first."""
+        return [reply for key, reply in self._state.replies.items() if key[0] == stage]
+
     async def stage(
         self,
         name: str,
@@ -131,7 +135,7 @@ class Run:
         self._walked.add(name)
         history = self._state.stage(name)
         fingerprint = self._fingerprint(inputs, uses, version)
-        path = self.folder / name / out.name
+        path = self.folder / (out.folder or name) / out.name
         plan = self._plan(name, history, fingerprint, path)
         if plan.action == "ask":
             await self._pause_for_choice(name, path, {"stage": name, "fingerprint": fingerprint, "edited": plan.edited})
@@ -139,7 +143,7 @@ class Run:
         with self.telemetry.span(f"stage {name}") as span:
             span.set("transom.stage.action", plan.action)
             if plan.action == "run":
-                value = await self._attempt(name, fn, inputs, out, fingerprint, plan, epoch)
+                value = await self._attempt(name, fn, inputs, out, path, fingerprint, plan, epoch)
             else:
                 value = out.read(path)
                 self.progress(f"{name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}")
@@ -166,6 +170,7 @@ class Run:
         fn: Callable[..., Awaitable[T]],
         inputs: Sequence[object],
         out: File[T],
+        path: Path,
         fingerprint: str,
         plan: Plan,
         epoch: str,
@@ -180,8 +185,8 @@ class Run:
         values = [value.value if isinstance(value, Artifact) else value for value in inputs]
         value = await self._timed(stage, fn, values)
         data = out.encode(value)
-        self._spare_edit(history, stage.folder / out.name, data)
-        write_file(stage.folder / out.name, data)
+        self._spare_edit(history, path, data)
+        write_file(path, data)
         if stage.memoise:
             await self._append_done(name, number, fingerprint, plan, digest(data), stage.answered)
         else:
@@ -227,15 +232,12 @@ class Run:
         raise Paused(reason, run_id=self.id, hint=hint)
 
     def _spare_edit(self, history: StageHistory, path: Path, data: bytes) -> None:
-        """Before a file that no attempt wrote is overwritten, move it aside: a person's work is never lost."""
+        """Move a file aside that no attempt wrote before it is overwritten."""
         if not path.is_file():
             return
         found = digest(path.read_bytes())
         if found != digest(data) and found not in history.outputs:
-            number = 1
-            while (aside := path.with_name(f"{path.name}.kept-{number}")).exists():
-                number += 1
-            path.rename(aside)
+            aside = set_aside(path)
             self.progress(f"{path.name} was changed by hand; that version is kept as {aside.name}")
 
     async def decide(self, answer: str) -> str:

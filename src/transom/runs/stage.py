@@ -54,7 +54,7 @@ class Stage:
             "request": request.digest,
             "chain": self._run.chain.fingerprint(role),
         }
-        with self._run.telemetry.span(f"chat {role.name}", "client", {"gen_ai.operation.name": "chat"}) as span:
+        with self._run.telemetry.span(f"chat {role.name}", "client", **{"gen_ai.operation.name": "chat"}) as span:
             reply = self._journaled(key)
             span.set("transom.replayed", reply is not None)
             if reply is None:
@@ -105,6 +105,14 @@ def write_file(path: Path, data: bytes) -> Path:
             f"cannot write: {error.strerror}", where=str(path), hint="make room or choose another folder, then resume"
         ) from error
     return path
+
+
+def set_aside(path: Path) -> Path:
+    """Move a file that is about to be replaced beside itself, as `NAME.kept-N`: a person's work is never lost."""
+    number = 1
+    while (aside := path.with_name(f"{path.name}.kept-{number}")).exists():
+        number += 1
+    return path.rename(aside)
 
 
 def cause(error: BaseException) -> str:

@@ -112,11 +112,13 @@ class Viewer:
         roots: only files under these are shown.
         limits: how much.
         skipped: names of files for which no bytes were left, or that cannot be read.
+        shown: the files that were shown, in order.
     """
 
     roots: Sequence[Path]
     limits: ViewLimits = field(default_factory=ViewLimits)
     skipped: list[str] = field(default_factory=list)
+    shown: list[Path] = field(default_factory=list)
     _spent: int = 0
 
     def show(self, paths: Sequence[Path], keywords: Sequence[str]) -> str:
@@ -130,6 +132,10 @@ class Viewer:
         views += [self._view(path, keywords)[0] for path in named]
         return "\n\n".join(view for view in views if view)
 
+    def names(self) -> list[str]:
+        """The files that were shown, by the names they were shown by."""
+        return [shown_name(path, self.roots) for path in self.shown]
+
     def _view(self, path: Path, keywords: Sequence[str]) -> tuple[str, list[str]]:
         name = shown_name(path, self.roots)
         if not under(path, self.roots):
@@ -140,6 +146,7 @@ class Viewer:
         except (OSError, EOFError, gzip.BadGzipFile) as error:
             self.skipped.append(f"{name}: {error}")
             return "", []
+        self.shown.append(path)
         shown: list[str] = []
         previous = 0
         for number, line in chosen:

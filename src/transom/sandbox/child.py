@@ -1,0 +1,323 @@
+"""The program inside the sandbox: locks itself down, then loads untrusted code and answers calls.
+
+Run by path with `python -P -s -S -B`, so it stands alone: no transom, no site-packages. It gets the compiled seccomp
+filter from its parent, which keeps libseccomp out of this process.
+
+Frames, big-endian. In: `u32 header length, u64 body length`, a JSON header, a raw body (code, or the one large text).
+Out: `u32 length`, a JSON object that repeats the request's `id`; the id is drawn anew for each request, so that a
+reply written beforehand fits none. Text travels as UTF-8 with lone surrogates kept ("surrogatepass").
+
+The audit hook below is no boundary, code can get around it. It turns a forbidden act into an answer that names the
+line, and it makes an act that the code swallows (`except: pass`) end the process all the same. The boundary is the
+kernel: seccomp, Landlock, rlimits, namespaces.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import io
+import json
+import math
+import os
+import resource
+import signal
+import struct
+import sys
+import time
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+CODE_NAME = "atoms.py"
+REQUEST_FD, REPLY_FD = 3, 4
+PRELUDE_MODULES = (
+    "re", "fnmatch", "json", "math", "datetime", "collections", "itertools", "functools", "string",
+)  # fmt: skip
+PRELUDE_TYPES = ("List", "Dict", "Optional", "Any", "Tuple", "Iterable")
+IMPORTABLE = (
+    *PRELUDE_MODULES, "typing", "__future__", "abc", "bisect", "collections.abc", "contextlib", "copy", "dataclasses",
+    "decimal", "enum", "heapq", "numbers", "operator", "textwrap", "types", "unicodedata",
+)  # fmt: skip
+# What the standard library imports at first use, when no file can be opened any more.
+_LAZY = ("_strptime", "encodings.latin_1", "encodings.cp1252", "encodings.ascii", "encodings.utf_16", "weakref")
+_DENIED = frozenset({
+    "open", "os", "socket", "subprocess", "ctypes", "shutil", "tempfile", "mmap", "fcntl", "pty", "resource", "signal",
+    "_thread", "glob", "pathlib", "syslog", "faulthandler",
+})  # fmt: skip
+_MESSAGE_CHARS = 500
+
+
+class NotAllowed(ImportError):
+    """An import that the sandbox refuses."""
+
+
+class _Closed:
+    """The only finder left after lock-down: says what may be imported instead of searching a disk."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> NoReturn:  # noqa: ARG004
+        raise NotAllowed(f"{name} cannot be imported here; there are {', '.join(IMPORTABLE)}")
+
+
+class Printed(io.TextIOBase):
+    """Where `print` goes: kept up to a limit, the rest dropped, so that a chatty atom is no failure."""
+
+    def __init__(self, fd: int, limit: int) -> None:
+        self._fd, self._left = fd, limit
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        data = text[: self._left].encode("utf-8", "backslashreplace")[: self._left]
+        if data:
+            self._left -= os.write(self._fd, data)
+        return len(text)
+
+
+class Channel:
+    """Frames on two file descriptors."""
+
+    def __init__(self, request_fd: int, reply_fd: int) -> None:
+        self._in = io.FileIO(request_fd, closefd=False)
+        self._reply_fd = reply_fd
+        self.id: object = None
+        self.limit = 1 << 26
+
+    def receive(self) -> tuple[dict[str, Any], str] | None:
+        """Next request as (header, body), or None when the parent has gone."""
+        head = self._exactly(12)
+        if head is None:
+            return None
+        header_length, body_length = struct.unpack(">IQ", head)
+        header, body = self._exactly(header_length), self._exactly(body_length)
+        if header is None or body is None:
+            return None
+        asked: dict[str, Any] = json.loads(bytes(header))
+        self.id = asked["id"]
+        return asked, str(body, "utf-8", "surrogatepass")
+
+    def answer(self, value: object) -> bool:
+        """Send a result; False when it could not be sent as it is and a failure went out in its place."""
+        try:
+            data = json.dumps({"id": self.id, "ok": True, "value": value}, allow_nan=False).encode("ascii")
+        except (TypeError, ValueError, RecursionError) as error:
+            self.fail("schema", f"the result is not JSON: {describe(error)}")
+            return False
+        if len(data) > self.limit:
+            self.fail("output", f"the result takes {len(data)} bytes, the limit is {self.limit}")
+            return False
+        self._send(data)
+        return True
+
+    def fail(self, kind: str, message: str, line: int | None = None) -> None:
+        reply = {"id": self.id, "ok": False, "kind": kind, "message": message[:_MESSAGE_CHARS], "line": line}
+        self._send(json.dumps(reply).encode("ascii"))
+
+    def _send(self, data: bytes) -> None:
+        view = memoryview(struct.pack(">I", len(data)) + data)
+        while view:
+            view = view[os.write(self._reply_fd, view) :]
+
+    def _exactly(self, count: int) -> bytearray | None:
+        data = bytearray(count)
+        view, at = memoryview(data), 0
+        while at < count:
+            got = self._in.readinto(view[at:])
+            if not got:
+                return None
+            at += got
+        return data
+
+
+def describe(error: BaseException) -> str:
+    """`Type: message`, whatever the exception's own `__str__` does."""
+    try:
+        return f"{type(error).__name__}: {error}"[:_MESSAGE_CHARS]
+    except BaseException:  # noqa: BLE001  # __str__ is untrusted code as well
+        return type(error).__name__
+
+
+def code_line(error: BaseException) -> int | None:
+    """The innermost line of the given code that the exception passed through."""
+    line = error.lineno if isinstance(error, SyntaxError) and error.filename == CODE_NAME else None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == CODE_NAME:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def namespace() -> dict[str, Any]:
+    """The one namespace that code is executed in: a real module, which dataclasses look up by name."""
+    module = types.ModuleType("atoms")
+    sys.modules["atoms"] = module
+    names = {name: importlib.import_module(name) for name in PRELUDE_MODULES}
+    typing = importlib.import_module("typing")
+    module.__dict__.update(names, **{name: getattr(typing, name) for name in PRELUDE_TYPES})
+    return module.__dict__
+
+
+class Host:
+    """Loads the code once and answers calls to its functions."""
+
+    def __init__(self, channel: Channel, cpu_seconds: int) -> None:
+        self.channel = channel
+        self.names = namespace()
+        self._cpu_seconds = cpu_seconds
+        self._running = False
+
+    def serve(self) -> None:
+        """Answer until the parent closes the pipe, or something fails: a process that failed answers nothing more."""
+        while (received := self.channel.receive()) is not None:
+            header, body = received
+            renew_cpu(self._cpu_seconds)
+            if not self._answer({"load": self._load, "call": self._call, "constants": self._constants}, header, body):
+                return
+
+    def _answer(self, ops: dict[str, Callable[..., object]], header: dict[str, Any], body: str) -> bool:
+        self._running = True
+        try:
+            return self.channel.answer(ops[header["op"]](header, body))
+        except MemoryError as error:
+            line = code_line(error)
+            error.__traceback__ = None  # frees what the frames hold, the answer needs a little memory
+            self.channel.fail("memory", "it needs more memory than its limit", line)
+        except BaseException as error:  # noqa: BLE001  # untrusted code may raise anything; it ends as an answer
+            self.channel.fail("crash", describe(error), code_line(error))
+        finally:
+            self._running = False
+        return False
+
+    def _load(self, header: dict[str, Any], body: str) -> None:  # noqa: ARG002
+        self._running = False  # at a syntax error CPython itself tries to open the source
+        code = compile(body, CODE_NAME, "exec", dont_inherit=True)
+        self._running = True
+        exec(code, self.names)
+
+    def _call(self, header: dict[str, Any], body: str) -> object:
+        function, arguments = self.names.get(header["name"]), header["args"]
+        if not callable(function):
+            raise NameError(f"the code defines no function {header['name']}")
+        if header["text"] is not None:
+            arguments[header["text"]] = body
+        return function(**arguments)
+
+    def _constants(self, header: dict[str, Any], body: str) -> object:  # noqa: ARG002
+        return {name: self.names[name] for name in header["names"] if name in self.names}
+
+    def audit(self, event: str, args: tuple[object, ...]) -> None:
+        """Audit hook: end the process at a forbidden act of the code, with the line it stands on."""
+        if not self._running or event.partition(".")[0] not in _DENIED:
+            return
+        self._running = False
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename != CODE_NAME:
+            frame = frame.f_back
+        line = frame.f_lineno if frame is not None else None
+        detail = f" ({ascii(args[0])[:80]})" if args and isinstance(args[0], str | int) else ""
+        self.channel.fail("killed", f"the sandbox does not allow {event}{detail}", line)
+        os._exit(0)
+
+
+def renew_cpu(seconds: int) -> None:
+    """Move the soft CPU limit to `seconds` from now, so that a worker may answer for many files."""
+    limit = math.ceil(time.process_time()) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+
+
+# From here to the end: what only the real child does to itself, irrevocably. Tests see it from outside.
+def lock_down(plan: dict[str, Any]) -> None:  # pragma: no cover
+    """Give up every right that the plan names; raises OSError that names the step that failed."""
+    for name in (*IMPORTABLE, *_LAZY):
+        importlib.import_module(name)
+    time.tzset()
+    warnings.simplefilter("ignore")
+    os.environ.clear()
+    libc = _libc()
+    if libc is not None:
+        _checked("no_new_privs", libc.prctl(38, 1, 0, 0, 0))
+    if plan["landlock"]:
+        _landlock(libc)
+    resource.setrlimit(resource.RLIMIT_AS, (plan["memory_bytes"], plan["memory_bytes"]))
+    for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_CORE, resource.RLIMIT_NOFILE):
+        resource.setrlimit(limit, (0, 0))
+    if plan["filter"] is not None:
+        _drop_capabilities(libc)
+    if libc is not None:
+        _checked("pdeathsig", libc.prctl(1, signal.SIGKILL, 0, 0, 0))  # last: a change of credentials clears it
+    sys.path[:], sys.path_hooks[:] = [], []
+    sys.path_importer_cache.clear()
+    sys.meta_path[:] = [_Closed]
+    if plan["filter"] is not None:
+        _seccomp(libc, bytes.fromhex(plan["filter"]))
+    for name in ("ctypes", "_ctypes", "ctypes._endian"):
+        sys.modules.pop(name, None)
+
+
+def _libc() -> Any:  # pragma: no cover
+    return ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def _checked(step: str, result: int) -> int:  # pragma: no cover
+    if result < 0:
+        raise OSError(f"{step}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def _landlock(libc: Any) -> None:  # pragma: no cover
+    """Handle every right that this kernel knows and grant none: no path, no TCP port, no signal outwards."""
+
+    abi = min(_checked("Landlock", libc.syscall(444, None, 0, 1)), 6)
+    files = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}.get(abi, (1 << 16) - 1)
+    rules = struct.pack("=QQQ", files, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
+    size = 24 if abi >= 6 else 16 if abi >= 4 else 8
+    ruleset = _checked("Landlock", libc.syscall(444, ctypes.c_char_p(rules), ctypes.c_size_t(size), 0))
+    _checked("Landlock", libc.syscall(446, ruleset, 0))
+    os.close(ruleset)
+
+
+def _drop_capabilities(libc: Any) -> None:  # pragma: no cover
+    header, none = struct.pack("=Ii", 0x20080522, 0), bytes(24)  # version 3: two sets of three words
+    _checked("capset", libc.capset(header, none))
+
+
+def _seccomp(libc: Any, program: bytes) -> None:  # pragma: no cover
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+    wanted = Program(len(program) // 8, program)
+    _checked("seccomp", libc.prctl(22, 2, ctypes.byref(wanted), 0, 0))
+
+
+def main() -> None:  # pragma: no cover
+    """Take the pipes off the standard descriptors, lock down, serve."""
+    os.dup2(0, REQUEST_FD, inheritable=False)
+    os.dup2(1, REPLY_FD, inheritable=False)
+    os.dup2(2, 0)
+    os.dup2(2, 1)
+    channel = Channel(REQUEST_FD, REPLY_FD)
+    received = channel.receive()
+    if received is None:
+        return
+    plan = received[0]
+    try:
+        lock_down(plan)
+    except (OSError, ValueError, ImportError) as error:
+        channel.fail("lock", str(error))
+        return
+    channel.limit = plan["reply_bytes"]
+    sys.stdout = sys.stderr = Printed(2, plan["stderr_bytes"])
+    host = Host(channel, plan["cpu_seconds"])
+    sys.addaudithook(host.audit)
+    channel.answer(None)
+    host.serve()
+
+
+if __name__ == "__main__":  # pragma: no cover
+    main()
+    os._exit(0)  # no shutdown code of the interpreter runs after untrusted code

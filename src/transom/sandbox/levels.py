@@ -1,0 +1,92 @@
+"""Which levels of isolation this machine offers, found by trying."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from dataclasses import dataclass
+
+from transom.errors import SandboxUnavailable
+from transom.sandbox.frames import parse_reply, request
+from transom.sandbox.launch import Level, Limits, command, environment, plan
+
+_PROBE_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What this machine offers.
+
+    Attributes:
+        level: the best level that works; `Level.NONE` when none does.
+        missing: for each higher level, one clause that says what is missing.
+    """
+
+    level: Level
+    missing: tuple[tuple[Level, str], ...]
+
+
+@functools.cache
+def probe() -> Probe:
+    """Try the levels from the best down with a real child each; about 0.2 s, once per process."""
+    missing: list[tuple[Level, str]] = []
+    for level in (Level.L3, Level.L2, Level.L1):
+        problem = _try(level)
+        if problem is None:
+            return Probe(level, tuple(reversed(missing)))
+        missing.append((level, problem))
+    return Probe(Level.NONE, tuple(reversed(missing)))
+
+
+def require(level: Level | None) -> Level:
+    """The level to use: the one asked for, or the best.
+
+    Raises:
+        SandboxUnavailable: this machine does not offer it, or none at all.
+    """
+    if level is Level.NONE:
+        return level
+    found = probe()
+    missing = dict(found.missing)
+    wanted = level or (Level.L1 if found.level is Level.NONE else found.level)
+    if wanted in missing:
+        raise unavailable(wanted, missing[wanted])
+    return wanted
+
+
+def unavailable(level: Level, missing: str) -> SandboxUnavailable:
+    """The error for a machine without the level that is needed."""
+    return SandboxUnavailable(
+        f"untrusted code cannot be isolated at level {level.value}: {missing}",
+        hint="mend that, or accept the risk with --unsafe-no-sandbox",
+    )
+
+
+def _try(level: Level) -> str | None:
+    """Why the level does not work here, or None."""
+    try:
+        asked = request("probe", plan(level, Limits())) + request("probe", {"op": "load"}, b"answer = 42")
+        done = subprocess.run(
+            command(level),
+            input=asked,
+            capture_output=True,
+            timeout=_PROBE_SECONDS,
+            env=environment(0),
+            cwd="/",
+            check=False,
+        )
+    except SandboxUnavailable as error:
+        return error.what
+    except subprocess.TimeoutExpired:
+        return f"the child did not answer within {_PROBE_SECONDS} s"
+    except OSError as error:
+        return f"the child did not start: {error}"
+    try:
+        locked, rest = parse_reply(done.stdout, "probe")
+        if not locked.ok:
+            return locked.message
+        loaded, _ = parse_reply(rest, "probe")
+    except ValueError:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        return said[-1] if said else f"the child ended with code {done.returncode}"
+    return None if loaded.ok else loaded.message

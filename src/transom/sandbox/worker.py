@@ -1,0 +1,263 @@
+"""One process for one version of untrusted code, and the parent that holds its clock."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import secrets
+import signal
+import struct
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Self
+
+from transom.errors import AtomFailed, SandboxError
+from transom.sandbox.child import CODE_NAME
+from transom.sandbox.frames import frame_head, one_line, parse_payload
+from transom.sandbox.launch import Level, Limits, command, environment, plan
+from transom.sandbox.levels import require, unavailable
+
+_START_SECONDS = 30
+_CHUNK = 1 << 20
+_ENVELOPE = 4096  # room around the value, and for a failure's message, under a small reply limit
+_KINDS = frozenset({"crash", "memory", "output", "schema", "killed", "timeout"})
+
+
+class Sandbox:
+    """A level of isolation and limits, from which workers are made.
+
+    Args:
+        limits: what each worker may use.
+        level: None takes the best level of this machine (found by trying, about 0.2 s once per process).
+        hash_seed: the interpreter's; two seeds show whether code depends on the order of a set.
+
+    Raises:
+        SandboxUnavailable: the machine does not offer the level.
+    """
+
+    def __init__(self, limits: Limits | None = None, level: Level | None = None, *, hash_seed: int = 0) -> None:
+        self.limits = limits or Limits()
+        self.level = require(level)
+        self._hash_seed = hash_seed
+
+    def worker(self, code: str) -> Worker:
+        """A worker for this code; it starts at `async with`."""
+        return Worker(code, self.limits, self.level, environment(self._hash_seed))
+
+
+class Worker:
+    """A process that has loaded one code and answers calls to its functions, one at a time.
+
+    It ends with the first failure: what failed once may be poisoned, so a new worker is needed after that.
+    """
+
+    def __init__(self, code: str, limits: Limits, level: Level, env: Mapping[str, str]) -> None:
+        self._code, self._limits, self._level, self._env = code, limits, level, dict(env)
+        self._process: asyncio.subprocess.Process | None = None
+        self._drain: asyncio.Task[None] | None = None
+        self._one_at_a_time = asyncio.Lock()
+        self._printed = bytearray()
+        self._flooded = False
+
+    @property
+    def printed(self) -> str:
+        """What the code printed so far, up to `Limits.stderr_bytes`. Untrusted."""
+        return self._printed.decode("utf-8", "replace")
+
+    async def __aenter__(self) -> Self:
+        """Start, lock down, load the code.
+
+        Raises:
+            SandboxUnavailable: the process could not lock itself down.
+            AtomFailed: the code could not be loaded.
+        """
+        try:
+            await self._start()
+            await self._ask({"op": "load"}, self._encoded(self._code))
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def call(self, name: str, args: Mapping[str, object]) -> object:
+        """Call a function of the code by keyword arguments (JSON values).
+
+        Returns:
+            What it returned, as JSON gives it back; its shape is the caller's to check.
+
+        Raises:
+            AtomFailed: with `kind`, and with `atoms.py:LINE` where the code raised.
+            SandboxError: the worker has ended before.
+        """
+        texts = {key: value for key, value in args.items() if isinstance(value, str)}
+        largest = max(texts, key=lambda key: len(texts[key]), default=None)
+        rest = {key: value for key, value in args.items() if key != largest}
+        body = b"" if largest is None else self._encoded(texts[largest])
+        return await self._ask({"op": "call", "name": name, "args": rest, "text": largest}, body)
+
+    async def constants(self, names: Iterable[str]) -> dict[str, object]:
+        """Values of module-level names that must be JSON; a name that the code does not set is left out."""
+        wanted = list(names)
+        found = await self._ask({"op": "constants", "names": wanted})
+        if not isinstance(found, dict) or not set(found) <= set(wanted):
+            await self.close()
+            raise _failure("schema", "the constants are no object of the names asked for")
+        return found
+
+    async def close(self) -> None:
+        """Kill the process group and wait for its end. May be called twice."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        _kill(process)
+        await asyncio.shield(asyncio.ensure_future(self._reap(process)))
+
+    async def _reap(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.close()
+        with contextlib.suppress(RuntimeError):  # a call in another task is reading: it empties the pipe
+            while await process.stdout.read(_CHUNK):  # a paused transport would never see its end
+                pass
+        if self._drain is not None:
+            await self._drain
+        await process.wait()
+
+    async def _start(self) -> None:
+        pipe = asyncio.subprocess.PIPE
+        with tempfile.TemporaryDirectory(prefix="transom-") as empty:
+            # bubblewrap wants a folder that stays; the others get one that is gone when they have started.
+            folder = "/" if self._level is Level.L3 else empty
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *command(self._level), stdin=pipe, stdout=pipe, stderr=pipe, env=self._env, cwd=folder,
+                    start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise SandboxError(f"the sandbox process cannot be started: {error}") from error
+        _widen(self._process)
+        self._drain = asyncio.create_task(self._keep_printed(self._process))
+        try:
+            await self._within(_START_SECONDS, lambda: self._exchange(plan(self._level, self._limits), b""))
+        except AtomFailed as error:
+            raise unavailable(self._level, f"{error.what} {one_line(self.printed)}".strip()) from error
+
+    async def _keep_printed(self, process: asyncio.subprocess.Process) -> None:
+        """Drain stderr to its end. The child itself keeps `print` short, so a flood is made on purpose."""
+        assert process.stderr is not None
+        limit = self._limits.stderr_bytes
+        total = 0
+        while data := await process.stderr.read(1 << 16):
+            total += len(data)
+            self._printed += data[: limit - len(self._printed)]
+            if total > 2 * limit and not self._flooded:
+                self._flooded = True
+                _kill(process)
+
+    async def _ask(self, header: Mapping[str, object], body: bytes = b"") -> object:
+        async with self._one_at_a_time:
+            if self._process is None:
+                raise SandboxError("this worker has ended", hint="make a new one for the next call")
+            return await self._within(self._limits.wall_seconds, lambda: self._exchange(header, body))
+
+    async def _within(self, seconds: float, work: Callable[[], Awaitable[object]]) -> object:
+        """Run under the wall clock; whatever goes wrong, cancellation included, ends the process."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await work()
+        except TimeoutError:
+            await self.close()
+            raise AtomFailed(f"no answer within {seconds:g} s", kind="timeout", where=CODE_NAME) from None
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _exchange(self, header: Mapping[str, object], body: bytes) -> object:
+        process = self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        call_id = secrets.token_hex(8)
+        head = frame_head(call_id, header, len(body))
+        try:
+            await _send(process.stdin, head, body)
+            length = struct.unpack(">I", await process.stdout.readexactly(4))[0]
+            if length > self._limits.reply_bytes + _ENVELOPE:
+                raise _failure("output", f"the reply has {length} bytes, the limit is {self._limits.reply_bytes}")
+            answer = parse_payload(await process.stdout.readexactly(length), call_id)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            raise await self._death(process) from None
+        except ValueError as error:
+            raise _failure("schema", f"the reply cannot be read: {one_line(str(error))}") from None
+        if not answer.ok:
+            raise _failure(answer.kind, answer.message, answer.line)
+        return answer.value
+
+    async def _death(self, process: asyncio.subprocess.Process) -> AtomFailed:
+        """Why the process closed its pipe without an answer."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await process.wait()
+        if self._flooded:
+            return _failure("output", f"it wrote more than {2 * self._limits.stderr_bytes} bytes to stderr")
+        code = process.returncode
+        if code is None:
+            return _failure("crash", "it closed its pipe")
+        # bubblewrap reports a signal as a shell does.
+        number = -code if code < 0 else code - 128 if self._level is Level.L3 else 0
+        if number == signal.SIGXCPU:
+            return _failure("timeout", f"it used more than {self._limits.cpu_seconds} s of CPU time")
+        if number == signal.SIGSYS:
+            return _failure("killed", "it made a system call that the sandbox forbids")
+        if number == signal.SIGKILL:
+            return _failure("killed", "it was killed from outside (the machine may be out of memory)")
+        if number in list(signal.Signals):
+            return _failure("crash", f"it crashed with {signal.Signals(number).name}")
+        return _failure("crash", f"it ended by itself with exit code {code}")
+
+    def _encoded(self, text: str) -> bytes:
+        limit = self._limits.text_bytes
+        body = text.encode("utf-8", "surrogatepass") if len(text) <= limit else b""
+        if len(text) > limit or len(body) > limit:
+            raise AtomFailed(
+                f"the text is larger than {limit >> 20} MiB",
+                kind="output",
+                hint="split the file",
+            )
+        return body
+
+
+def _failure(kind: str, what: str, line: int | None = None) -> AtomFailed:
+    """The error for a failure; the kind may come from the child, so an unknown one is a crash."""
+    where = CODE_NAME if line is None else f"{CODE_NAME}:{line}"
+    return AtomFailed(what, kind=kind if kind in _KINDS else "crash", where=where)
+
+
+async def _send(pipe: asyncio.StreamWriter, head: bytes, body: bytes) -> None:
+    pipe.write(head)
+    view = memoryview(body)
+    while view:
+        pipe.write(view[:_CHUNK])
+        await pipe.drain()
+        view = view[_CHUNK:]
+
+
+def _widen(process: asyncio.subprocess.Process) -> None:
+    """Give the text's pipe a mebibyte instead of 64 KiB: fewer turns of the event loop for a long log."""
+    assert process.stdin is not None
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # a user's share of pipe memory may be used up
+            fcntl.fcntl(process.stdin.get_extra_info("pipe"), fcntl.F_SETPIPE_SZ, _CHUNK)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill the whole group; bubblewrap and the kernel take the rest of a pid namespace with it."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
