@@ -1,0 +1,50 @@
+"""The files of a checker folder, from what the roles wrote."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from transom.checklist.atoms import CheckerConfig
+from transom.checklist.build.reading import LogicReply
+from transom.checklist.vectors import STANDARD_SOURCE
+
+ATOMS_FILE = "atoms.py"
+CHECKER_FILE = "checker.yaml"
+BUILD_FILE = "build.json"
+ITEM_FILE = "item.yaml"
+SPEC_FILE = "ItemSpec.md"
+
+
+def atoms_source(atom_a: str, logic: LogicReply) -> str:
+    """`atoms.py`: atom A, then the shipped B and C or the reply's own."""
+    others = logic.atoms or STANDARD_SOURCE
+    title = "its own" if logic.atoms else "the standard ones, as shipped"
+    return f"{atom_a.rstrip()}\n\n\n# Atoms B and C: {title}.\n{others.strip()}\n"
+
+
+def checker_yaml(config: CheckerConfig) -> str:
+    """`checker.yaml`, in the order of the model, `N/A` where there is no value."""
+    data: dict[str, Any] = config.model_dump(mode="json", by_alias=True)
+    for part in ("requirements", "waivers"):
+        data[part]["value"] = "N/A" if data[part]["value"] is None else data[part]["value"]
+    data["waivers"] = _written_waivers(data["waivers"])
+    data["items"] = [{key: value for key, value in item.items() if value not in (None, [])} for item in data["items"]]
+    writer = YAML(typ="safe", pure=True)
+    writer.default_flow_style = False
+    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    writer.width = 10_000
+    out = io.StringIO()
+    writer.dump(data, out)
+    return out.getvalue()
+
+
+def _written_waivers(waivers: dict[str, Any]) -> dict[str, Any]:
+    rows = waivers["waive_items"]
+    return {
+        "value": waivers["value"],
+        "waive_items": [row["pattern"] for row in rows],
+        "waive_reasons": [row["reason"] or "" for row in rows],
+    }

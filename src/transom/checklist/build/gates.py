@@ -1,0 +1,80 @@
+"""Holding a checker to its gates, in the order in which they make sense."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+
+from transom.checklist.atoms import CheckerConfig
+from transom.checklist.build.static_gates import (
+    CHECKER,
+    check_forbidden,
+    check_locked_layer,
+    check_signatures,
+    check_syntax,
+    check_yaml,
+)
+from transom.checklist.build.trial_gates import Sample, check_schema, check_sources, check_vectors
+from transom.checklist.results import FindingRow, GateRow
+from transom.gates import Finding
+from transom.sandbox import Sandbox
+from transom.tools.files import read_lines
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Where generated code is tried."""
+
+    sandbox: Sandbox
+
+    @cached_property
+    def level(self) -> str:
+        return self.sandbox.level.value
+
+
+async def hold(code: str, yaml: str, trial: Trial, files: Sequence[Path]) -> tuple[GateRow, ...]:
+    """Run every gate; code that does not parse is not run.
+
+    Args:
+        code: `atoms.py`.
+        yaml: `checker.yaml`.
+        trial: where the code is run.
+        files: real files for the schema gate; those that do not exist are passed over.
+    """
+    syntax = check_syntax(code)
+    rows = [_row("syntax", syntax)]
+    if syntax:
+        return tuple(rows)
+    rows.append(_row("signatures", check_signatures(code)))
+    rows.append(_row("forbidden_io", check_forbidden(code)))
+    rows.append(_row("locked_layer", check_locked_layer(code)))
+    rows.append(_row("vectors", await check_vectors(code, trial.sandbox)))
+    _, unfit = await check_sources(code, trial.sandbox)
+    rows.append(_row("sources", unfit))
+    samples = [_sample(path) for path in files if path.is_file()]
+    rows.append(_row("schema", await check_schema(code, trial.sandbox, samples)))
+    rows.append(_row("yaml", _check_config(yaml, code)))
+    return tuple(rows)
+
+
+def _check_config(text: str, code: str) -> list[Finding]:
+    try:
+        config = CheckerConfig.model_validate(YAML(typ="safe", pure=True).load(text))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return [Finding("yaml", CHECKER, None, f"{place}: {first['msg']}")]
+    return check_yaml(config, text, code)
+
+
+def _sample(path: Path) -> Sample:
+    return Sample(path.name, "\n".join(read_lines(path)) + "\n")
+
+
+def _row(gate: str, findings: Sequence[Finding]) -> GateRow:
+    return GateRow(gate=gate, passed=not findings, findings=tuple(FindingRow.of(finding) for finding in findings))

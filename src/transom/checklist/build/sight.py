@@ -1,0 +1,67 @@
+"""What the Parser role gets to see of real files: which there are, and bounded views of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from transom.checklist.atoms import Shape
+from transom.checklist.spec.document import parse_section4
+from transom.tools.files import Viewer, ViewLimits, discover
+
+
+class SeenFile(Shape):
+    """A discovered file: the name it is shown by, bytes, and what its ending suggests."""
+
+    name: str
+    size: int
+    type: str
+
+
+class Sight(Shape):
+    """What discovery found and showed.
+
+    Attributes:
+        files: discovered files; the item's own first.
+        total_found: how many there were, shown or not.
+        snippets: numbered lines of headers and of keyword matches, file by file.
+        shown: names of the files that were shown: the discovered ones and those that their lines name.
+        skipped: files of which nothing or not all could be shown, and why.
+    """
+
+    files: tuple[SeenFile, ...]
+    total_found: int
+    snippets: str
+    shown: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+    def listing(self) -> str:
+        """The files as text."""
+        rows = [f"{file.name} ({file.size} bytes, {file.type})" for file in self.files]
+        if self.total_found > len(self.files):
+            rows.append(f"... and {self.total_found - len(self.files)} more")
+        return "\n".join([*rows, *(f"not shown: {reason}" for reason in self.skipped)])
+
+
+def look(section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: ViewLimits) -> Sight:
+    """Discover files and view them.
+
+    Args:
+        section_4_1: names of sources and keywords.
+        own: the item's own input files; where there are any, only these and what they name are viewed.
+        roots: where to look beside them.
+        limits: how much is shown.
+    """
+    guide = parse_section4(f"### 4.1 Item-Specific Implementation Points\n\n{section_4_1}")
+    patterns = [glob for source in guide.sources for glob in source.files]
+    keywords = list(dict.fromkeys(word for part in guide.extractions for word in part.keywords))
+    listing = discover(own, roots, patterns)
+    viewer = Viewer(roots, limits)
+    snippets = viewer.show(list(own) or [file.path for file in listing.files], keywords)
+    return Sight(
+        files=tuple(SeenFile(name=file.name, size=file.size, type=file.type) for file in listing.files),
+        total_found=listing.total_found,
+        snippets=snippets,
+        shown=tuple(viewer.names()),
+        skipped=tuple(viewer.skipped),
+    )

@@ -1,0 +1,162 @@
+"""Gates that run a checker's atoms, in the sandbox: the vectors, and the schema on real files."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from transom.checklist.atoms import ENTRY_KEYS, Entry, Source
+from transom.checklist.build.static_gates import ATOMS
+from transom.checklist.vectors import VECTORS, Vector
+from transom.errors import AtomFailed
+from transom.gates import Finding
+from transom.sandbox import Sandbox, Worker
+
+_SHOWN = 5
+_ODD_TEXTS = {
+    "an empty text": "",
+    "a text with CRLF line ends": "alpha\r\nbeta 1\r\n",
+    "one huge line": "x" * 200_000,
+    "binary noise": "".join(chr(code) for code in range(1, 256)) * 4,
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A real file's text under the name that atoms are given."""
+
+    name: str
+    text: str
+
+
+async def check_vectors(code: str, sandbox: Sandbox) -> list[Finding]:
+    """Each vector of atoms B and C, each reported by itself."""
+    findings: list[Finding] = []
+    for vector in VECTORS:
+        findings += await _guarded(code, sandbox, _vector(vector), f"vectors.{vector.name}")
+    return findings
+
+
+def _vector(vector: Vector) -> Callable[[Worker], Awaitable[list[str]]]:
+    async def problems(worker: Worker) -> list[str]:
+        found: list[str] = []
+        for call in vector.calls:
+            result = await worker.call(vector.function, dict(call.arguments))
+            found += [f"{vector.function}({_shown(call.arguments)}): {problem}" for problem in call.problems(result)]
+        return found
+
+    return problems
+
+
+async def check_schema(code: str, sandbox: Sandbox, samples: Sequence[Sample]) -> list[Finding]:
+    """Atom A over real files: something comes out, with exactly the five keys, true lines and the same again.
+
+    Odd texts (empty, CRLF, a huge line, noise) must be survived with entries of the same shape.
+    """
+    findings: list[Finding] = []
+    count = 0
+    for sample in samples:
+        entries: list[object] = []
+        problems = await _guarded(code, sandbox, _extraction(sample, entries), "schema")
+        findings += problems
+        count += len(entries)
+        if not problems:
+            findings += [Finding("schema", ATOMS, None, text) for text in _untrue(sample, entries)[:_SHOWN]]
+    if not findings and not count:
+        names = ", ".join(sample.name for sample in samples) or "no file at all"
+        findings.append(Finding("schema", ATOMS, None, f"atom A finds nothing in {names}"))
+    for what, text in _ODD_TEXTS.items():
+        odd: list[object] = []
+        problems = await _guarded(code, sandbox, _extraction(Sample("odd.log", text), odd), "schema.odd")
+        findings += [Finding(f.gate, f.artifact, f.line, f"on {what}: {f.message}") for f in problems]
+    return findings
+
+
+def _extraction(sample: Sample, entries: list[object]) -> Callable[[Worker], Awaitable[list[str]]]:
+    async def problems(worker: Worker) -> list[str]:
+        arguments = {"text": sample.text, "source_file": sample.name}
+        result = await worker.call("extract_context", arguments)
+        if not isinstance(result, list):
+            return [f"extract_context returned {type(result).__name__}, not a list, for {sample.name}"]
+        if await worker.call("extract_context", arguments) != result:
+            return [f"extract_context does not return the same for {sample.name} a second time"]
+        entries.extend(result)
+        return [problem for entry in result for problem in _misshapen(entry, sample)][:_SHOWN]
+
+    return problems
+
+
+def _misshapen(entry: object, sample: Sample) -> list[str]:
+    if not isinstance(entry, dict):
+        return [f"an entry is {type(entry).__name__}, not a dict"]
+    if set(entry) != set(ENTRY_KEYS):
+        return [f"an entry has the keys {sorted(entry)}, not {sorted(ENTRY_KEYS)}"]
+    if not isinstance(entry["value"], str):
+        return [f"value is {type(entry['value']).__name__}, not str"]
+    try:
+        Entry.model_validate(entry, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return [f"{'.'.join(map(str, first['loc']))}: {first['msg']}"]
+    if entry["source_file"] != sample.name:
+        return [f"source_file is {entry['source_file']!r}, not what the atom was given"]
+    return []
+
+
+def _untrue(sample: Sample, entries: Sequence[object]) -> list[str]:
+    """Entries whose line does not hold what they say they matched there."""
+    lines = sample.text.split("\n")
+    found: list[str] = []
+    for entry in (Entry.model_validate(entry) for entry in entries):
+        number, matched = entry.line_number, entry.matched_content.strip()
+        if number is None:
+            continue
+        if number > len(lines):
+            found.append(f"line_number {number} lies beyond the {len(lines)} lines of {sample.name}")
+        elif matched.splitlines()[:1] and matched.splitlines()[0].strip() not in lines[number - 1]:
+            found.append(f"matched_content {matched[:60]!r} does not stand on line {number} of {sample.name}")
+    return found
+
+
+async def check_sources(code: str, sandbox: Sandbox) -> tuple[tuple[Source, ...], list[Finding]]:
+    """The atom's `SCOPE` and `SOURCES` literals, and what is wrong with them."""
+    sources: list[Source] = []
+
+    async def problems(worker: Worker) -> list[str]:
+        constants = await worker.constants(["SCOPE", "SOURCES"])
+        if constants.get("SCOPE", "file") != "file":
+            return [f"SCOPE is {constants['SCOPE']!r}; this version runs atoms of scope 'file'"]
+        declared = constants.get("SOURCES", [])
+        if not isinstance(declared, list):
+            return ["SOURCES is not a list of {kind, rank, files}"]
+        try:
+            sources.extend(Source.model_validate(source) for source in declared)
+        except ValidationError as error:
+            return [f"SOURCES: {error.errors()[0]['msg']}"]
+        return []
+
+    findings = await _guarded(code, sandbox, problems, "sources")
+    return tuple(sources), findings
+
+
+async def _guarded(
+    code: str, sandbox: Sandbox, problems: Callable[[Worker], Awaitable[list[str]]], gate: str
+) -> list[Finding]:
+    """Run a probe in a worker of its own; a crash of the code is a finding with its line."""
+    try:
+        async with sandbox.worker(code) as worker:
+            return [Finding(gate, ATOMS, None, problem) for problem in await problems(worker)]
+    except AtomFailed as error:
+        return [Finding(gate, ATOMS, _line_of(error.where), f"{error.kind}: {error.what}")]
+
+
+def _line_of(where: str | None) -> int | None:
+    _, _, line = (where or "").rpartition(":")
+    return int(line) if line.isdigit() else None
+
+
+def _shown(arguments: object) -> str:
+    text = str(arguments)
+    return text if len(text) <= 80 else f"{text[:77]}..."
