@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from transom.context import Budget, assemble
 from transom.errors import ReplyError
-from transom.llm import Block, Reply, Role
+from transom.llm import Block, Reply, Request, Role
 from transom.runs import Stage
 
 T = TypeVar("T")
@@ -23,11 +23,13 @@ class Answer(Generic[T]):
     Attributes:
         value: the reply, read.
         reply: the reply as it came.
+        request: what it answers, the last one where there were two.
         asked: how many requests it took.
     """
 
     value: T
     reply: Reply
+    request: Request
     asked: int
 
 
@@ -48,13 +50,15 @@ async def call(
         ReplyError: the second reply cannot be read either.
         VisibilityError, WindowOverflow, EgressError, ProviderError: see `assemble` and `Stage.ask`.
     """
-    first = await stage.ask(assemble(role, blocks, budget=budget), role)
+    request = assemble(role, blocks, budget=budget)
+    reply = await stage.ask(request, role)
     try:
-        return Answer(_read(first, read), first, 1)
+        return Answer(_read(reply, read), reply, request, 1)
     except ReplyError as error:
         retry = Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again.")
-    second = await stage.ask(assemble(role, [*blocks, retry], budget=budget), role)
-    return Answer(_read(second, read), second, 2)
+    request = assemble(role, [*blocks, retry], budget=budget)
+    reply = await stage.ask(request, role)
+    return Answer(_read(reply, read), reply, request, 2)
 
 
 def _read(reply: Reply, read: Callable[[str], T]) -> T:

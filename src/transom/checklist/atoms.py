@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from transom.canonical import Json
 
@@ -153,11 +153,28 @@ class ValidationItem(Shape):
         return self.select.split(".", 1)[0]
 
 
+def _not_applicable(value: object) -> object:
+    return None if isinstance(value, str) and value.strip().upper() in ("N/A", "NA", "") else value
+
+
+# `N/A`, as people write it, is None.
+NotApplicable = Annotated[None, BeforeValidator(_not_applicable)]
+
+
+class AnyOf(Shape):
+    """Alternatives that keep their meaning (`regex:`, wildcards), which the parts of `a|b` lose."""
+
+    any_of: Annotated[tuple[str, ...], Field(min_length=1)]
+
+    def __str__(self) -> str:
+        return f"any_of: [{', '.join(self.any_of)}]"
+
+
 class Requirements(Shape):
     """`value` decides the type, the list its contents. None is the file's `N/A`."""
 
-    value: Annotated[int, Field(ge=1)] | None = None
-    pattern_items: tuple[str, ...] = ()
+    value: Annotated[int, Field(ge=1)] | NotApplicable = None
+    pattern_items: tuple[str | AnyOf, ...] = ()
 
 
 class Waiver(Shape):
@@ -172,8 +189,23 @@ class Waiver(Shape):
 class Waivers(Shape):
     """`value` None (no waivers), 0 (everything is waived) or > 0 (those that match)."""
 
-    value: Annotated[int, Field(ge=0)] | None = None
+    value: Annotated[int, Field(ge=0)] | NotApplicable = None
     waive_items: tuple[Waiver, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parallel_reasons(cls, data: object) -> object:
+        """Take plain texts with `waive_reasons` beside them, as items write waivers."""
+        if not isinstance(data, dict) or not isinstance(data.get("waive_items"), list):
+            return data
+        data = dict(data)
+        reasons = data.pop("waive_reasons", None) or []
+        padded = [*reasons, *([None] * len(data["waive_items"]))]
+        data["waive_items"] = [
+            {"pattern": one, "reason": reason or None} if isinstance(one, str) else one
+            for one, reason in zip(data["waive_items"], padded, strict=False)
+        ]
+        return data
 
 
 class CheckerConfig(Shape):

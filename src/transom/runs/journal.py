@@ -2,7 +2,7 @@
 
 Records of a run's stream, by kind:
 
-    opened    {entry}                                             how `transom resume` starts it again
+    opened    {entry?}                                            how `transom resume` starts it again
     started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
     reply     {stage, attempt, epoch, conversation, ordinal, request, chain, window, reply}
     done      {stage, attempt, fingerprint, deletions, output, answered}
@@ -99,7 +99,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
     """Take one record into the state."""
     match kind:
         case "opened":
-            state.entry, state.status, state.paused = data["entry"], "running", None
+            state.entry, state.status, state.paused = data.get("entry", state.entry), "running", None
         case "started":
             stage = state.stage(data["stage"])
             stage.open = Attempt(data["attempt"], data["fingerprint"], data["deletions"])

@@ -50,7 +50,14 @@ class Run:
 
     @staticmethod
     async def open(
-        kind: str, inputs: Mapping[str, Json], *, name: str, workspace: Workspace, store: Store, chain: Chain
+        kind: str,
+        inputs: Mapping[str, Json],
+        *,
+        name: str,
+        workspace: Workspace,
+        store: Store,
+        chain: Chain,
+        entry: Mapping[str, Json] | None = None,
     ) -> Run:
         """Open a run, fresh or resumed.
 
@@ -61,6 +68,7 @@ class Run:
             workspace: where it lives.
             store: the workspace's database.
             chain: who answers its roles.
+            entry: what `transom resume` must know to start it again; the last one given counts.
 
         Raises:
             RunBusy: another process works on it.
@@ -74,7 +82,7 @@ class Run:
         }
         row: Any = await store.put_if_absent(RUNS, key, fresh)
         run = Run(row["id"], workspace.run_folder(row["name"], row["id"]), workspace, store, chain)
-        await run.append("opened", {"entry": {"kind": kind, "inputs": dict(inputs)}})
+        await run.append("opened", {"entry": dict(entry)} if entry is not None else {})
         return run
 
     async def __aenter__(self) -> Self:
@@ -115,6 +123,7 @@ class Run:
         out: File[T],
         uses: Sequence[Role] = (),
         version: int = 1,
+        reuse: bool = True,
     ) -> Artifact[T]:
         """Run a journaled step, or reuse what it left.
 
@@ -125,6 +134,7 @@ class Run:
             out: how the value is kept.
             uses: the roles that it asks.
             version: bumped by hand when `fn` changes so that old results are void.
+            reuse: False for a stage that looks at the world anew each time; it is journaled, never reused.
 
         Raises:
             Paused: it ran out of time, or inputs and file both changed and a person must say which counts.
@@ -136,7 +146,7 @@ class Run:
         history = self._state.stage(name)
         fingerprint = self._fingerprint(inputs, uses, version)
         path = self.folder / (out.folder or name) / out.name
-        plan = self._plan(name, history, fingerprint, path)
+        plan = self._plan(name, history, fingerprint, path) if reuse else Plan("run")
         if plan.action == "ask":
             await self._pause_for_choice(name, path, {"stage": name, "fingerprint": fingerprint, "edited": plan.edited})
         epoch = _epoch(plan.deletions, inputs)

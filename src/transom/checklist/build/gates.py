@@ -19,7 +19,7 @@ from transom.checklist.build.static_gates import (
     check_syntax,
     check_yaml,
 )
-from transom.checklist.build.trial_gates import Sample, check_schema, check_sources, check_vectors
+from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources, check_vectors
 from transom.checklist.results import FindingRow, GateRow
 from transom.gates import Finding
 from transom.sandbox import Sandbox
@@ -53,11 +53,11 @@ async def hold(code: str, yaml: str, trial: Trial, files: Sequence[Path]) -> tup
     rows.append(_row("signatures", check_signatures(code)))
     rows.append(_row("forbidden_io", check_forbidden(code)))
     rows.append(_row("locked_layer", check_locked_layer(code)))
-    rows.append(_row("vectors", await check_vectors(code, trial.sandbox)))
-    _, unfit = await check_sources(code, trial.sandbox)
-    rows.append(_row("sources", unfit))
-    samples = [_sample(path) for path in files if path.is_file()]
-    rows.append(_row("schema", await check_schema(code, trial.sandbox, samples)))
+    async with Prober(code, trial.sandbox) as prober:
+        rows.append(_row("vectors", await check_vectors(prober)))
+        rows.append(_row("sources", await check_sources(prober)))
+        samples = [_sample(path) for path in files if path.is_file()]
+        rows.append(_row("schema", await check_schema(prober, samples)))
     rows.append(_row("yaml", _check_config(yaml, code)))
     return tuple(rows)
 

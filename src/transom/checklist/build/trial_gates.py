@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
 from pydantic import ValidationError
 
@@ -31,11 +33,43 @@ class Sample:
     text: str
 
 
-async def check_vectors(code: str, sandbox: Sandbox) -> list[Finding]:
+class Prober:
+    """Runs probes of one code in the sandbox; a worker serves until it fails, then a fresh one takes its place."""
+
+    def __init__(self, code: str, sandbox: Sandbox) -> None:
+        self._code = code
+        self._sandbox = sandbox
+        self._worker: Worker | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._drop()
+
+    async def findings(self, probe: Callable[[Worker], Awaitable[list[str]]], gate: str) -> list[Finding]:
+        """What a probe says; a crash of the code is a finding with its line."""
+        try:
+            if self._worker is None:
+                self._worker = await self._sandbox.worker(self._code).__aenter__()
+            return [Finding(gate, ATOMS, None, problem) for problem in await probe(self._worker)]
+        except AtomFailed as error:
+            await self._drop()
+            return [Finding(gate, ATOMS, _line_of(error.where), f"{error.kind}: {error.what}")]
+
+    async def _drop(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.close()
+
+
+async def check_vectors(prober: Prober) -> list[Finding]:
     """Each vector of atoms B and C, each reported by itself."""
     findings: list[Finding] = []
     for vector in VECTORS:
-        findings += await _guarded(code, sandbox, _vector(vector), f"vectors.{vector.name}")
+        findings += await prober.findings(_vector(vector), f"vectors.{vector.name}")
     return findings
 
 
@@ -50,7 +84,7 @@ def _vector(vector: Vector) -> Callable[[Worker], Awaitable[list[str]]]:
     return problems
 
 
-async def check_schema(code: str, sandbox: Sandbox, samples: Sequence[Sample]) -> list[Finding]:
+async def check_schema(prober: Prober, samples: Sequence[Sample]) -> list[Finding]:
     """Atom A over real files: something comes out, with exactly the five keys, true lines and the same again.
 
     Odd texts (empty, CRLF, a huge line, noise) must be survived with entries of the same shape.
@@ -59,7 +93,7 @@ async def check_schema(code: str, sandbox: Sandbox, samples: Sequence[Sample]) -
     count = 0
     for sample in samples:
         entries: list[object] = []
-        problems = await _guarded(code, sandbox, _extraction(sample, entries), "schema")
+        problems = await prober.findings(_extraction(sample, entries), "schema")
         findings += problems
         count += len(entries)
         if not problems:
@@ -67,9 +101,11 @@ async def check_schema(code: str, sandbox: Sandbox, samples: Sequence[Sample]) -
     if not findings and not count:
         names = ", ".join(sample.name for sample in samples) or "no file at all"
         findings.append(Finding("schema", ATOMS, None, f"atom A finds nothing in {names}"))
+    if any(finding.message.startswith("timeout") for finding in findings):
+        return findings  # each further try would take as long again
     for what, text in _ODD_TEXTS.items():
         odd: list[object] = []
-        problems = await _guarded(code, sandbox, _extraction(Sample("odd.log", text), odd), "schema.odd")
+        problems = await prober.findings(_extraction(Sample("odd.log", text), odd), "schema.odd")
         findings += [Finding(f.gate, f.artifact, f.line, f"on {what}: {f.message}") for f in problems]
     return findings
 
@@ -120,9 +156,8 @@ def _untrue(sample: Sample, entries: Sequence[object]) -> list[str]:
     return found
 
 
-async def check_sources(code: str, sandbox: Sandbox) -> tuple[tuple[Source, ...], list[Finding]]:
-    """The atom's `SCOPE` and `SOURCES` literals, and what is wrong with them."""
-    sources: list[Source] = []
+async def check_sources(prober: Prober) -> list[Finding]:
+    """Whether the atom's `SCOPE` and `SOURCES` literals have their shapes."""
 
     async def problems(worker: Worker) -> list[str]:
         constants = await worker.constants(["SCOPE", "SOURCES"])
@@ -132,24 +167,13 @@ async def check_sources(code: str, sandbox: Sandbox) -> tuple[tuple[Source, ...]
         if not isinstance(declared, list):
             return ["SOURCES is not a list of {kind, rank, files}"]
         try:
-            sources.extend(Source.model_validate(source) for source in declared)
+            for source in declared:
+                Source.model_validate(source)
         except ValidationError as error:
             return [f"SOURCES: {error.errors()[0]['msg']}"]
         return []
 
-    findings = await _guarded(code, sandbox, problems, "sources")
-    return tuple(sources), findings
-
-
-async def _guarded(
-    code: str, sandbox: Sandbox, problems: Callable[[Worker], Awaitable[list[str]]], gate: str
-) -> list[Finding]:
-    """Run a probe in a worker of its own; a crash of the code is a finding with its line."""
-    try:
-        async with sandbox.worker(code) as worker:
-            return [Finding(gate, ATOMS, None, problem) for problem in await problems(worker)]
-    except AtomFailed as error:
-        return [Finding(gate, ATOMS, _line_of(error.where), f"{error.kind}: {error.what}")]
+    return await prober.findings(problems, "sources")
 
 
 def _line_of(where: str | None) -> int | None:

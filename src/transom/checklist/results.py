@@ -1,0 +1,158 @@
+"""What `check spec`, `check build` and `check lint` answer: `transom.spec/1`, `transom.build/1`, `transom.lint/1`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from transom import __version__
+from transom.canonical import Json, digest
+from transom.checklist.atoms import Shape
+from transom.gates import Finding
+
+
+class FindingRow(Shape):
+    """A finding of a gate."""
+
+    gate: str
+    artifact: str
+    line: int | None
+    message: str
+
+    @staticmethod
+    def of(finding: Finding) -> FindingRow:
+        return FindingRow(gate=finding.gate, artifact=finding.artifact, line=finding.line, message=finding.message)
+
+
+class WordsRow(Shape):
+    """Words that the embedded rules could not read, and where they stand."""
+
+    text: str
+    where: str
+
+
+class RoundRow(Shape):
+    """One round: who answered it and what it took, in tokens."""
+
+    round: int
+    by: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+
+
+class Document(Shape):
+    """Base of the answers: printed as JSON by their aliases."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class SpecResult(Document):
+    """`check spec --format json`."""
+
+    schema_: Literal["transom.spec/1"] = Field(default="transom.spec/1", alias="schema")
+    status: Literal["READY", "NEEDS_REVIEW", "NEEDS_MODEL", "ERROR"]
+    item_id: str
+    itemspec_path: str | None = None
+    capability_type: int | None = None
+    rounds: tuple[RoundRow, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
+    quality: dict[str, Json] = Field(default_factory=dict)
+    needs_model: tuple[WordsRow, ...] = ()
+    run_id: str
+
+    @property
+    def exit_code(self) -> int:
+        return {"READY": 0, "NEEDS_REVIEW": 1, "ERROR": 2, "NEEDS_MODEL": 3}[self.status]
+
+
+class GateRow(Shape):
+    """One gate of a build."""
+
+    gate: str
+    passed: bool
+    findings: tuple[FindingRow, ...] = ()
+
+
+class MutationRow(Shape):
+    """Mutants of the evidence: killed, applicable, and why each survivor survived."""
+
+    killed: int
+    applicable: int
+    survivors: tuple[str, ...] = ()
+
+
+class BuildResult(Document):
+    """`check build --format json`. `waits_for` says what a person must bring; it makes the exit code 3."""
+
+    schema_: Literal["transom.build/1"] = Field(default="transom.build/1", alias="schema")
+    status: Literal["done", "needs_review", "human_required", "NEEDS_MODEL", "ERROR"]
+    checker_path: str | None = None
+    iterations: int = 0
+    gates: tuple[GateRow, ...] = ()
+    mutation: MutationRow | None = None
+    needs_model: tuple[WordsRow, ...] = ()
+    waits_for: str | None = None
+    run_id: str
+
+    @property
+    def exit_code(self) -> int:
+        if self.waits_for:
+            return 3
+        return {"done": 0, "needs_review": 1, "ERROR": 2, "human_required": 3, "NEEDS_MODEL": 3}[self.status]
+
+
+class LintResult(Document):
+    """`check lint --format json`."""
+
+    schema_: Literal["transom.lint/1"] = Field(default="transom.lint/1", alias="schema")
+    findings: tuple[FindingRow, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.findings else 0
+
+
+class BuildRecord(Document):
+    """`build.json`: how a checker came to be. No clock, no path: equal builds give equal bytes."""
+
+    schema_: Literal["transom.built/1"] = Field(default="transom.built/1", alias="schema")
+    status: Literal["done", "needs_review"]
+    transom: str
+    item_id: str
+    item_sha256: str | None = None
+    itemspec_sha256: str
+    provider: str
+    model: str | None = None
+    sandbox_level: str
+    gates: tuple[GateRow, ...]
+    mutation: MutationRow | None = None
+
+    @staticmethod
+    def of(
+        gates: tuple[GateRow, ...],
+        item: str,
+        spec: str,
+        level: str,
+        item_id: str,
+        provider: str,
+        model: str | None,
+    ) -> BuildRecord:
+        """The record of a build, from its gates and the texts that it was made from."""
+        return BuildRecord(
+            status="done" if all(row.passed for row in gates) else "needs_review",
+            transom=__version__,
+            item_id=item_id,
+            item_sha256=digest(item) if item else None,
+            itemspec_sha256=digest(spec),
+            provider=provider,
+            model=model,
+            sandbox_level=level,
+            gates=gates,
+        )
+
+    @property
+    def mutation_score(self) -> float | None:
+        """Killed of applicable mutants, 0..1; None where none was tried."""
+        return self.mutation.killed / self.mutation.applicable if self.mutation and self.mutation.applicable else None

@@ -1,0 +1,83 @@
+"""`transom demo`: every product on the shipped examples with the embedded default."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from transom.cli.command import command
+from transom.cli.output import print_json, print_text, style
+from transom.cli.session import Session
+from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from transom.checklist.run import Verdict
+
+_SHOWN = "VER-02"
+_COLOURS = {"PASS": "green", "FAIL": "red", "ERROR": "red"}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command, which stands outside a group."""
+    command(app, "demo", example="transom demo")(demo)
+
+
+async def demo(session: Session) -> int:
+    """Run the shipped checklist examples with the embedded default, and show one verdict, one window, one trace."""
+    from transom.checklist.run import Verdict
+    from transom.cli.checking import Options, answer_of
+
+    folder = _examples(session.cwd)
+    quiet = replace(session, verbosity=-1)
+    variables = (f"CHECKLIST_ROOT={folder / 'data'}",)
+    verdicts: list[Verdict] = []
+    async with session.open_store() as store:
+        for item in sorted(folder.glob("*.yaml")):
+            started = time.monotonic()
+            answer = await answer_of(quiet, store, Options(item=item, variables=variables))
+            session.progress(f"{item.stem}: {answer.status} in {time.monotonic() - started:.1f} s")
+            if isinstance(answer, Verdict):
+                verdicts.append(answer)
+    if session.format == "json":
+        from transom.checklist.run import together
+
+        print_json(together(verdicts))
+    else:
+        await _show(session, verdicts)
+    return 0
+
+
+def _examples(cwd: Path) -> Path:
+    """The examples: below the current folder, or beside the source tree that this package runs from."""
+    for root in (cwd, Path(__file__).resolve().parents[3]):
+        if (root / "examples" / "checks").is_dir():
+            return root / "examples" / "checks"
+    raise InputError("there is no examples/checks here", where=str(cwd), hint="run it in a clone of the repository")
+
+
+async def _show(session: Session, verdicts: list[Verdict]) -> None:
+    from transom.checklist.run import text_report
+    from transom.cli.trace import show
+    from transom.cli.window import show_window
+
+    print_text("", style("Checklist: what came out", "bold"))
+    for verdict in verdicts:
+        counts = f"{len(verdict.found_items)} found, {len(verdict.missing_items)} missing, {len(verdict.waived)} waived"
+        status = style(f"{verdict.status:<5}", _COLOURS.get(verdict.status, "yellow"))
+        print_text(f"  {status} {verdict.item_id:<14} {counts}")
+    shown = next((verdict for verdict in verdicts if verdict.item_id == _SHOWN), verdicts[0])
+    run_id = shown.run_id or ""
+    print_text("", style(f"One verdict ({shown.item_id})", "bold"), text_report(shown).rstrip("\n"))
+    print_text("", style("One window: what each call of that run saw", "bold"))
+    await show_window(session, run_id, None, None)
+    print_text("", style("One trace: what happened when", "bold"))
+    await show(session, run_id)
+    print_text(
+        "",
+        f"every byte of a call:  transom window show {run_id} --call 7",
+        f"the run's files:       transom runs show {run_id}",
+    )

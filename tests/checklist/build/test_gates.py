@@ -1,0 +1,162 @@
+"""Every gate of a build: a right checker passes all of them, and each fault is named by its own gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT
+from transom.checklist.build.checker import atoms_source, checker_yaml
+from transom.checklist.build.gates import Trial, hold
+from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
+from transom.checklist.results import GateRow
+from transom.errors import ReplyError
+from transom.sandbox import Limits, Sandbox
+
+
+def logic(text: str = CHECKER) -> LogicReply:
+    return read_logic(f"<checker>\n```yaml\n{text}```\n</checker>")
+
+
+async def held(
+    tmp_path: Path, atom_a: str = ATOM_A, checker: str = CHECKER, *, report: str = REPORT, own: str = ""
+) -> dict[str, GateRow]:
+    reply = logic(checker).model_copy(update={"atoms": own})
+    yaml = checker_yaml(reply.config("POWER", "Report the power of each block."))
+    path = tmp_path / "power.rpt"
+    path.write_text(report)
+    sandbox = Sandbox(Limits(wall_seconds=3))
+    rows = await hold(atoms_source(atom_a, reply), yaml, Trial(sandbox), [path, tmp_path / "gone.rpt"])
+    return {row.gate: row for row in rows}
+
+
+def faults(rows: dict[str, GateRow]) -> dict[str, list[str]]:
+    return {gate: [finding.message for finding in row.findings] for gate, row in rows.items() if not row.passed}
+
+
+async def test_a_right_checker_passes_every_gate(tmp_path: Path) -> None:
+    rows = await held(tmp_path)
+    assert faults(rows) == {}
+    assert list(rows) == [
+        "syntax",
+        "signatures",
+        "forbidden_io",
+        "locked_layer",
+        "vectors",
+        "sources",
+        "schema",
+        "yaml",
+    ]
+
+
+async def test_code_that_does_not_parse_is_not_run(tmp_path: Path) -> None:
+    rows = await held(tmp_path, ATOM_A.replace("if match:", "if match"))
+    assert list(rows) == ["syntax"]
+    assert rows["syntax"].findings[0].line == 12
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gate", "message"),
+    [
+        ("source_file: str) ->", "source_file: str, more=1) ->", "signatures", "extract_context must be"),
+        ("import re\n", "import re\nimport os\n", "forbidden_io", "imports os"),
+        ("    results = []\n", "    results = []\n    open(source_file)\n", "forbidden_io", "uses open"),
+        ("    results = []\n", "    results = [].__class__()\n", "forbidden_io", "reaches for __class__"),
+        ('str(item.get("value", ""))', 'item.get("value", "")', "locked_layer", "locked layer"),
+        ('"rank": "primary"', '"rank": "best"', "sources", "SOURCES"),
+        ('SCOPE = "file"', 'SCOPE = "line"', "sources", "SCOPE is 'line'"),
+        ('"line_number": number,', '"line_number": number + 1,', "schema", "does not stand on line"),
+        ('"line_number": number,', '"line_number": number + 99,', "schema", "beyond the"),
+        ('"line_number": number,', '"line_number": 0,', "schema", "line_number"),
+        ('"line_number": number,', '"line_number": str(number),', "schema", "line_number"),
+        ('"matched_content": line,', '"matched_content": "made up",', "schema", "does not stand on line"),
+        (r"block (\\w+)", r"nothing (\\w+)", "schema", "finds nothing in power.rpt"),
+        ("    results = []\n", "    results = []\n    1 / 0\n", "schema", "ZeroDivisionError"),
+        ("    results = []\n", "    results = []\n    while True: pass\n", "schema", "timeout"),
+        ('"block": {', '"unit": {', "yaml", "uses block.power, which atom A never emits"),
+    ],
+)
+async def test_each_fault_is_named_by_its_gate(tmp_path: Path, old: str, new: str, gate: str, message: str) -> None:
+    broken = ATOM_A.replace(old.replace("\\\\", "\\"), new.replace("\\\\", "\\"), 1)
+    assert broken != ATOM_A
+    found = faults(await held(tmp_path, broken))
+    assert any(message in text for text in found.get(gate, [])), found
+
+
+async def test_an_atom_that_remembers_is_not_deterministic(tmp_path: Path) -> None:
+    code = ATOM_A.replace("    results = []\n", "    results = []\n    SOURCES.append(1)\n").replace(
+        '"value": match[1] +', '"value": str(len(SOURCES)) +'
+    )
+    found = faults(await held(tmp_path, code))
+    assert any("a second time" in text for text in found["schema"])
+
+
+async def test_own_atoms_are_held_to_the_vectors(tmp_path: Path) -> None:
+    own = (
+        'def validate_logic(text, pattern, parsed_fields=None, default_match="contains", regex_mode="search"):\n'
+        '    return {"is_match": pattern in text, "reason": "", "kind": "contains"}\n\n\n'
+        "def check_existence(items: List[Dict]) -> Dict:\n"
+        '    return {"is_match": True, "reason": "yes", "evidence": items}\n'
+    )
+    rows = await held(tmp_path, own=own)
+    gates = {finding.gate for finding in rows["vectors"].findings}
+    assert {"vectors.literal_brackets", "vectors.existence_empty", "vectors.regex_mode"} <= gates
+    assert "vectors.existence_evidence" not in gates
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("name: Block power is reported", "name: <TO_BE_INFERRED>", "<TO_BE_INFERRED> is left"),
+        ("  quantifier: each", "  quantifier: each\n  hints: ['regex:[']", "does not compile"),
+    ],
+)
+async def test_yaml_faults(tmp_path: Path, old: str, new: str, message: str) -> None:
+    rows = await held(tmp_path, checker=CHECKER.replace(old, new))
+    assert any(message in finding.message for finding in rows["yaml"].findings)
+    assert rows["yaml"].findings[0].line is not None
+
+
+def test_atom_a_is_read_from_one_fence_or_several_and_with_other_line_ends() -> None:
+    head, _, tail = ATOM_A.partition("\n\ndef extract_context")
+    several = f"Here.\n<atom_a>\n```python\n{head}\n```\nand\n```py\ndef extract_context{tail}```\n</atom_a>\nDone."
+    code = read_atom_a(several.replace("\n", "\r\n"))
+    assert "SOURCES" in code
+    assert "def extract_context" in code
+    assert "\r" not in code
+    assert "def extract_context" in read_atom_a(f"<atom_a>\n{ATOM_A}\n</atom_a>")
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        ("no tag at all", "atom_a"),
+        ("<atom_a>\n```python\nx = 1\n```\n", "atom_a"),
+        ("<atom_a>\n```python\nx = 1\n```\n</atom_a>", "defines no function extract_context"),
+    ],
+)
+def test_a_reply_without_atom_a_is_named(reply: str, message: str) -> None:
+    with pytest.raises(ReplyError, match=message):
+        read_atom_a(reply)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message"),
+    [
+        ("items: [", "cannot be read"),
+        ("- a\n", "no YAML mapping"),
+        (CHECKER.replace("capability_type: 1", "capability_type: 9"), "capability_type"),
+        (CHECKER.replace("select: block.power", "selects: block.power"), "items.0"),
+        (CHECKER.replace("atoms: standard", "atoms: own"), "atoms"),
+    ],
+)
+def test_a_reply_whose_yaml_does_not_hold_is_named(yaml: str, message: str) -> None:
+    with pytest.raises(ReplyError, match=message):
+        logic(yaml)
+
+
+def test_what_the_framework_settles_is_not_the_replys_to_say() -> None:
+    reply = logic("item_id: OTHER\ndescription: other\nschema: other/9\n" + CHECKER)
+    config = reply.config("MINE", "mine")
+    assert (config.item_id, config.description, config.schema_) == ("MINE", "mine", "transom.checker/1")
