@@ -124,7 +124,18 @@ async def test_replay_answers_what_was_recorded_and_shows_the_difference_otherwi
         await provider.complete(Request("other", asked.window))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "other"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"schema": "other"}',
+        '{"schema": "transom.recording/1"}',
+        '{"schema": "transom.recording/1", "calls": [{"role": "x"}]}',
+        '{"schema": "transom.recording/1", "calls": [{"role": "x", "digest": "", "request": "", "reply": 3}]}',
+    ],
+)
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "calls.json"
     path.write_text(text)

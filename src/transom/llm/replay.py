@@ -29,9 +29,9 @@ class ReplayProvider:
         self._path = path
         self._replies: dict[str, Reply] = {}
         self._texts: dict[str, list[str]] = {}
-        for call in _read_calls(path):
-            self._replies[str(call["digest"])] = reply_from_json(call["reply"])
-            self._texts.setdefault(str(call["role"]), []).append(str(call["request"]))
+        for role, asked, text, reply in _read_calls(path):
+            self._replies[asked] = reply
+            self._texts.setdefault(role, []).append(text)
 
     @property
     def name(self) -> str:
@@ -68,14 +68,21 @@ class ReplayProvider:
         )
 
 
-def _read_calls(path: Path) -> list[dict[str, Json]]:
+def _read_calls(path: Path) -> list[tuple[str, str, str, Reply]]:
+    """The recorded calls: role, digest of the request, its text, the reply."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read the recording: {error}", where=str(path)) from error
     if not isinstance(data, dict) or data.get("schema") != RECORDING_SCHEMA:
         raise InputError(f"not a recording: its schema is not {RECORDING_SCHEMA}", where=str(path))
-    return list(data["calls"])
+    try:
+        return [
+            (str(call["role"]), str(call["digest"]), str(call["request"]), reply_from_json(call["reply"]))
+            for call in data["calls"]
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"a call of the recording cannot be read: {error}", where=str(path)) from error
 
 
 def write_recording(path: Path, calls: list[tuple[Request, Reply]]) -> None:

@@ -45,6 +45,8 @@ def primary_code(error: BaseException) -> int | None:
 
 def store_error(error: BaseException, path: Path) -> StoreError:
     """The typed form of whatever went wrong at the database `path`; the original is kept as its cause."""
+    what: str
+    hint: str | None
     if isinstance(error, OSError):
         what, hint = "the folder of the database cannot be made", _ELSEWHERE
     elif isinstance(error, UnicodeEncodeError):

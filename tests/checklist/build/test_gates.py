@@ -27,7 +27,9 @@ async def held(
     path = tmp_path / "power.rpt"
     path.write_text(report)
     sandbox = Sandbox(Limits(wall_seconds=3))
-    rows = await hold(atoms_source(atom_a, reply), yaml, Trial(sandbox), [path, tmp_path / "gone.rpt"])
+    (tmp_path / "notes.txt").write_text("block alu power 1\n")
+    others = (tmp_path / "notes.txt", tmp_path / "gone.rpt")
+    rows = await hold(atoms_source(atom_a, reply), yaml, Trial(sandbox, (path,), others))
     return {row.gate: row for row in rows}
 
 

@@ -108,7 +108,7 @@ async def build_checker(
     atoms = await run.stage("build/atoms", _atoms, atom_a, logic, out=text_file(ATOMS_FILE, FOLDER))
     named = [inputs.item_id, inputs.description]
     yaml = await run.stage("build/config", _config, logic, *named, out=text_file(CHECKER_FILE, FOLDER))
-    record = await _gates(run, inputs, sight, Trial(sandbox), atoms, yaml)
+    record = await _gates(run, inputs, _trial(inputs, sight.value, sandbox), atoms, yaml)
     await _write_folder(run, inputs, target)
     return BuiltChecker(target, _result(run, record.value, target))
 
@@ -176,7 +176,6 @@ async def _config(stage: Stage, logic: LogicReply, item_id: str, description: st
 async def _gates(
     run: Run,
     inputs: BuildInputs,
-    sight: Artifact[Sight],
     trial: Trial,
     atoms: Artifact[str],
     yaml: Artifact[str],
@@ -184,15 +183,20 @@ async def _gates(
     """The gates; a failure is not memoised, since other logs may be what it needs."""
     provider, _, model = _author(run).partition(":")
 
-    async def step(stage: Stage, code: str, config: str, seen: Sight, item: str, spec: str) -> BuildRecord:
-        rows = await hold(code, config, trial, [root / name for name in seen.shown for root in inputs.roots])
+    async def step(stage: Stage, code: str, config: str, item: str, spec: str) -> BuildRecord:
+        rows = await hold(code, config, trial)
         record = BuildRecord.of(rows, item, spec, trial.level, inputs.item_id, provider, model or None)
         stage.memoise = record.status == "done"
         return record
 
     out = model_file(BUILD_FILE, BuildRecord, FOLDER)
     texts = [inputs.item_text or "", inputs.spec]
-    return await run.stage("build/gates", step, atoms, yaml, sight, *texts, out=out)
+    return await run.stage("build/gates", step, atoms, yaml, *texts, out=out)
+
+
+def _trial(inputs: BuildInputs, sight: Sight, sandbox: Sandbox) -> Trial:
+    others = [root / name for name in sight.shown for root in inputs.roots]
+    return Trial(sandbox, inputs.files, tuple(path for path in others if path.is_file()))
 
 
 def _author(run: Run) -> str:

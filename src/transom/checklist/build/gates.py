@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 
-from transom.checklist.atoms import CheckerConfig
+from transom.checklist.atoms import CheckerConfig, Source
 from transom.checklist.build.static_gates import (
     CHECKER,
     check_forbidden,
@@ -21,6 +21,7 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources, check_vectors
 from transom.checklist.results import FindingRow, GateRow
+from transom.checklist.run.files import classify
 from transom.gates import Finding
 from transom.sandbox import Sandbox
 from transom.tools.files import read_lines
@@ -28,23 +29,34 @@ from transom.tools.files import read_lines
 
 @dataclass(frozen=True)
 class Trial:
-    """Where generated code is tried."""
+    """What generated code is tried on, and where.
+
+    Attributes:
+        own: the item's input files; atom A must do with each of them.
+        others: files that were seen beside them; only those of a kind in `SOURCES` are tried.
+    """
 
     sandbox: Sandbox
+    own: tuple[Path, ...] = ()
+    others: tuple[Path, ...] = ()
 
     @cached_property
     def level(self) -> str:
         return self.sandbox.level.value
 
+    def samples(self, sources: Sequence[Source]) -> list[Sample]:
+        """The files for the schema gate; those that do not exist any more are passed over."""
+        fitting = [path for path in self.others if path not in self.own and classify(path.name, sources)[0]]
+        return [_sample(path) for path in (*self.own, *fitting) if path.is_file()]
 
-async def hold(code: str, yaml: str, trial: Trial, files: Sequence[Path]) -> tuple[GateRow, ...]:
+
+async def hold(code: str, yaml: str, trial: Trial) -> tuple[GateRow, ...]:
     """Run every gate; code that does not parse is not run.
 
     Args:
         code: `atoms.py`.
         yaml: `checker.yaml`.
-        trial: where the code is run.
-        files: real files for the schema gate; those that do not exist are passed over.
+        trial: where the code is run, and on which real files.
     """
     syntax = check_syntax(code)
     rows = [_row("syntax", syntax)]
@@ -55,9 +67,9 @@ async def hold(code: str, yaml: str, trial: Trial, files: Sequence[Path]) -> tup
     rows.append(_row("locked_layer", check_locked_layer(code)))
     async with Prober(code, trial.sandbox) as prober:
         rows.append(_row("vectors", await check_vectors(prober)))
-        rows.append(_row("sources", await check_sources(prober)))
-        samples = [_sample(path) for path in files if path.is_file()]
-        rows.append(_row("schema", await check_schema(prober, samples)))
+        sources, unfit = await check_sources(prober)
+        rows.append(_row("sources", unfit))
+        rows.append(_row("schema", await check_schema(prober, trial.samples(sources))))
     rows.append(_row("yaml", _check_config(yaml, code)))
     return tuple(rows)
 

@@ -17,6 +17,8 @@ from transom.gates import Finding
 from transom.sandbox import Sandbox, Worker
 
 _SHOWN = 5
+# An atom may refuse a text that it cannot judge; the verdict is then ERROR, which is honest.
+_REFUSAL = "crash: ValueError"
 _ODD_TEXTS = {
     "an empty text": "",
     "a text with CRLF line ends": "alpha\r\nbeta 1\r\n",
@@ -106,7 +108,11 @@ async def check_schema(prober: Prober, samples: Sequence[Sample]) -> list[Findin
     for what, text in _ODD_TEXTS.items():
         odd: list[object] = []
         problems = await prober.findings(_extraction(Sample("odd.log", text), odd), "schema.odd")
-        findings += [Finding(f.gate, f.artifact, f.line, f"on {what}: {f.message}") for f in problems]
+        findings += [
+            Finding(f.gate, f.artifact, f.line, f"on {what}: {f.message}")
+            for f in problems
+            if not f.message.startswith(_REFUSAL)
+        ]
     return findings
 
 
@@ -156,8 +162,9 @@ def _untrue(sample: Sample, entries: Sequence[object]) -> list[str]:
     return found
 
 
-async def check_sources(prober: Prober) -> list[Finding]:
-    """Whether the atom's `SCOPE` and `SOURCES` literals have their shapes."""
+async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Finding]]:
+    """The atom's `SOURCES`, and whether it and `SCOPE` have their shapes."""
+    sources: list[Source] = []
 
     async def problems(worker: Worker) -> list[str]:
         constants = await worker.constants(["SCOPE", "SOURCES"])
@@ -167,13 +174,13 @@ async def check_sources(prober: Prober) -> list[Finding]:
         if not isinstance(declared, list):
             return ["SOURCES is not a list of {kind, rank, files}"]
         try:
-            for source in declared:
-                Source.model_validate(source)
+            sources.extend(Source.model_validate(source) for source in declared)
         except ValidationError as error:
             return [f"SOURCES: {error.errors()[0]['msg']}"]
         return []
 
-    return await prober.findings(problems, "sources")
+    findings = await prober.findings(problems, "sources")
+    return tuple(sources), findings
 
 
 def _line_of(where: str | None) -> int | None:

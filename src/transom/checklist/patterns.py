@@ -1,0 +1,69 @@
+"""Patterns that people write in items and checkers: what is wrong with one, before anything is compared with it."""
+
+from __future__ import annotations
+
+import re
+
+from transom.checklist.atoms import AnyOf, Condition, Operator
+
+REGEX = "regex:"
+
+
+def blank(text: str) -> bool:
+    """Empty, blank or only `|`: such a text would be contained in everything."""
+    return not text.replace("|", "").strip()
+
+
+def regex_problem(expression: str) -> str | None:
+    """Why a regular expression (without its `regex:`) does not compile, or None."""
+    try:
+        re.compile(expression)
+    except (re.error, RecursionError, OverflowError) as error:
+        return str(error)
+    return None
+
+
+def is_split_regex(text: str) -> bool:
+    """`regex:a|b`: alternatives come first, so this compares with the literal texts `regex:a` and `b`."""
+    return text.startswith(REGEX) and "|" in text
+
+
+def pattern_problem(text: str) -> str | None:
+    """Why a pattern cannot be used, or None. A split regex can be used; that it misleads is for the lint to say."""
+    if blank(text):
+        return "an empty pattern is contained in everything"
+    if text.startswith(REGEX) and "|" not in text:
+        problem = regex_problem(text.removeprefix(REGEX))
+        return f"the regular expression {text!r} is invalid: {problem}" if problem else None
+    return None
+
+
+def waiver_problem(text: str) -> str | None:
+    """As `pattern_problem`. In a waiver `regex:` is always one expression, `|` included."""
+    if blank(text):
+        return "an empty waiver would waive everything"
+    if text.startswith(REGEX):
+        problem = regex_problem(text.removeprefix(REGEX))
+        return f"the regular expression {text!r} is invalid: {problem}" if problem else None
+    return None
+
+
+def condition_problem(condition: Condition) -> str | None:
+    """Why a condition's value does not go with its operator, or None."""
+    value = condition.value
+    if condition.op is Operator.MATCHES:
+        if not isinstance(value, str) or not value:
+            return "op: matches needs a regular expression as its value"
+        return regex_problem(value.removeprefix(REGEX))
+    if condition.op is Operator.IN and not isinstance(value, list):
+        return "op: in needs a list as its value"
+    if condition.op in (Operator.LT, Operator.LE, Operator.GT, Operator.GE) and (
+        isinstance(value, bool) or not isinstance(value, int | float)
+    ):
+        return f"op: {condition.op} needs a number as its value"
+    return None
+
+
+def parts(pattern: str | AnyOf) -> tuple[str, ...]:
+    """The texts that a pattern consists of; any one of them suffices."""
+    return pattern.any_of if isinstance(pattern, AnyOf) else (pattern,)

@@ -1,0 +1,27 @@
+"""From a checker and today's files to a verdict: inputs, evaluate, waivers, report."""
+
+from transom.checklist.run.check import LoadedChecker, check_files, load_checker, settle
+from transom.checklist.run.inputs import Inputs, Roots
+from transom.checklist.run.report import text_report, text_reports
+from transom.checklist.run.runner import AtomRunner, AtomWorker
+from transom.checklist.run.verdict import Verdict, Verdicts, artifact_bytes, gravest, printed, to_json, together
+
+__all__ = [
+    "AtomRunner",
+    "AtomWorker",
+    "Inputs",
+    "LoadedChecker",
+    "Roots",
+    "Verdict",
+    "Verdicts",
+    "artifact_bytes",
+    "check_files",
+    "gravest",
+    "load_checker",
+    "printed",
+    "settle",
+    "text_report",
+    "text_reports",
+    "to_json",
+    "together",
+]

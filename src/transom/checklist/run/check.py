@@ -1,0 +1,243 @@
+"""One checker, its item and its files: from a folder on disk to a verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from transom import __version__
+from transom.canonical import Json, digest
+from transom.checklist.atoms import CheckerConfig, Requirements, Waivers, checker_type
+from transom.checklist.item import Item, load_item
+from transom.checklist.patterns import REGEX, condition_problem, parts, pattern_problem, regex_problem, waiver_problem
+from transom.checklist.run.evaluate import Outcome, evaluate, patterned_items
+from transom.checklist.run.files import Evidence
+from transom.checklist.run.inputs import Gathered, Inputs, gather
+from transom.checklist.run.logic import BATCH_SOURCE, Logic, OwnLogic, StandardLogic
+from transom.checklist.run.runner import AtomRunner, AtomWorker, sources_of
+from transom.checklist.run.verdict import ConfigDifference, MadeBy, Status, Trouble, Verdict, Warned
+from transom.checklist.run.waivers import Waived, apply_waivers
+from transom.errors import AtomFailed, InputError
+from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes, validate_yaml
+
+ATOMS, CONFIG, BUILD, ITEM = "atoms.py", "checker.yaml", "build.json", "item.yaml"
+
+
+@dataclass(frozen=True)
+class LoadedChecker:
+    """A checker folder in memory.
+
+    Attributes:
+        atoms: source of atom A, and of B and C where they are its own. Untrusted.
+        build: how it came to be; read by key, absent keys are unknown.
+        item: the copy of the item that it was built for.
+        sha256: of atoms and configuration together; an approval is for this digest.
+    """
+
+    folder: Path
+    atoms: str
+    config: CheckerConfig
+    build: Mapping[str, Json]
+    item: Item | None
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What counts in one run: the item's values where it has them, else the checker's."""
+
+    requirements: Requirements
+    waivers: Waivers
+    differences: tuple[ConfigDifference, ...]
+
+    @property
+    def type(self) -> int:
+        return checker_type(self.requirements.value, self.waivers.value)
+
+
+def load_checker(folder: Path) -> LoadedChecker:
+    """Read a checker folder.
+
+    Raises:
+        InputError: no such folder, a file of it missing or damaged, a regular expression that does not compile.
+    """
+    if not folder.is_dir():
+        raise InputError("is no checker folder", where=str(folder), hint="make one with: transom check build")
+    atoms = _source(folder / ATOMS)
+    file = load_yaml(folder / CONFIG)
+    config = validate_yaml(CheckerConfig, file)
+    _check_patterns(config, file)
+    item = load_item(folder / ITEM) if (folder / ITEM).exists() else None
+    if item is not None and not item.has_own_id:
+        item = replace(item, item_id=config.item_id)
+    sha256 = digest({"atoms": digest(atoms), "config": digest(file.text)})
+    return LoadedChecker(folder, atoms, config, _build(folder / BUILD), item, sha256)
+
+
+def _source(path: Path) -> str:
+    try:
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8", where=str(path), hint="build the checker again") from error
+
+
+def _build(path: Path) -> Mapping[str, Json]:
+    if not path.exists():
+        return {}
+    try:
+        data = json.loads(read_bytes(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is not valid JSON: {error}", where=str(path), hint="build the checker again") from error
+    if not isinstance(data, dict):
+        raise InputError("is not a JSON object", where=str(path), hint="build the checker again")
+    return data
+
+
+def _check_patterns(config: CheckerConfig, file: YamlFile) -> None:
+    """Compile every expression before anything runs: an invalid one is an error, never just no match."""
+    for index, item in enumerate(config.items):
+        for number, hint in enumerate(item.hints):
+            problem = regex_problem(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else None
+            if problem:
+                raise InputError(f"{hint!r} is invalid: {problem}", where=file.where("items", index, "hints", number))
+        problem = condition_problem(item.condition) if item.condition else None
+        if problem:
+            raise InputError(problem, where=file.where("items", index, "condition", "value"))
+    for index, pattern in enumerate(config.requirements.pattern_items):
+        for part in parts(pattern):
+            problem = pattern_problem(part)
+            if problem:
+                raise InputError(problem, where=file.where("requirements", "pattern_items", index))
+    for index, waiver in enumerate(config.waivers.waive_items):
+        problem = waiver_problem(waiver.pattern) if config.waivers.value else None
+        if problem:
+            raise InputError(problem, where=file.where("waivers", "waive_items", index))
+
+
+def settle(config: CheckerConfig, item: Item | None) -> Settled:
+    """Which requirements and waivers count, and where the item differs from the checker's defaults."""
+    requirements = item.requirements if item and item.requirements else config.requirements
+    waivers = item.waivers if item and item.waivers else config.waivers
+    pairs = [
+        ("item_id", item.item_id if item else config.item_id, config.item_id),
+        ("requirements.value", _text(requirements.value), _text(config.requirements.value)),
+        ("requirements.pattern_items", _list(requirements.pattern_items), _list(config.requirements.pattern_items)),
+        ("waivers.value", _text(waivers.value), _text(config.waivers.value)),
+        ("waivers.waive_items", _list(waivers.waive_items), _list(config.waivers.waive_items)),
+    ]
+    differences = tuple(ConfigDifference(key=key, item=own, checker=other) for key, own, other in pairs if own != other)
+    return Settled(requirements, waivers, differences)
+
+
+def _text(value: int | None) -> str:
+    return "N/A" if value is None else str(value)
+
+
+def _list(values: tuple[object, ...]) -> str:
+    return json.dumps([getattr(value, "pattern", None) or str(value) for value in values], ensure_ascii=False)
+
+
+async def check_files(
+    checker: LoadedChecker,
+    item: Item | None,
+    inputs: Inputs,
+    runner: AtomRunner,
+    as_of: str,
+    *,
+    fail_on_unused: bool = False,
+) -> Verdict:
+    """Run a checker over files.
+
+    Args:
+        item: the item as it is today; None takes the copy in the checker's folder.
+        runner: the sandbox.
+        as_of: ISO date that decides which waivers have expired.
+        fail_on_unused: a waiver that is not needed fails the check.
+
+    Returns:
+        The verdict. Whatever keeps the check from an answer (a file that cannot be read, an atom that fails) makes it
+        ERROR, never FAIL or PASS.
+
+    Raises:
+        InputError: an undefined variable, or patterns that do not fit the checker.
+        SandboxUnavailable: this machine cannot isolate the atoms.
+    """
+    item = item or checker.item
+    settled = settle(checker.config, item)
+    patterned_items(checker.config, settled.requirements)
+    gathered = Gathered(Evidence((), ()))
+    outcome, waived = Outcome(), Waived()
+    errors: tuple[Trouble, ...] = ()
+    try:
+        async with runner.worker(checker.atoms + BATCH_SOURCE) as worker:
+            gathered = await gather(inputs, worker, await sources_of(worker))
+            errors = gathered.errors
+            if not errors:
+                outcome = await evaluate(
+                    checker.config, gathered.evidence, settled.requirements, _logic(checker.config, worker)
+                )
+                waived = apply_waivers(outcome, settled.waivers, checker.config, gathered.evidence, as_of)
+    except AtomFailed as error:
+        errors = (*gathered.errors, Trouble(source_file=None, message=f"the atoms failed ({error.kind}): {error}"))
+        outcome, waived = Outcome(), Waived()
+    return Verdict(
+        item_id=checker.config.item_id,
+        status=_status(errors, waived, fail_on_unused=fail_on_unused),
+        checker_type=settled.type,
+        capability_type=checker.config.capability_type,
+        found_items=outcome.found,
+        missing_items=waived.missing,
+        extra_items=waived.extra,
+        waived=waived.waived,
+        waiver_comments=waived.comments,
+        unused_waivers=waived.unused,
+        errors=errors,
+        warnings=(*_item_warnings(item), *gathered.warnings, *outcome.warnings, *waived.warnings),
+        matching=checker.config.matching,
+        sources=outcome.sources,
+        config_differences=settled.differences,
+        inputs=gathered.read,
+        made_by=_made_by(checker, item),
+        sandbox_level=runner.level.value,
+        as_of=as_of,
+    )
+
+
+def _logic(config: CheckerConfig, worker: AtomWorker) -> Logic:
+    return OwnLogic(worker) if config.atoms == "own" else StandardLogic()
+
+
+def _status(errors: tuple[Trouble, ...], waived: Waived, *, fail_on_unused: bool) -> Status:
+    if errors:
+        return "ERROR"
+    if waived.missing or waived.extra or (fail_on_unused and waived.unused):
+        return "FAIL"
+    return "PASS"
+
+
+def _item_warnings(item: Item | None) -> tuple[Warned, ...]:
+    if item is None:
+        return ()
+    return tuple(
+        Warned(source_file=item.path.name, line_number=notice.line, message=notice.message) for notice in item.warnings
+    )
+
+
+def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
+    def told(key: str) -> str | None:
+        value = checker.build.get(key)
+        return value if isinstance(value, str) else None
+
+    score = checker.build.get("mutation_score")
+    return MadeBy(
+        transom=__version__,
+        item_sha256=item.sha256 if item else None,
+        itemspec_sha256=told("itemspec_sha256"),
+        checker_sha256=checker.sha256,
+        provider=told("provider"),
+        model=told("model"),
+        mutation_score=float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
+        approved_by=told("approved_by"),
+    )

@@ -1,0 +1,304 @@
+"""From entries to what is found, missing and extra.
+
+Validation items marked `existence` are judged by their fields alone. Those marked `pattern` are, in a run with
+patterns, compared with them (`compare`), and without patterns judged like the others. Nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transom.canonical import Json
+from transom.checklist.atoms import CheckerConfig, Entry, Operator, Requirements, ValidationItem, checker_type
+from transom.checklist.run.compare import Candidate, compare
+from transom.checklist.run.files import Evidence
+from transom.checklist.run.judge import achievement, field_of, is_empty, shortfall
+from transom.checklist.run.logic import Answer, Logic
+from transom.checklist.run.nearest import nearest_line
+from transom.checklist.run.subjects import Subject, subjects
+from transom.checklist.run.verdict import AnsweredBy, CheckedItem, Nearest, Violation, Warned
+from transom.errors import InputError
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an evaluation yields, before waivers."""
+
+    found: tuple[CheckedItem, ...] = ()
+    missing: tuple[Violation, ...] = ()
+    extra: tuple[Violation, ...] = ()
+    sources: tuple[AnsweredBy, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One judgement to be made: those entries hold, those do not, about that file.
+
+    Attributes:
+        holding: handed to atom C.
+        failing: entries that do not hold, each with why.
+    """
+
+    item: ValidationItem
+    holding: tuple[Entry, ...] = ()
+    failing: tuple[tuple[Entry, str], ...] = ()
+    subject: Subject | None = None
+
+
+async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requirements, logic: Logic) -> Outcome:
+    """Judge every validation item.
+
+    Args:
+        requirements: as they count in this run, the item's own where it has them.
+        logic: atoms B and C.
+
+    Raises:
+        InputError: the patterns do not fit this checker.
+        AtomFailed: an own atom B or C failed.
+    """
+    patterned = patterned_items(config, requirements)
+    plain = [item for item in config.items if item not in patterned]
+    cases = [case for item in plain for case in _cases(item, evidence)]
+    answers = await logic.exist([case.holding for case in cases])
+    violations_are_extra = checker_type(requirements.value, None) == 2
+    found: list[CheckedItem] = []
+    missing: list[Violation] = []
+    extra: list[Violation] = []
+    for case, answer in zip(cases, answers, strict=True):
+        judged = _conclude(case, answer, evidence)
+        if not isinstance(judged, Violation):
+            found.append(judged)
+        elif case.item.mode == "forbid" and violations_are_extra:
+            extra.append(judged)
+        else:
+            missing.append(judged)
+    candidates = [candidate for item in patterned for candidate in _candidates(item, evidence)]
+    compared = await compare(patterned, candidates, requirements.pattern_items, config.matching, logic)
+    violated = {violation.id for violation in compared.extra}
+    clean = [item for item in patterned if item.mode == "forbid" and item.id not in violated]
+    found += [_absent_as_wanted(item, evidence) for item in clean]
+    position = {item.id: index for index, item in enumerate(config.items)}
+    return Outcome(
+        found=tuple(sorted([*found, *compared.found], key=lambda one: position[one.id])),
+        missing=tuple(sorted([*missing, *compared.missing], key=lambda one: position[one.id])),
+        extra=tuple(sorted([*extra, *compared.extra], key=lambda one: position[one.id])),
+        sources=_sources(config, evidence),
+        warnings=_warnings(config, evidence),
+    )
+
+
+def patterned_items(config: CheckerConfig, requirements: Requirements) -> list[ValidationItem]:
+    """The items that this run compares with patterns.
+
+    Raises:
+        InputError: there are patterns but nothing to compare them with, or with `ordered` too many of them.
+    """
+    count = len(requirements.pattern_items)
+    if requirements.value is None or not count:
+        return []
+    items = [item for item in config.items if item.check == "pattern"]
+    if not items:
+        raise InputError(
+            f"{count} pattern_items, but this checker has no validation item that is compared with patterns",
+            where=config.item_id,
+            hint="write requirements.value: N/A, or build the checker again from this item",
+        )
+    if config.matching != "ordered":
+        return items
+    if count > len(items):
+        raise InputError(
+            f"{count} pattern_items for {len(items)} pattern items under matching: ordered",
+            where=config.item_id,
+            hint="write one pattern for each item, or build the checker with matching: any",
+        )
+    return items[:count]
+
+
+# -- cases
+
+
+def _cases(item: ValidationItem, evidence: Evidence) -> list[Case]:
+    about = subjects(item, evidence)
+    if item.mode == "forbid":
+        return _forbidden(item, about)
+    if not about:
+        return [Case(item)]
+    if item.quantifier == "exists":
+        entries = [entry for subject in about for entry in subject.entries]
+        speaking = [subject for subject in about if subject.entries]
+        return [_case(item, entries, (speaking or about)[0])]
+    if item.quantifier == "each":
+        return [
+            _case(item, entries, subject)
+            for subject in about
+            for entries in ([[entry] for entry in subject.entries] or [[]])
+        ]
+    return [_case(item, subject.answers, subject) for subject in about]
+
+
+def _case(item: ValidationItem, entries: Sequence[Entry], subject: Subject) -> Case:
+    judged = [(entry, shortfall(item, entry.parsed_fields)) for entry in entries]
+    holding = tuple(entry for entry, why in judged if why is None)
+    failing = tuple((entry, why) for entry, why in judged if why is not None)
+    # Among several files' words about one, each must hold; elsewhere one that holds is enough.
+    if failing and item.quantifier == "per_file":
+        holding = ()
+    return Case(item, holding, failing, subject)
+
+
+def _forbidden(item: ValidationItem, about: Sequence[Subject]) -> list[Case]:
+    """Each entry that fulfils the item is a violation of its own; if none does, the item is found once."""
+    hits: list[Case] = []
+    for subject in about:
+        entries = subject.answers if item.quantifier == "per_file" else subject.entries
+        hits += [Case(item, (entry,), (), subject) for entry in entries if shortfall(item, entry.parsed_fields) is None]
+    return hits or [Case(item, subject=about[0] if about else None)]
+
+
+# -- conclusions
+
+
+def _conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
+    item = case.item
+    if item.mode == "forbid":
+        if answer.is_match:
+            entry = case.holding[0]
+            reason = f"must not appear: {achievement(item, entry.parsed_fields)}"
+            return _violation(item, entry, reason, evidence)
+        return _absent_as_wanted(item, evidence)
+    if answer.is_match:
+        entry = case.holding[0]
+        return CheckedItem(**_shown(item, entry, evidence), reason=achievement(item, entry.parsed_fields))
+    if case.failing:
+        entry, why = case.failing[0]
+        if item.quantifier == "exists" and len(case.failing) > 1:
+            why = f"none of {len(case.failing)} holds; the first: {why}"
+        return _violation(item, entry, why, evidence)
+    if case.holding:
+        return _violation(item, case.holding[0], answer.reason, evidence)
+    return nothing_seen(item, case.subject, evidence)
+
+
+def _shown(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, Json]:
+    """The fields of an entry as they are reported, with a file that cannot be had marked as such."""
+    fields = dict(entry.parsed_fields)
+    subject = evidence.by_name.get(evidence.subject(entry))
+    category = fields.get(item.category)
+    if subject is not None and subject.absent is not None and isinstance(category, dict):
+        fields[item.category] = {**category, "available": False}
+    shown = entry.model_dump(mode="json")
+    return {"id": item.id, "name": item.name, **shown, "parsed_fields": fields}
+
+
+def _violation(item: ValidationItem, entry: Entry, reason: str, evidence: Evidence) -> Violation:
+    file = evidence.by_name.get(entry.source_file)
+    if entry.line_number is None and file is not None:
+        nearest = nearest_line(item, file)
+    else:
+        nearest = Nearest(
+            source_file=entry.source_file,
+            line_number=entry.line_number,
+            content=entry.matched_content,
+            why_not=reason,
+        )
+    return Violation(**_shown(item, entry, evidence), reason=reason, nearest=nearest)
+
+
+def _absent_as_wanted(item: ValidationItem, evidence: Evidence) -> CheckedItem:
+    first = evidence.files[0].shown if evidence.files else None
+    return CheckedItem(
+        id=item.id, name=item.name, value="", source_file=first, line_number=None, matched_content="",
+        parsed_fields={}, reason="nothing that is forbidden appears",
+    )  # fmt: skip
+
+
+def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Evidence) -> Violation:
+    """A missing entry where the atoms emitted none: on the file that should have had one, else on the first input."""
+    file = subject.file if subject else None
+    source, line, value, content = None, None, "", ""
+    if file is not None and file.absent is not None:
+        reason = file.absent
+        value, named = file.shown, file.named_at
+        if named is not None:
+            source, line, content = named.source_file, named.line_number, named.matched_content
+        nearest = Nearest(source_file=source or file.shown, line_number=line, content=content, why_not=reason)
+    else:
+        reason = f"no {item.category} with {item.select} was seen"
+        looked_at = file or (evidence.files[0] if evidence.files else None)
+        source = looked_at.shown if looked_at else None
+        found = nearest_line(item, looked_at) if looked_at else None
+        nearest = found or Nearest(source_file=source or "", line_number=None, content="", why_not=reason)
+    return Violation(
+        id=item.id, name=item.name, value=value, source_file=source, line_number=line, matched_content=content,
+        parsed_fields=_empty_fields(item), reason=reason, nearest=nearest,
+    )  # fmt: skip
+
+
+def _empty_fields(item: ValidationItem) -> dict[str, Json]:
+    """The item's fields as absent; one that should have been true (`loaded`) is false."""
+    names = [item.select, *item.required, *([item.condition.field] if item.condition else [])]
+    fields: dict[str, Json] = {
+        name.split(".", 1)[1]: None for name in names if name.count(".") == 1 and name.startswith(f"{item.category}.")
+    }
+    wanted = item.condition
+    if wanted is not None and wanted.op is Operator.EQUALS and wanted.value is True and "." in wanted.field:
+        fields[wanted.field.split(".", 1)[1]] = False
+    return {item.category: fields}
+
+
+# -- patterns
+
+
+def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
+    """What a pattern item compares: one answer per file, or every entry; a silent file is a candidate without one."""
+    found: list[Candidate] = []
+    about = subjects(item, evidence)
+    for subject in about:
+        for entry in subject.answers if item.quantifier == "per_file" else subject.entries:
+            why = shortfall(item, entry.parsed_fields)
+            violation = _violation(item, entry, why or "", evidence)
+            # A field that is there but empty is a file's way of being silent.
+            said = None if is_empty(field_of(entry.parsed_fields, item.select)) else entry
+            found.append(Candidate(item, said, why, violation))
+        if not subject.entries and item.quantifier != "exists":
+            found.append(Candidate(item, None, None, nothing_seen(item, subject, evidence)))
+    if not found:
+        found.append(Candidate(item, None, None, nothing_seen(item, about[0] if about else None, evidence)))
+    return found if item.mode == "require" else [candidate for candidate in found if candidate.entry is not None]
+
+
+# -- what else is told
+
+
+def _sources(config: CheckerConfig, evidence: Evidence) -> tuple[AnsweredBy, ...]:
+    seen: dict[tuple[str, str], AnsweredBy] = {}
+    for item in config.items:
+        for subject in subjects(item, evidence):
+            for entry in subject.answers if item.quantifier == "per_file" else subject.entries:
+                answer = AnsweredBy(item=item.id, answered_by=evidence.rank(entry), source_file=entry.source_file)
+                seen.setdefault((item.id, entry.source_file), answer)
+    return tuple(seen.values())
+
+
+def _warnings(config: CheckerConfig, evidence: Evidence) -> tuple[Warned, ...]:
+    found: dict[str, Warned] = {}
+    for item in config.items:
+        for subject in subjects(item, evidence):
+            for entry in subject.overruled:
+                counted = subject.answers[0]
+                message = (
+                    f"{entry.source_file}:{entry.line_number} says {_words(item, entry)} of {subject.name}, "
+                    f"{counted.source_file}:{counted.line_number} says {_words(item, counted)}; the latter counts"
+                )
+                found.setdefault(
+                    message,
+                    Warned(source_file=entry.source_file, line_number=entry.line_number, message=message),
+                )
+    return tuple(found.values())
+
+
+def _words(item: ValidationItem, entry: Entry) -> str:
+    names = dict.fromkeys([item.select, *item.required])
+    return ", ".join(f"{name} {field_of(entry.parsed_fields, name)!r}" for name in names)

@@ -1,0 +1,103 @@
+"""The files of one run and what the atoms saw in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pydantic import ValidationError
+
+from transom.checklist.atoms import REFERENCE_FIELD, Entry, Rank, Reference, Source
+from transom.checklist.standard_atoms import validate_logic
+
+RANKS: tuple[Rank, ...] = ("primary", "secondary", "fallback")
+
+
+@dataclass(frozen=True)
+class File:
+    """One file that was given, or that another file names.
+
+    Attributes:
+        shown: its name in entries and reports, unique in a run.
+        kind, rank: by `SOURCES`; a file that no glob fits has no kind and is a fallback.
+        text: as the atom got it; empty where the file is not available.
+        given: it stands in `input_files`; otherwise a reference led to it.
+        absent: why its contents cannot be had, None if they can.
+        named_at: entry that names it, for a file that is only referenced.
+    """
+
+    shown: str
+    kind: str | None = None
+    rank: Rank = "fallback"
+    text: str = ""
+    given: bool = True
+    absent: str | None = None
+    named_at: Entry | None = None
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that the evaluation may look at.
+
+    Attributes:
+        files: given ones first, then referenced ones in the order of discovery.
+        entries: what atom A emitted, in its order, file by file.
+        targets: `(source_file, kind, path as written)` of a reference -> `File.shown` of what it means.
+    """
+
+    files: tuple[File, ...]
+    entries: tuple[Entry, ...]
+    targets: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
+
+    @cached_property
+    def by_name(self) -> dict[str, File]:
+        return {file.shown: file for file in self.files}
+
+    def subject(self, entry: Entry) -> str:
+        """Which file an entry speaks of: the one that it refers to, else its own."""
+        reference = reference_of(entry)
+        if reference is None:
+            return entry.source_file
+        return self.targets.get((entry.source_file, reference.kind, reference.path), entry.source_file)
+
+    def rank(self, entry: Entry) -> Rank:
+        file = self.by_name.get(entry.source_file)
+        return file.rank if file else "fallback"
+
+
+def reference_of(entry: Entry) -> Reference | None:
+    """The reference that an entry carries; anything that has not its shape is none."""
+    value = entry.parsed_fields.get(REFERENCE_FIELD)
+    if not isinstance(value, dict):
+        return None
+    try:
+        reference = Reference.model_validate(value)
+    except ValidationError:
+        return None
+    return reference if reference.path.strip() else None
+
+
+def classify(name: str, sources: Sequence[Source]) -> tuple[str | None, Rank]:
+    """Kind and rank of a file by its base name, `.gz` left aside; the best rank whose glob fits."""
+    base = name.replace("\\", "/").rpartition("/")[2]
+    plain = base[:-3] if base.lower().endswith(".gz") else base
+    for source in sorted(sources, key=lambda source: RANKS.index(source.rank)):
+        if any(_fits(candidate, glob) for glob in source.files for candidate in (base, plain)):
+            return source.kind, source.rank
+    return None, "fallback"
+
+
+def rank_of_kind(kind: str, sources: Sequence[Source]) -> Rank:
+    """Rank of the files of a kind; a kind that the atoms do not declare is a fallback."""
+    return next((source.rank for source in sources if source.kind == kind), "fallback")
+
+
+def _fits(name: str, glob: str) -> bool:
+    if "*" in glob or "?" in glob:
+        return bool(validate_logic(name, glob.replace("|", ""))["is_match"])
+    return name == glob

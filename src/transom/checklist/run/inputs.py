@@ -1,0 +1,293 @@
+"""From `input_files` to evidence: variables, compressed files, atom A, and the files that logs name in turn."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from transom.checklist.atoms import Entry, Reference, Source
+from transom.checklist.item import InputName, Item
+from transom.checklist.run.files import Evidence, File, classify, rank_of_kind, reference_of
+from transom.checklist.run.runner import AtomWorker, extract
+from transom.checklist.run.verdict import InputRead, Trouble, Warned
+from transom.errors import AtomFailed, InputError
+from transom.formats.text_files import TextFile, read_text_file
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+MAX_DEPTH = 4
+MAX_FILES = 1_000
+
+
+@dataclass(frozen=True)
+class Roots:
+    """Where variables point.
+
+    Attributes:
+        given: `--var NAME=PATH`.
+        defaults: from the settings; `given` wins.
+        base: relative paths start here (the item's folder).
+    """
+
+    given: Mapping[str, Path] = field(default_factory=dict)
+    defaults: Mapping[str, Path] = field(default_factory=dict)
+    base: Path = Path()
+
+    @classmethod
+    def with_defaults(cls, given: Mapping[str, Path], search_root: Path, base: Path) -> Roots:
+        """The usual variables under `paths.search_root`."""
+        usual = {"CHECKLIST_ROOT": search_root, "DESIGN_ROOT": search_root, "LOG_ROOT": search_root / "logs"}
+        return cls(given, usual, base)
+
+    def expand(self, written: str, where: str) -> Path:
+        """A path with its variables replaced.
+
+        Raises:
+            InputError: a variable is not defined; it is named.
+        """
+
+        def value(found: re.Match[str]) -> str:
+            name = found.group(1)
+            root = self.given.get(name, self.defaults.get(name))
+            if root is None:
+                raise InputError(f"the variable ${{{name}}} is not defined", where=where, hint=f"add --var {name}=PATH")
+            return str(root)
+
+        if "\0" in written:
+            raise InputError("a path holds a null character", where=where)
+        return self.base / _VARIABLE.sub(value, written.strip())
+
+    def folders(self) -> list[Path]:
+        """All roots that exist, the given ones first."""
+        names = {**self.defaults, **self.given}
+        ordered = [*self.given.values(), *(path for name, path in names.items() if name not in self.given)]
+        return list(dict.fromkeys(_real(path) for path in ordered if path.is_dir()))
+
+    def shown(self, path: Path, written: str) -> str:
+        """A path for reports: relative to the outermost `--var` root above it, else as it was written."""
+        # A link is shown where it stands, if that is under a root; else where it leads.
+        for place in (_absolute(path), _real(path)):
+            for roots in (self.given, self.defaults):
+                folders = {_absolute(root) for root in roots.values()} | {_real(r) for r in roots.values()}
+                above = [folder for folder in folders if place.is_relative_to(folder)]
+                if above:
+                    return place.relative_to(min(above, key=lambda folder: len(folder.parts))).as_posix()
+        real, base = _real(path), _real(self.base)
+        return real.relative_to(base).as_posix() if real.is_relative_to(base) else written
+
+    def qualified(self, path: Path) -> list[str]:
+        """Names with the variable in them, for a file whose plain name is taken by one under another root."""
+        real = _real(path)
+        roots = {**self.defaults, **self.given}
+        above = [(name, _real(root)) for name, root in roots.items() if real.is_relative_to(_real(root))]
+        return [f"${{{name}}}/{real.relative_to(root).as_posix()}" for name, root in above]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a run shall read."""
+
+    names: tuple[InputName, ...]
+    roots: Roots
+    where: str = "input_files"
+
+    @classmethod
+    def of(cls, item: Item, roots: Roots) -> Inputs:
+        return cls(item.input_files, roots, str(item.path))
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Evidence, and what went wrong on the way. With errors the evidence is not complete."""
+
+    evidence: Evidence
+    read: tuple[InputRead, ...] = ()
+    errors: tuple[Trouble, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+
+
+async def gather(inputs: Inputs, worker: AtomWorker, sources: Sequence[Source]) -> Gathered:
+    """Read every input, run atom A on it, and do the same with each file that an entry refers to.
+
+    Raises:
+        InputError: an undefined variable. Whatever is wrong with a file is recorded, not raised.
+    """
+    gatherer = _Gatherer(inputs, worker, sources)
+    await gatherer.run()
+    evidence = Evidence(tuple(gatherer.files.values()), tuple(gatherer.entries), gatherer.targets)
+    return Gathered(evidence, tuple(gatherer.read), tuple(gatherer.errors), tuple(gatherer.warnings))
+
+
+class _Gatherer:
+    def __init__(self, inputs: Inputs, worker: AtomWorker, sources: Sequence[Source]) -> None:
+        self.inputs, self.worker, self.sources = inputs, worker, sources
+        self.roots = inputs.roots
+        self.files: dict[str, File] = {}
+        self.entries: list[Entry] = []
+        self.targets: dict[tuple[str, str, str], str] = {}
+        self.read: list[InputRead] = []
+        self.errors: list[Trouble] = []
+        self.warnings: list[Warned] = []
+        self._names: dict[Path, str] = {}  # real path -> shown
+        self._folders: list[Path] = []  # what references may point into
+
+    async def run(self) -> None:
+        if not self.inputs.names:
+            self._trouble(None, "input_files is empty: there is nothing to read")
+        paths = [
+            (name.written, self.roots.expand(name.written, f"{self.inputs.where}:{name.line}"))
+            for name in self.inputs.names
+        ]
+        found: list[tuple[str, Path]] = []
+        for written, path in paths:
+            real = _existing(path) or _existing(Path(f"{path}.gz")) or path
+            found.append((written, real))
+        self._folders = [
+            *self.roots.folders(),
+            *(folder for _, path in found for folder in (_real(path).parent, _real(path.parent))),
+        ]
+        queue: list[tuple[Path, str, int]] = []
+        for written, path in found:
+            shown = self._name(path, written)
+            if shown in self.files:
+                continue
+            text = self._load(path, shown)
+            if text is not None and not text.strip():
+                self._trouble(shown, "is empty")
+            elif text is not None:
+                kind, rank = classify(path.name, self.sources)
+                self.files[shown] = File(shown, kind, rank, text)
+                queue.append((path, shown, 0))
+        while queue and not self.errors:
+            path, shown, depth = queue.pop(0)
+            queue += await self._extract(path, shown, depth)
+
+    async def _extract(self, path: Path, shown: str, depth: int) -> list[tuple[Path, str, int]]:
+        """Run atom A on one file; returns the files that it newly led to."""
+        try:
+            entries = await extract(self.worker, self.files[shown].text, shown)
+        except AtomFailed as error:
+            self._trouble(shown, f"atom A failed ({error.kind}): {error}")
+            return []
+        self.entries += entries
+        led_to = [self._follow(entry, path, depth) for entry in entries]
+        return [one for one in led_to if one is not None]
+
+    def _follow(self, entry: Entry, log: Path, depth: int) -> tuple[Path, str, int] | None:
+        reference = reference_of(entry)
+        if reference is None:
+            return None
+        key = (entry.source_file, reference.kind, reference.path)
+        if key in self.targets:
+            return None
+        path, why = self._resolve(reference, log)
+        if path is None:
+            self.targets[key] = self._unavailable(entry, reference, why)
+            return None
+        known = self._names.get(_real(path))
+        shown = known or self._name(path, reference.path)
+        self.targets[key] = shown
+        if known is not None or shown in self.files:
+            return None
+        if depth >= MAX_DEPTH or len(self.files) >= MAX_FILES:
+            self._trouble(shown, f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files")
+            return None
+        text = self._load(path, shown)
+        if text is None:
+            return None
+        self.files[shown] = self._referenced(entry, reference, shown, text)
+        return (path, shown, depth + 1) if text.strip() else None
+
+    def _resolve(self, reference: Reference, log: Path) -> tuple[Path | None, str]:
+        """Beside the log, under the roots, then compressed; never outside of the inputs' folders and the roots."""
+        try:
+            written = self.roots.expand(reference.path, "")
+        except InputError as error:
+            return None, error.what
+        relative = Path(reference.path.strip())
+        places = [written] if relative.is_absolute() or "${" in reference.path else [
+            folder / relative for folder in (log.parent, *self.roots.folders())
+        ]  # fmt: skip
+        outside = False
+        for ending in ("", ".gz"):
+            for place in places:
+                path = Path(f"{place}{ending}")
+                if not os.path.isfile(path):  # noqa: PTH113  unlike Path.is_file it never raises
+                    continue
+                if any(_real(path).is_relative_to(folder) for folder in self._folders):
+                    return path, ""
+                outside = True
+        if outside:
+            return None, "it lies outside of the input's folder and of the roots, so it is not read (add --var)"
+        return None, "it cannot be found beside the file that names it, nor under the roots"
+
+    def _unavailable(self, entry: Entry, reference: Reference, why: str) -> str:
+        shown = reference.path.strip()
+        if shown in self.files and self.files[shown].absent is None:
+            shown = f"{shown} (of {entry.source_file})"  # a file of that name is there, but it is not this one
+        if shown not in self.files:
+            absent = f"{shown} is named in {entry.source_file}:{entry.line_number}, but {why}"
+            self.files[shown] = replace(self._referenced(entry, reference, shown, ""), absent=absent)
+            self._warn(f"{shown} is named here, but {why}", entry.source_file, entry.line_number)
+        return shown
+
+    def _referenced(self, entry: Entry, reference: Reference, shown: str, text: str) -> File:
+        return File(
+            shown,
+            reference.kind,
+            rank_of_kind(reference.kind, self.sources),
+            text,
+            given=False,
+            absent=None if text.strip() else f"{shown} is empty",
+            named_at=entry,
+        )
+
+    def _load(self, path: Path, shown: str) -> str | None:
+        """The text of a file; None, with the reason recorded, if it cannot be had."""
+        try:
+            loaded = read_text_file(path)
+        except InputError as error:
+            self._trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
+            return None
+        self._record(loaded, shown)
+        return loaded.text
+
+    def _record(self, loaded: TextFile, shown: str) -> None:
+        self.read.append(InputRead(path=shown, sha256=loaded.sha256, bytes=loaded.size, lines=loaded.lines))
+        if loaded.note:
+            self._warn(loaded.note, shown)
+
+    def _name(self, path: Path, written: str) -> str:
+        """The name of a file in this run; two files under different roots never share one."""
+        real = _real(path)
+        if real in self._names:
+            return self._names[real]
+        names = [self.roots.shown(path, written), *self.roots.qualified(path), str(path)]
+        self._names[real] = next(name for name in names if name not in self._names.values())
+        return self._names[real]
+
+    def _trouble(self, source: str | None, message: str) -> None:
+        self.errors.append(Trouble(source_file=source, message=message))
+
+    def _warn(self, message: str, source: str | None = None, line: int | None = None) -> None:
+        self.warnings.append(Warned(source_file=source, line_number=line, message=message))
+
+
+def _absolute(path: Path) -> Path:
+    """Without `..`, links kept."""
+    return Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow the links
+
+
+def _real(path: Path) -> Path:
+    """Links followed; unlike Path.resolve it raises for no loop of links and for no name that is too long."""
+    return Path(os.path.realpath(path))
+
+
+def _existing(path: Path) -> Path | None:
+    """The path if something is there; what cannot be looked at counts as there, so that reading it says why."""
+    try:
+        return path if path.exists() else None
+    except OSError:
+        return path

@@ -1,0 +1,160 @@
+"""The verdict as text for people: the answer first, then what to look at, then what stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+from transom.checklist.run.verdict import CheckedItem, Verdict, Verdicts, Violation, WaivedItem
+
+Tone = Literal["pass", "fail", "error", "warn", "dim"]
+Style = Callable[[Tone, str], str]
+
+SHOWN = 20
+_WIDTH = 300
+_TONES: dict[str, Tone] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error", "NEEDS_MODEL": "warn"}
+_TYPES = {1: "boolean check", 2: "value check", 3: "value check with waivers", 4: "boolean check with waivers"}
+
+
+def plain(tone: Tone, text: str) -> str:  # noqa: ARG001  the hook's shape; a terminal passes one that colours
+    """No colour: the text is the same in a pipe and in a file."""
+    return text
+
+
+def text_report(verdict: Verdict, style: Style = plain) -> str:
+    """One verdict as lines of text, with a final newline."""
+    return "\n".join(_lines(verdict, style)) + "\n"
+
+
+def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
+    """Several verdicts, each in full, and the count of each status at the end."""
+    parts = [text_report(verdict, style) for verdict in verdicts.checks]
+    counts = verdicts.summary.model_dump()
+    summary = ", ".join(style(_TONES[name], f"{count} {name}") for name, count in counts.items() if count)
+    return "\n".join([*parts, f"{len(verdicts.checks)} checks: {summary}\n"])
+
+
+def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
+    yield _headline(verdict, style)
+    for trouble in verdict.errors:
+        yield style("error", f"  error: {_place(trouble.source_file, None)}{_short(trouble.message)}")
+    for words in verdict.needs_model:
+        yield style("warn", f"  not understood: {words.text!r} in {words.where}")
+    yield from _section("Missing", verdict.missing_items, lambda one: _violation(one, style))
+    yield from _section("Not wanted", verdict.extra_items, lambda one: _violation(one, style))
+    yield from _section("Waived", verdict.waived, lambda one: _waived(one, style))
+    if verdict.waiver_comments:
+        yield "\nGlobal waiver"
+        for comment in verdict.waiver_comments:
+            yield f"  {comment.text}" + (f" ({comment.reason})" if comment.reason else "")
+    if verdict.unused_waivers:
+        yield f"\nUnused waivers ({len(verdict.unused_waivers)})"
+        for unused in verdict.unused_waivers[:SHOWN]:
+            yield style("warn", f"  {unused.pattern}: {unused.why}")
+        yield from _more(len(verdict.unused_waivers))
+    yield from _section("Found", verdict.found_items, lambda one: _found(one, style))
+    yield from _footer(verdict, style)
+
+
+def _headline(verdict: Verdict, style: Style) -> str:
+    kind = f"type {verdict.checker_type}, {_TYPES[verdict.checker_type]}" if verdict.checker_type else ""
+    counts = [
+        (len(verdict.found_items), "found"),
+        (len(verdict.missing_items), "missing"),
+        (len(verdict.extra_items), "not wanted"),
+        (len(verdict.waived), "waived"),
+    ]
+    shown = ", ".join(f"{count} {word}" for count, word in counts if count or word == "found")
+    tail = f"{len(verdict.errors)} errors" if verdict.status == "ERROR" else shown
+    return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}  {tail}  ({kind})"
+
+
+def _section(title: str, entries: Sequence[object], show: Callable[..., Iterator[str]]) -> Iterator[str]:
+    if entries:
+        yield f"\n{title} ({len(entries)})"
+        for entry in entries[:SHOWN]:
+            yield from show(entry)
+        yield from _more(len(entries))
+
+
+def _more(count: int) -> Iterator[str]:
+    if count > SHOWN:
+        yield f"  … and {count - SHOWN} more (--format json lists all)"
+
+
+def _title(one: CheckedItem) -> str:
+    value = f": {_short(one.value)}" if one.value else ""
+    return f"{one.id} {one.name}{value}"
+
+
+def _violation(one: Violation, style: Style) -> Iterator[str]:
+    yield f"  {_place(one.source_file, one.line_number)}{_title(one)}"
+    yield f"      {_short(one.reason)}"
+    near = one.nearest
+    if near is None or (near.source_file, near.line_number) == (one.source_file, one.line_number):
+        return
+    yield style("dim", f"      nearest: {_place(near.source_file or None, near.line_number)}{_short(near.content)}")
+    if near.why_not != one.reason:
+        yield style("dim", f"      why not: {_short(near.why_not)}")
+
+
+def _waived(one: WaivedItem, style: Style) -> Iterator[str]:
+    yield f"  {_place(one.source_file, one.line_number)}{_title(one)}"
+    use = one.waiver
+    because = f", because: {use.reason}" if use.reason else ", no reason given"
+    until = f", until {use.expires}" if use.expires else ""
+    owner = f", {use.owner}" if use.owner else ""
+    by = "global waiver" if use.match == "global" else f"{use.pattern} ({use.match})"
+    yield style("dim", f"      {_short(one.reason)}")
+    yield style("dim", f"      waived by {by}{because}{owner}{until}")
+
+
+def _found(one: CheckedItem, style: Style) -> Iterator[str]:
+    yield style("dim", f"  {_place(one.source_file, one.line_number)}{_title(one)}")
+
+
+def _footer(verdict: Verdict, style: Style) -> Iterator[str]:
+    if verdict.warnings:
+        yield f"\nWarnings ({len(verdict.warnings)})"
+        for warned in verdict.warnings[:SHOWN]:
+            yield style("warn", f"  {_place(warned.source_file, warned.line_number)}{_short(warned.message)}")
+        yield from _more(len(verdict.warnings))
+    if verdict.config_differences:
+        yield "\nThe item differs from the checker's defaults; the item counts"
+        for one in verdict.config_differences:
+            yield f"  {one.key}: {_short(one.item)}, checker {_short(one.checker)}"
+    if verdict.inputs:
+        yield f"\nInputs ({len(verdict.inputs)})"
+        for file in verdict.inputs[:SHOWN]:
+            yield style("dim", f"  {file.path}  {file.lines} lines, {file.bytes} bytes, sha256 {file.sha256[:12]}")
+        yield from _more(len(verdict.inputs))
+    yield ""
+    yield style("dim", _provenance(verdict))
+
+
+def _provenance(verdict: Verdict) -> str:
+    made = verdict.made_by
+    parts = [f"transom {made.transom}", f"as of {verdict.as_of}", f"sandbox {verdict.sandbox_level or 'none'}"]
+    if made.checker_sha256:
+        parts.append(f"checker {made.checker_sha256[:12]}")
+    if made.provider:
+        parts.append(f"written by {made.provider}" + (f":{made.model}" if made.model else ""))
+    if made.mutation_score is not None:
+        parts.append(f"mutation score {made.mutation_score:.2f}")
+    parts.append(f"approved by {made.approved_by}" if made.approved_by else "not approved")
+    if verdict.run_id:
+        parts.append(f"run {verdict.run_id}")
+    return " · ".join(parts)
+
+
+def _place(source: str | None, line: int | None) -> str:
+    if source is None:
+        return ""
+    source = _short(source)
+    return f"{source}:{line}: " if line is not None else f"{source}: "
+
+
+def _short(text: str) -> str:
+    # Logs may hold escape sequences; none of them shall reach a terminal.
+    flat = "".join(character if character.isprintable() else "·" for character in " ".join(text.split()))
+    return flat if len(flat) <= _WIDTH else f"{flat[: _WIDTH - 1]}…"

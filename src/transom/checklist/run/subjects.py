@@ -1,0 +1,89 @@
+"""Who answers for what: which entries belong to a validation item, of which files they speak, whose word counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from transom.checklist.atoms import Entry, ValidationItem
+from transom.checklist.run.files import RANKS, Evidence, File
+from transom.checklist.run.judge import field_of, has_field, is_empty
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A file that an item is about, and the entries that speak of it.
+
+    Attributes:
+        name: `File.shown`.
+        entries: all of them, in the order of the atom.
+        answers: those whose word counts; all of them must hold.
+        overruled: those that say something else and do not count.
+    """
+
+    name: str
+    file: File | None
+    entries: tuple[Entry, ...] = ()
+    answers: tuple[Entry, ...] = ()
+    overruled: tuple[Entry, ...] = ()
+
+
+def subjects(item: ValidationItem, evidence: Evidence) -> list[Subject]:
+    """Every file that the item is about, those without a single entry included."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in evidence.entries:
+        if has_field(entry.parsed_fields, item.select):
+            groups.setdefault(evidence.subject(entry), []).append(entry)
+    names = list(dict.fromkeys([*(file.shown for file in _expected(item, evidence, groups)), *groups]))
+    order = {file.shown: index for index, file in enumerate(evidence.files)}
+    names.sort(key=lambda name: order.get(name, len(order)))
+    return [_subject(item, name, groups.get(name, []), evidence) for name in names]
+
+
+def _expected(item: ValidationItem, evidence: Evidence, groups: Iterable[str]) -> list[File]:
+    """Files that must have something to say, so that a silent one is noticed."""
+    of_kind = [file for file in evidence.files if file.kind == item.category]
+    if of_kind:
+        return of_kind
+    # Where the category is no kind of file, the kinds of the files that did speak tell which others should have.
+    spoke = {evidence.by_name[name].kind for name in groups if name in evidence.by_name}
+    return [file for file in evidence.files if file.kind in spoke and file.given]
+
+
+def _subject(item: ValidationItem, name: str, group: Sequence[Entry], evidence: Evidence) -> Subject:
+    file = evidence.by_name.get(name)
+    if not group:
+        return Subject(name, file)
+    answers = _answers(item, name, group, evidence)
+    overruled = tuple(
+        entry for entry in group if entry not in answers and all(_differs(item, entry, one) for one in answers)
+    )
+    return Subject(name, file, tuple(group), answers, overruled if _about_contents(item) else ())
+
+
+def _answers(item: ValidationItem, name: str, group: Sequence[Entry], evidence: Evidence) -> tuple[Entry, ...]:
+    """The word that counts for one file.
+
+    What a file contains is best read from the file itself, its topmost header first. Whether it was loaded is best
+    read from the best-ranked source, its last word; several sources of that rank must all agree.
+    """
+    filled = [entry for entry in group if not is_empty(field_of(entry.parsed_fields, item.select))] or list(group)
+    own = [entry for entry in filled if entry.source_file == name]
+    if _about_contents(item) and own:
+        return (min(own, key=lambda entry: entry.line_number or 0),)
+    best = min(RANKS.index(evidence.rank(entry)) for entry in filled)
+    last = {entry.source_file: entry for entry in filled if RANKS.index(evidence.rank(entry)) == best}
+    return tuple(last.values())
+
+
+def _about_contents(item: ValidationItem) -> bool:
+    return bool(item.required) or item.check == "pattern"
+
+
+def _differs(item: ValidationItem, entry: Entry, other: Entry) -> bool:
+    """Two entries give different, non-empty values for a field that the item looks at."""
+    for name in {item.select, *item.required}:
+        one, two = field_of(entry.parsed_fields, name), field_of(other.parsed_fields, name)
+        if not is_empty(one) and not is_empty(two) and one != two:
+            return True
+    return False

@@ -1,0 +1,249 @@
+"""The verdict: the shapes of `transom.check/1` and `transom.checks/1`, their bytes and their exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from transom.canonical import Json, pretty_json
+from transom.checklist.atoms import Rank, Shape
+
+Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL"]
+
+EXIT_CODES: dict[Status, int] = {"PASS": 0, "FAIL": 1, "ERROR": 2, "NEEDS_MODEL": 3}
+_GRAVITY = (2, 3, 1, 0)
+
+
+class Nearest(Shape):
+    """The line that comes nearest to what was looked for, and why it does not do."""
+
+    source_file: str
+    line_number: int | None
+    content: str
+    why_not: str
+
+
+class CheckedItem(Shape):
+    """One thing that was judged, with its evidence.
+
+    Attributes:
+        id, name: of the validation item.
+        value: what was seen; for a pattern that nothing matched, the pattern; empty where nothing was seen.
+        source_file: None only where no file can be named.
+        reason: why it was judged so, one clause.
+    """
+
+    id: str
+    name: str
+    value: str
+    source_file: str | None
+    line_number: int | None
+    matched_content: str
+    parsed_fields: dict[str, Json]
+    severity: Literal["INFO", "ERROR"] = "INFO"
+    reason: str
+
+
+class Violation(CheckedItem):
+    """A missing or an extra item."""
+
+    severity: Literal["INFO", "ERROR"] = "ERROR"
+    nearest: Nearest | None = None
+
+
+class WaiverUse(Shape):
+    """The waiver that a violation was moved by, and the text that it matched."""
+
+    pattern: str
+    match: Literal["exact", "wildcard", "regex", "keyword", "global"]
+    matched_text: str
+    reason: str | None = None
+    owner: str | None = None
+    expires: str | None = None
+    applied_at: str | None = None
+
+
+class WaivedItem(Violation):
+    """A violation that a waiver covers."""
+
+    severity: Literal["INFO"] = "INFO"
+    origin: Literal["missing", "extra"]
+    tag: Literal["[WAIVED_AS_INFO]", "[WAIVER]"]
+    waiver: WaiverUse
+
+
+class WaiverComment(Shape):
+    """What was written beside a global waiver; no violation."""
+
+    tag: Literal["[WAIVED_INFO]"] = "[WAIVED_INFO]"
+    kind: Literal["comment"] = "comment"
+    text: str
+    reason: str | None = None
+
+
+class UnusedWaiver(Shape):
+    """A waiver that no violation needed, and why."""
+
+    pattern: str
+    tag: Literal["[WAIVER]"] = "[WAIVER]"
+    severity: Literal["WARN"] = "WARN"
+    why: str
+    reason: str | None = None
+
+
+class Trouble(Shape):
+    """Why a check has no answer: a file that cannot be read, an atom that failed."""
+
+    source_file: str | None
+    message: str
+
+
+class Warned(Shape):
+    """Something that a reader should know and that does not decide."""
+
+    source_file: str | None = None
+    line_number: int | None = None
+    message: str
+
+
+class NotUnderstoodWords(Shape):
+    """Words that the embedded rules could not read."""
+
+    text: str
+    where: str
+
+
+class AnsweredBy(Shape):
+    """Which source spoke for a validation item."""
+
+    item: str
+    answered_by: Rank
+    source_file: str
+
+
+class ConfigDifference(Shape):
+    """Where the item says something else than the checker's defaults; the item counts."""
+
+    key: str
+    item: str
+    checker: str
+
+
+class InputRead(Shape):
+    """A file that was read: digest and size of its bytes on disk, lines of its text."""
+
+    path: str
+    sha256: str
+    bytes: int
+    lines: int
+
+
+class MadeBy(Shape):
+    """Who and what stands behind the verdict."""
+
+    transom: str
+    item_sha256: str | None = None
+    itemspec_sha256: str | None = None
+    checker_sha256: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    mutation_score: float | None = None
+    approved_by: str | None = None
+
+
+class Verdict(Shape):
+    """One check's outcome.
+
+    `run_id`, `seconds` and `applied_at` belong to the printed form alone, so that equal inputs give equal files.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    schema_: Literal["transom.check/1"] = Field(default="transom.check/1", alias="schema")
+    item_id: str
+    status: Status
+    checker_type: Annotated[int, Field(ge=1, le=4)] | None
+    capability_type: Annotated[int, Field(ge=1, le=4)] | None
+    found_items: tuple[CheckedItem, ...] = ()
+    missing_items: tuple[Violation, ...] = ()
+    extra_items: tuple[Violation, ...] = ()
+    waived: tuple[WaivedItem, ...] = ()
+    waiver_comments: tuple[WaiverComment, ...] = ()
+    unused_waivers: tuple[UnusedWaiver, ...] = ()
+    errors: tuple[Trouble, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    needs_model: tuple[NotUnderstoodWords, ...] = ()
+    matching: Literal["any", "ordered", "one_to_one"] = "any"
+    sources: tuple[AnsweredBy, ...] = ()
+    config_differences: tuple[ConfigDifference, ...] = ()
+    inputs: tuple[InputRead, ...] = ()
+    made_by: MadeBy
+    sandbox_level: str | None
+    as_of: str
+    run_id: str | None = None
+    seconds: float | None = None
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+
+class Summary(Shape):
+    """How many checks ended with each status."""
+
+    PASS: int = 0
+    FAIL: int = 0
+    ERROR: int = 0
+    NEEDS_MODEL: int = 0
+
+
+class Verdicts(Shape):
+    """Several checks in one document."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    schema_: Literal["transom.checks/1"] = Field(default="transom.checks/1", alias="schema")
+    summary: Summary
+    checks: tuple[Verdict, ...]
+
+    @property
+    def exit_code(self) -> int:
+        return gravest(check.exit_code for check in self.checks)
+
+
+def gravest(codes: Iterable[int]) -> int:
+    """The exit code of several: an error before a pause before a no before a yes."""
+    present = set(codes)
+    return next((code for code in _GRAVITY if code in present), 0)
+
+
+def together(checks: Sequence[Verdict]) -> Verdicts:
+    """Several verdicts as one document, in the order given."""
+    counts = {status: sum(check.status == status for check in checks) for status in EXIT_CODES}
+    return Verdicts(summary=Summary(**counts), checks=tuple(checks))
+
+
+def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str) -> Verdict:
+    """The verdict as it is shown: with the run, its duration and the moment at which waivers were applied."""
+    waived = tuple(
+        entry.model_copy(update={"waiver": entry.waiver.model_copy(update={"applied_at": applied_at})})
+        for entry in verdict.waived
+    )
+    return verdict.model_copy(update={"run_id": run_id, "seconds": round(seconds, 3), "waived": waived})
+
+
+def to_json(document: Verdict | Verdicts) -> str:
+    """The printed form, as one JSON document with a final newline."""
+    return pretty_json(document)
+
+
+def artifact_bytes(verdict: Verdict) -> bytes:
+    """`verdict.json`: the same bytes for the same inputs."""
+    data = verdict.model_dump(
+        mode="json",
+        by_alias=True,
+        exclude={"run_id": True, "seconds": True, "waived": {"__all__": {"waiver": {"applied_at"}}}},
+    )
+    return pretty_json(data).encode("utf-8", "surrogatepass")

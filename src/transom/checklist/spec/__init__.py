@@ -1,0 +1,1 @@
+"""From a one-line description to an ItemSpec."""

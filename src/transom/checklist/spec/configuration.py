@@ -1,0 +1,60 @@
+"""The item as the rounds see it: a YAML writer's text, input files as a count, names only where a round needs them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from ruamel.yaml import YAML
+
+from transom.checklist.item import Item
+
+
+def simplified(item: Item) -> str:
+    """Description, requirements and waivers; of the input files only how many there are."""
+    requirements, waivers = item.requirements, item.waivers
+    count = len(item.input_files)
+    return _yaml(
+        {
+            "description": item.description,
+            "requirements": {
+                "value": _value(requirements.value if requirements else None),
+                "pattern_items": list(requirements.pattern_items) if requirements else [],
+            },
+            "input_files": f"{count} file{'' if count == 1 else 's'} configured",
+            "waivers": {
+                "value": _value(waivers.value if waivers else None),
+                "waive_items": [waiver.pattern for waiver in waivers.waive_items] if waivers else [],
+            },
+        }
+    )
+
+
+def input_details(item: Item, sizes: Mapping[str, int] | None = None) -> str:
+    """Base names, endings and sizes of the input files; never a path or a content.
+
+    Args:
+        item: whose files.
+        sizes: bytes by the name as written, where the file could be found.
+    """
+    rows = []
+    for name in item.input_files:
+        path = PurePosixPath(name.written)
+        size = (sizes or {}).get(name.written)
+        rows.append({"name": path.name, "extension": "".join(path.suffixes[-2:]), "bytes": size})
+    return _yaml({"input_file_details": rows}) if rows else ""
+
+
+def _value(value: int | None) -> int | str:
+    return "N/A" if value is None else value
+
+
+def _yaml(data: object) -> str:
+    writer = YAML(typ="safe", pure=True)
+    writer.default_flow_style = False
+    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    writer.width = 10_000
+    out = io.StringIO()
+    writer.dump(data, out)
+    return out.getvalue()

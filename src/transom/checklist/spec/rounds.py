@@ -1,0 +1,167 @@
+"""Description -> ItemSpec, in five rounds. Each round is one stage and one call that sees its own slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from transom.agent import call
+from transom.checklist.item import Item
+from transom.checklist.roles import make_role
+from transom.checklist.spec.configuration import input_details, simplified
+from transom.checklist.spec.document import (
+    parse_analysis,
+    parse_section1,
+    parse_section2,
+    parse_section3,
+    parse_section4,
+)
+from transom.checklist.spec.summary import summarise
+from transom.errors import TransomError
+from transom.formats.tags import read_tag
+from transom.llm import Block, CallSettings, Tier, render
+from transom.runs import Artifact, Run, Stage, text_file
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round.
+
+    Attributes:
+        number: 1..5.
+        role: whose call it is.
+        tag: the reply's tag, and what later rounds know its text by.
+        inputs: what its blocks are made from: `config`, `files` or the tags of earlier rounds.
+        blocks: texts of the inputs -> the call's blocks.
+        accept: whether a reply without any tag is nevertheless what was asked for.
+    """
+
+    number: int
+    role: str
+    tag: str
+    inputs: tuple[str, ...]
+    blocks: Callable[..., list[Block]]
+    accept: Callable[[str], bool]
+
+    @property
+    def stem(self) -> str:
+        return f"round{self.number}"
+
+    @property
+    def file(self) -> str:
+        return f"{self.stem}_{self.tag}.md"
+
+    @property
+    def stage(self) -> str:
+        return f"spec/{self.stem}_{self.tag}"
+
+
+async def write_sections(run: Run, item: Item, settings: CallSettings | None = None) -> dict[str, Artifact[str]]:
+    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`.
+
+    Raises:
+        NeedsModel: the embedded rules do not understand a round.
+        ReplyError: a model's replies cannot be read.
+    """
+    given: dict[str, object] = {"config": simplified(item), "files": input_details(item)}
+    written: dict[str, Artifact[str]] = {}
+    for each in ROUNDS:
+        inputs = [given[name] if name in given else written[name] for name in each.inputs]
+        written[each.tag] = await _walk(run, each, inputs, settings)
+    return written
+
+
+async def _walk(run: Run, each: Round, inputs: Sequence[object], settings: CallSettings | None) -> Artifact[str]:
+    role = make_role(each.role, settings)
+
+    def read(text: str) -> tuple[str, tuple[str, ...]]:
+        tagged = read_tag(text, each.tag, accept=each.accept)
+        return tagged.text.strip("\n") + "\n", tuple(tagged.warnings)
+
+    async def step(stage: Stage, *texts: str) -> str:
+        answer = await call(stage, role, each.blocks(*texts), read)
+        shown = render(answer.request)
+        stage.note(f"{each.stem}_system_prompt.md", shown.system)
+        stage.note(f"{each.stem}_prompt.md", shown.user)
+        stage.note(f"{each.stem}_response.md", answer.reply.text)
+        text, warnings = answer.value
+        for warning in warnings:
+            run.progress(f"{stage.name}: {warning}")
+        return text
+
+    return await run.stage(each.stage, step, *inputs, out=text_file(each.file), uses=[role])
+
+
+def _config(text: str) -> Block:
+    return Block("configuration", text, Tier.SESSION)
+
+
+def _analysis_blocks(config: str) -> list[Block]:
+    return [_config(config)]
+
+
+def _section1_blocks(config: str, analysis: str) -> list[Block]:
+    return [_config(config), Block("previous_analysis", analysis)]
+
+
+def _section2_blocks(config: str, section1: str, analysis: str) -> list[Block]:
+    return [_config(config), Block("section1_parsing_logic", section1), Block("analysis_reference", analysis)]
+
+
+def _section3_blocks(config: str, section1: str, section2: str, analysis: str) -> list[Block]:
+    sections = Block("previous_sections", f"{section1}\n{section2}")
+    return [_config(config), sections, Block("analysis_reference", analysis)]
+
+
+def _section4_blocks(config: str, files: str, section1: str, section2: str, section3: str) -> list[Block]:
+    summary = summarise(section1, section2, section3)
+    return [_config(f"{config}{files}"), Block("previous_sections_summary", summary)]
+
+
+def _accepts(parse: Callable[[str], object], part: str) -> Callable[[str], bool]:
+    """Accept a text whose Markdown parses as the section, i.e. holds the section's main part."""
+
+    def accept(text: str) -> bool:
+        try:
+            return bool(getattr(parse(text), part))
+        except TransomError:
+            return False
+
+    return accept
+
+
+ROUNDS = (
+    Round(1, "checklist.analysis", "analysis", ("config",), _analysis_blocks, _accepts(parse_analysis, "steps")),
+    Round(
+        2,
+        "checklist.section1",
+        "section1",
+        ("config", "analysis"),
+        _section1_blocks,
+        _accepts(parse_section1, "categories"),
+    ),
+    Round(
+        3,
+        "checklist.section2",
+        "section2",
+        ("config", "section1", "analysis"),
+        _section2_blocks,
+        _accepts(parse_section2, "items"),
+    ),
+    Round(
+        4,
+        "checklist.section3",
+        "section3",
+        ("config", "section1", "section2", "analysis"),
+        _section3_blocks,
+        _accepts(parse_section3, "decisions"),
+    ),
+    Round(
+        5,
+        "checklist.section4",
+        "section4",
+        ("config", "files", "section1", "section2", "section3"),
+        _section4_blocks,
+        _accepts(parse_section4, "sources"),
+    ),
+)

@@ -1,0 +1,136 @@
+"""Which role sees which blocks: the table round x block, as data.
+
+A prompt file holds one named block; its stem is the block's name, except that `task_round3`, `instructions_round3`
+and `template_section2` become blocks of the names `task`, `instructions` and `template_section`. Blocks that differ
+from run to run are listed by name; whoever assembles a call supplies them. A role is never given a block that is not
+in its row.
+
+The common blocks come first and in one order, so that the rounds share the longest possible prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from transom.errors import InputError
+
+PROMPTS_DIR: Final = Path(__file__).resolve().parent.parent / "prompts"
+
+_SHORT_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {"task_": "task", "instructions_": "instructions", "template_section": "template_section"}
+)
+
+
+class Prompt(NamedTuple):
+    """A block of our own: its name, and the file that holds it (`prompts/<file>.md`)."""
+
+    block: str
+    file: str
+
+
+@dataclass(frozen=True)
+class View:
+    """What one role sees.
+
+    Attributes:
+        prompt: our own blocks, in the order in which they are rendered.
+        dynamic: names of the blocks that the run supplies.
+        tags: the tags of the answer; the first one is mandatory.
+    """
+
+    prompt: tuple[Prompt, ...]
+    dynamic: tuple[str, ...]
+    tags: tuple[str, ...]
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """All block names, our own first."""
+        return tuple(block for block, _ in self.prompt) + self.dynamic
+
+    @property
+    def sees(self) -> frozenset[str]:
+        return frozenset(self.blocks)
+
+
+def load_prompt(name: str) -> str:
+    """The text of `prompts/<name>.md`, without its final line end.
+
+    Raises:
+        InputError: there is no such prompt.
+    """
+    return _read(PROMPTS_DIR / f"{name}.md")
+
+
+@cache
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\n")
+    except OSError as error:
+        raise InputError(
+            f"cannot read the prompt: {error.strerror}", where=str(path), hint="reinstall transom"
+        ) from error
+
+
+def _view(files: str, dynamic: str, *tags: str) -> View:
+    return View(tuple(Prompt(_block(file), file) for file in files.split()), tuple(dynamic.split()), tags)
+
+
+def _block(file: str) -> str:
+    return next((short for prefix, short in _SHORT_NAMES.items() if file.startswith(prefix)), file)
+
+
+_COMMON: Final = "role principles type_system data_structure important_notes"
+
+ROUND_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
+    {
+        "checklist.analysis": _view(
+            f"{_COMMON} description_patterns example_reasoning task_round1 instructions_round1",
+            "configuration retry",
+            "analysis",
+        ),
+        "checklist.section1": _view(
+            f"{_COMMON} output_format parsing_rules task_round2 template_section1 instructions_round2",
+            "configuration previous_analysis retry",
+            "section1",
+        ),
+        "checklist.section2": _view(
+            f"{_COMMON} output_format check_rules task_round3 template_section2 instructions_round3",
+            "configuration section1_parsing_logic analysis_reference retry",
+            "section2",
+        ),
+        "checklist.section3": _view(
+            f"{_COMMON} output_format waiver_rules task_round4 template_section3 instructions_round4",
+            "configuration previous_sections analysis_reference retry",
+            "section3",
+        ),
+        "checklist.section4": _view(
+            f"{_COMMON} output_format parsing_rules quality_criteria quality_checklist"
+            " task_round5 template_section4 instructions_round5",
+            "configuration previous_sections_summary retry",
+            "section4",
+        ),
+    }
+)
+
+BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
+    {
+        "checklist.parser": _view(
+            "parser_role data_structure parsing_rules parser_contract parser_instructions",
+            "section_1 section_4_1 available_files log_snippets retry",
+            "atom_a",
+        ),
+        "checklist.logic": _view(
+            "logic_role type_system logic_contract yaml_template logic_instructions",
+            "section_2 section_3 section_4_2 atom_a_code retry",
+            "checker",
+            "atoms",
+        ),
+    }
+)
+
+VIEWS: Final[Mapping[str, View]] = MappingProxyType({**ROUND_VIEWS, **BUILD_VIEWS})

@@ -1,0 +1,110 @@
+"""`check spec`: the five rounds, the document, the substance gate, the file for a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from transom.checklist.item import Item
+from transom.checklist.results import FindingRow, RoundRow, SpecResult
+from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
+from transom.checklist.spec.gate import check_analysis, check_spec
+from transom.checklist.spec.rounds import ROUNDS, write_sections
+from transom.gates import Finding
+from transom.llm import CallSettings
+from transom.runs import Artifact, Run, Stage, adopt, export, retract, text_file
+
+READY_NAME = "{}_ItemSpec.md"
+REVIEW_NAME = "{}_ItemSpec_NEEDS_REVIEW.md"
+
+
+@dataclass(frozen=True)
+class WrittenSpec:
+    """An ItemSpec and what the gate says of it."""
+
+    document: Artifact[str]
+    path: Path
+    result: SpecResult
+
+    @property
+    def ready(self) -> bool:
+        return self.result.status == "READY"
+
+
+async def write_spec(
+    run: Run, item: Item, *, folder: Path | None = None, settings: CallSettings | None = None
+) -> WrittenSpec:
+    """Write an item's ItemSpec.
+
+    Args:
+        run: in which it is written.
+        item: for which.
+        folder: where the file for a person goes; the run's own folder where None. A person's edit of that file
+            counts like an edit in the run.
+        settings: how the roles ask.
+
+    Raises:
+        NeedsModel: the embedded rules do not understand the description.
+    """
+    folder = folder or run.folder / "spec"
+    name = READY_NAME.format(item.item_id)
+    kept = run.folder / "spec" / "document" / name
+    for candidate in (name, REVIEW_NAME.format(item.item_id)):
+        if adopt(run.store, folder / candidate, kept, clean=clean):
+            run.progress(f"{candidate} was changed by hand; the change counts")
+    sections = await write_sections(run, item, settings)
+    written = [sections[tag] for tag in ("section1", "section2", "section3", "section4")]
+    document = await run.stage(
+        "spec/document", _assemble, item.item_id, item.description, *written, out=text_file(name)
+    )
+    findings = [
+        *check_analysis(sections["analysis"].value, artifact=ROUNDS[0].file),
+        *check_spec(parse_spec(document.value, artifact=name), artifact=name),
+    ]
+    path = await _export(run, item.item_id, folder, document.value, findings)
+    return WrittenSpec(document, path, _result(run, item, document.value, path, findings))
+
+
+async def _assemble(stage: Stage, item_id: str, description: str, *sections: str) -> str:
+    del stage
+    return assemble(item_id, description, dict(zip("1234", sections, strict=True)))
+
+
+async def _export(run: Run, item_id: str, folder: Path, text: str, findings: list[Finding]) -> Path:
+    """Write the file for a person under the name that says how it stands, and remove its stale twin."""
+    ready, review = folder / READY_NAME.format(item_id), folder / REVIEW_NAME.format(item_id)
+    target, twin = (review, ready) if findings else (ready, review)
+    shown = needs_review(text, findings) if findings else text
+    await export(run.store, target, shown.encode("utf-8"), progress=run.progress)
+    retract(run.store, twin)
+    return target
+
+
+def _result(run: Run, item: Item, text: str, path: Path, findings: list[Finding]) -> SpecResult:
+    document = parse_spec(text)
+    return SpecResult(
+        status="NEEDS_REVIEW" if findings else "READY",
+        item_id=item.item_id,
+        itemspec_path=str(path),
+        capability_type=document.check.capability_type,
+        rounds=tuple(_round(run, each.number, each.stage) for each in ROUNDS),
+        findings=tuple(FindingRow.of(finding) for finding in findings),
+        quality={
+            "characters": len(text),
+            "categories": len(document.parsing.keys()),
+            "validation_items": len(document.check.items),
+            "waiver_scenarios": len(document.waiver.scenarios),
+            "special_scenarios": len(document.guide.scenarios),
+        },
+        run_id=run.id,
+    )
+
+
+def _round(run: Run, number: int, stage: str) -> RoundRow:
+    """What a round took: the sum over its journaled replies, the last one's author."""
+    replies = run.replies(stage)
+    totals = {
+        key: sum(int(reply["usage"][key]) for reply in replies)
+        for key in ("input_tokens", "output_tokens", "cached_tokens")
+    }
+    return RoundRow(round=number, by=str(replies[-1]["by"]) if replies else "a person", **totals)

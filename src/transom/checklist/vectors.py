@@ -1,0 +1,141 @@
+"""What every atom B and C must answer, as data: the gates run these against generated code, the tests against ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+
+from transom.canonical import Json
+
+STANDARD_SOURCE = resources.files("transom.checklist").joinpath("standard_atoms.py").read_text("utf-8")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call and what its result must hold.
+
+    Attributes:
+        arguments: keyword arguments.
+        equals: keys of the result and their values.
+        reason_prefix: how the reason must begin.
+    """
+
+    arguments: Mapping[str, Json]
+    equals: Mapping[str, Json] = field(default_factory=dict)
+    reason_prefix: str = ""
+
+    def problems(self, result: object) -> list[str]:
+        """What is wrong with a result, empty if nothing is."""
+        if not isinstance(result, Mapping):
+            return [f"the result is {type(result).__name__}, not a dict"]
+        found = [
+            f"{key} is {result.get(key)!r}, not {value!r}"
+            for key, value in self.equals.items()
+            if type(result.get(key)) is not type(value) or result[key] != value
+        ]
+        reason = result.get("reason")
+        if not isinstance(reason, str):
+            found.append("reason is not a text")
+        elif not reason.startswith(self.reason_prefix):
+            found.append(f"reason {reason!r} does not begin with {self.reason_prefix!r}")
+        return found
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A named property of an atom, shown by one or more calls that must not raise."""
+
+    name: str
+    function: str
+    calls: tuple[Call, ...]
+
+
+def _match(text: Json, pattern: str, is_match: bool, kind: str, prefix: str = "", **more: Json) -> Call:
+    return Call({"text": text, "pattern": pattern, **more}, {"is_match": is_match, "kind": kind}, prefix)
+
+
+VECTORS: tuple[Vector, ...] = (
+    Vector(
+        "none_safety",
+        "validate_logic",
+        (
+            _match("abc", "a", True, "contains", parsed_fields=None),
+            _match("abc", "regex:^a", True, "regex", parsed_fields=None),
+            _match("abc", "a*", True, "wildcard", parsed_fields=None),
+            _match("abc", "x|a", True, "alternatives", parsed_fields=None),
+        ),
+    ),
+    Vector(
+        "empty_alternatives",
+        "validate_logic",
+        (
+            _match("abc", "|a||", True, "alternatives"),
+            _match("xyz", "|a||", False, "alternatives"),
+            _match("abc", "|", False, "alternatives"),
+        ),
+    ),
+    Vector("bad_regex", "validate_logic", (_match("abc", "regex:[", False, "regex", "Invalid Regex:"),)),
+    Vector(
+        "literal_alternatives",
+        "validate_logic",
+        (
+            _match("regex:^a", "regex:^a|zzz", True, "alternatives"),
+            _match("abc", "regex:^a|zzz", False, "alternatives"),
+            _match("MET", "regex:^(MET|OK)$", False, "alternatives"),
+        ),
+    ),
+    Vector(
+        "wildcard_precedence",
+        "validate_logic",
+        (
+            _match("abc", "a*c", True, "wildcard"),
+            _match("xabc", "a*c", False, "wildcard"),
+            _match("abcx", "a*c", False, "wildcard"),
+            _match("ABC", "a*c", False, "wildcard"),
+            _match("abc", "a?c", True, "wildcard"),
+            _match("ac", "a?c", False, "wildcard"),
+        ),
+    ),
+    Vector(
+        "default_strategy",
+        "validate_logic",
+        (
+            _match("abc", "b", True, "contains", default_match="contains"),
+            _match("abc", "b", False, "exact", default_match="exact"),
+            _match("b", "b", True, "exact", default_match="exact"),
+            _match("abc", "B", False, "contains"),
+        ),
+    ),
+    Vector(
+        "regex_mode",
+        "validate_logic",
+        (
+            _match("abc", "regex:^a", True, "regex", regex_mode="INVALID_MODE"),
+            _match("abc", "regex:b", True, "regex", regex_mode="INVALID_MODE"),
+            _match("abc", "regex:b", True, "regex", regex_mode="search"),
+            _match("abc", "regex:b", False, "regex", regex_mode="match"),
+        ),
+    ),
+    Vector(
+        "literal_brackets",
+        "validate_logic",
+        (
+            _match("resp_msg[15]", "resp_msg[15]*", True, "wildcard"),
+            _match("resp_msg1", "resp_msg[15]*", False, "wildcard"),
+            _match("resp_msg5", "resp_msg[15]*", False, "wildcard"),
+        ),
+    ),
+    Vector("existence_empty", "check_existence", (Call({"items": []}, {"is_match": False, "evidence": []}),)),
+    Vector(
+        "existence_evidence",
+        "check_existence",
+        (
+            Call({"items": [{"value": "a"}]}, {"is_match": True, "evidence": [{"value": "a"}]}),
+            Call(
+                {"items": [{"value": ""}, {"value": "b", "parsed_fields": {"x": {"y": None}}}]},
+                {"is_match": True, "evidence": [{"value": ""}, {"value": "b", "parsed_fields": {"x": {"y": None}}}]},
+            ),
+        ),
+    ),
+)

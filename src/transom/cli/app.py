@@ -1,0 +1,165 @@
+"""The composition root: all commands, the entry of the console script, and how a command may end.
+
+It is called `app` and not `main`, since the console script's function `transom.cli.main` would hide a module of that
+name.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from transom import __version__
+from transom.cli.command import HELP_NAMES, Group, Invocation, nearest
+from transom.cli.output import print_text, say
+from transom.cli.session import Session
+from transom.errors import TransomError
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+"""What a shell shows of a program that SIGPIPE ended."""
+
+_OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE}
+
+Entry = Callable[[Session, dict[str, Any]], Awaitable[int]]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line; returns the exit code. Whatever happens, a person sees one line and no traceback."""
+    _forgive_unprintable()
+    invocation = Invocation()
+    try:
+        code = _invoke(sys.argv[1:] if argv is None else list(argv), invocation)
+        sys.stdout.flush()
+    except typer.Exit as error:
+        return error.exit_code
+    except typer.TyperException as error:
+        return _usage(error)
+    except TransomError as error:
+        say(f"transom: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        return _interrupted(invocation)
+    except BrokenPipeError:
+        _abandon_stdout()
+        return PIPE_CLOSED
+    except Exception as error:  # noqa: BLE001 - the last resort: a full disk, or a defect of ours, logged in full
+        return _machine(error) if getattr(error, "errno", None) in _OF_THE_MACHINE else _defect(error, invocation)
+    return code
+
+
+def _invoke(argv: list[str], invocation: Invocation) -> int:
+    with build_app().make_context("transom", argv, obj=invocation) as context:
+        return int(context.command.invoke(context) or 0)
+
+
+def build_app() -> Any:
+    """The command tree. Modules of commands import nothing slow; their functions do."""
+    from transom.cli import demo, doctor, runs, trace, window
+
+    app = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES)
+    app.callback()(_root)
+    for sub in (*_products(), runs.runs_app, window.window_app, trace.trace_app):
+        app.add_typer(sub)
+    for single in (demo, doctor, runs):
+        single.add_to(app)
+    return typer.main.get_command(app)
+
+
+def _products() -> list[typer.Typer]:
+    from transom.cli.check import check_app
+
+    return [check_app]
+
+
+def resume_entries() -> dict[str, Entry]:
+    """Run kind -> how to start it again from the entry that its journal kept."""
+    from transom.cli.check import RESUME
+
+    return dict(RESUME)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print_text(f"transom {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """From a one-line check to a verdict that points to file and line; every model call shown, checked and kept."""
+
+
+def _usage(error: typer.TyperException) -> int:
+    """An option or value that the command does not take, in one line with the nearest that it does."""
+    context: Any = getattr(error, "ctx", None)
+    message = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
+    option = getattr(error, "option_name", None)
+    if option and hasattr(error, "possibilities") and context:
+        known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
+        message = f"no option {option}; did you mean {nearest(option, known)}?"
+    path = context.command_path if context else "transom"
+    say(f"transom: {message}{'' if message.endswith('?') else ';'} see: {path} --help")
+    return 2
+
+
+def _interrupted(invocation: Invocation) -> int:
+    open_runs = invocation.session.open_runs if invocation.session else []
+    go_on = "; ".join(f"go on with: transom resume {run}" for run in open_runs)
+    say(f"\ntransom: interrupted{'; ' if go_on else ''}{go_on}")
+    return INTERRUPTED
+
+
+def _machine(error: Exception) -> int:
+    """No space left, a read-only file system and the like: not a defect of ours, and no place to log it."""
+    where = getattr(error, "filename", None) or "output"
+    say(f"transom: {where}: {os.strerror(error.errno)}; make room or choose another folder, then try again")  # type: ignore[attr-defined]
+    _abandon_stdout()
+    return 2
+
+
+def _defect(error: Exception, invocation: Invocation) -> int:
+    """Something that nobody foresaw: one line for the person, the rest into a file for whoever mends it."""
+    from transom.telemetry import Redactor
+
+    redact = Redactor()
+    said = " ".join(redact(str(error)).split())[:200] or "no message"
+    details = redact("".join(traceback.format_exception(error)))
+    kept = _keep(details, invocation)
+    say(f"transom: {type(error).__name__}: {said}; this is a defect of transom, {kept}")
+    return 2
+
+
+def _keep(details: str, invocation: Invocation) -> str:
+    """Write them beside the runs; says where they are."""
+    try:
+        root = invocation.session.workspace_root if invocation.session else Path.cwd() / ".transom"
+        path = root / "logs" / f"defect-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"transom {__version__}\n{details}", encoding="utf-8", errors="backslashreplace")
+    except OSError as failed:
+        return f"and its details could not be kept ({failed.strerror})"
+    return f"its details are in {path}"
+
+
+def _abandon_stdout() -> None:
+    """What is still buffered has nowhere to go; without this the interpreter would complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _forgive_unprintable() -> None:
+    """A terminal of another encoding must not stop a verdict: what it cannot show is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

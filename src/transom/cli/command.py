@@ -1,0 +1,117 @@
+"""How commands are declared: the common options once, a Session handed over, mistakes named in one line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperGroup
+
+from transom.cli.session import Format, Options, Session
+from transom.errors import InputError
+
+HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the beginning of one.")]
+
+
+@dataclass
+class Invocation:
+    """What the command line's entry knows of the command that it started."""
+
+    session: Session | None = None
+
+
+def _common(
+    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text",  # noqa: A002
+    model: Annotated[
+        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; a chain is comma-separated.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")] = None,
+    workspace: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where runs are kept; default .transom/, found upwards.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+    verbose: Annotated[
+        int, typer.Option("--verbose", "-v", count=True, metavar="", help="More on stderr.", show_default=False)
+    ] = 0,
+) -> None:
+    """The options of every command; only its signature is used."""
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Its parameters as keywords, with annotations that are types and not text."""
+    hints = get_type_hints(function, include_extras=True)
+    return [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
+        for name, parameter in inspect.signature(function).parameters.items()
+    ]
+
+
+_COMMON = _parameters(_common)
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+
+def command(app: typer.Typer, name: str, *, example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add a function as the command `name` of `app`, with the common options.
+
+    The function is `def` or `async def`, takes a `Session` first, then its own parameters declared as typer wants
+    them, and returns the exit code. Its docstring is the help text.
+
+    Args:
+        app: the group it belongs to.
+        name: what a person types.
+        example: a whole command line, shown in the help.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        def start(context: typer.Context, **given: Any) -> int:
+            options = Options(**{field.name: given.pop(field.name) for field in fields(Options)})
+            session = Session.start(options)
+            if isinstance(context.obj, Invocation):
+                context.obj.session = session
+            if inspect.iscoroutinefunction(function):
+                return session.execute(lambda: function(session, **given))
+            return int(function(session, **given))
+
+        parameters = [_CONTEXT, *_parameters(function)[1:], *_COMMON]
+        start.__doc__ = function.__doc__
+        # typer reads both of these.
+        start.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        start.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        app.command(name, epilog=f"Example: {example}", context_settings=HELP_NAMES)(start)
+        return function
+
+    return declare
+
+
+class Group(TyperGroup):
+    """A group of commands that names the nearest one when it is given a name that it does not have."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args:
+            typer.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            hint = f"did you mean {nearest(args[0], list(self.commands))}? see: {ctx.command_path} --help"
+            raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+
+def group(name: str, help: str) -> typer.Typer:  # noqa: A002
+    """A new group of commands, e.g. `runs`."""
+    return typer.Typer(name=name, help=help, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES)
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """The one of `known`, which is not empty, that is most like `name`."""
+    from rapidfuzz import fuzz, process
+
+    return str(process.extractOne(name, known, scorer=fuzz.WRatio)[0])

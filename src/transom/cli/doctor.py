@@ -1,0 +1,195 @@
+"""`transom doctor`: what is installed, what works here, what has no effect."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+
+from transom import __version__
+from transom.cli.command import command
+from transom.cli.output import print_json, print_text, style, table
+from transom.cli.session import Session
+from transom.errors import InputError
+
+_PACKAGES = ("pydantic", "typer", "ruamel.yaml", "opentelemetry-sdk", "rapidfuzz", "pyseccomp")
+_TOOLS = {"yosys": "makes example netlists", "sta": "makes example timing logs"}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "doctor", example="transom doctor --format json")(doctor)
+
+
+def doctor(
+    session: Session,
+    provider: Annotated[
+        str | None, typer.Option("--provider", metavar="P", help="Only whether this provider answers.")
+    ] = None,
+) -> int:
+    """Say what is installed, which sandbox level works, which providers answer, and which settings have no effect."""
+    providers = _providers(session)
+    if provider is not None:
+        return _one_provider(session, provider, providers)
+    document: dict[str, Any] = {
+        "schema": "transom.doctor/1",
+        "versions": _versions(),
+        "sandbox": _sandbox(session),
+        "workspace": _workspace(session),
+        "settings": _settings(session),
+        "providers": providers,
+        "tools": [{"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()],
+        "knowledge": _knowledge(session),
+    }
+    if session.format == "json":
+        print_json(document)
+    else:
+        print_text(*_lines(document))
+    return 0 if document["sandbox"]["usable"] else 1
+
+
+def _one_provider(session: Session, name: str, providers: list[dict[str, Any]]) -> int:
+    from transom.cli.providers import unknown_provider
+
+    found = next((one for one in providers if one["name"] == name), None)
+    if found is None:
+        raise unknown_provider(name)
+    if session.format == "json":
+        print_json({"schema": "transom.provider/1", **found})
+    else:
+        print_text(f"{found['name']}: {found['says']}")
+    return 0 if found["answers"] else 1
+
+
+def _versions() -> dict[str, str | None]:
+    from importlib import metadata
+
+    found: dict[str, str | None] = {"transom": __version__, "python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found | {"system": platform.platform()}
+
+
+def _sandbox(session: Session) -> dict[str, Any]:
+    from transom.sandbox import Level, probe
+
+    found = probe()
+    wanted = session.settings.sandbox.level
+    missing = {level.value: why for level, why in found.missing}
+    return {
+        "level": found.level.value,
+        "wanted": wanted,
+        "usable": found.level is not Level.NONE and wanted not in missing,
+        "missing": missing,
+    }
+
+
+def _workspace(session: Session) -> dict[str, Any]:
+    from transom.store import filesystem_of, is_network
+
+    root = session.workspace_root.absolute()
+    exists = root.is_dir()
+    return {
+        "path": str(root),
+        "exists": exists,
+        "filesystem": filesystem_of(root) or None,
+        "network": is_network(root),
+        "database": str(session.workspace.database) if exists else None,
+    }
+
+
+def _settings(session: Session) -> dict[str, Any]:
+    from transom.config import NOT_YET
+
+    settings = session.settings
+    idle = [
+        {"key": key, "where": where, "why": NOT_YET[key]} for key, where in settings.origins.items() if key in NOT_YET
+    ]
+    return {
+        "file": str(settings.file) if settings.file else None,
+        "set": settings.origins,
+        "model": settings.model,
+        "without_effect": idle,
+    }
+
+
+def _providers(session: Session) -> list[dict[str, Any]]:
+    from transom.cli.providers import LATER
+
+    knowledge = _knowledge(session)
+    rules_work = knowledge["error"] is None
+    says = "answers, no model and no network needed" if rules_work else knowledge["error"]
+    later = [
+        {"name": name, "answers": False, "says": f"not in this version yet (its SDK is {_installed(name)})"}
+        for name in LATER
+    ]
+    replay = {"name": "replay", "answers": True, "says": "answers from a recording: --model replay:PATH"}
+    return [{"name": "rules", "answers": rules_work, "says": says}, replay, *later]
+
+
+def _installed(name: str) -> str:
+    return "installed" if find_spec(name) else "not installed"
+
+
+def _knowledge(session: Session) -> dict[str, Any]:
+    from transom.cli.providers import knowledge_domains
+
+    dirs = [str(folder) for folder in session.settings.paths.knowledge_dirs]
+    try:
+        return {"dirs": dirs, "domains": knowledge_domains(session.settings), "error": None}
+    except InputError as error:
+        return {"dirs": dirs, "domains": [], "error": str(error)}
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    return [
+        style("versions", "bold"),
+        *table([(name, version or "not installed") for name, version in document["versions"].items()], indent="  "),
+        *_sandbox_lines(document["sandbox"]),
+        *_workspace_lines(document["workspace"]),
+        style("providers", "bold"),
+        *table([(one["name"], one["says"]) for one in document["providers"]], indent="  "),
+        style("tools, none of them needed", "bold"),
+        *table([(one["name"], one["path"] or "not found", one["for"]) for one in document["tools"]], indent="  "),
+        *_knowledge_lines(document["knowledge"]),
+        *_settings_lines(document["settings"]),
+    ]
+
+
+def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:
+    state = style(sandbox["level"], "green" if sandbox["usable"] else "red")
+    wanted = f", the settings insist on {sandbox['wanted']}" if sandbox["wanted"] else ""
+    missing = [f"  {level}: {why}" for level, why in sandbox["missing"].items()]
+    return [style("sandbox", "bold"), f"  level {state}{wanted}", *missing]
+
+
+def _workspace_lines(workspace: dict[str, Any]) -> list[str]:
+    kind = f"{workspace['filesystem'] or 'unknown'}, {'network' if workspace['network'] else 'local'}"
+    lines = [
+        style("workspace", "bold"),
+        f"  {workspace['path']} ({kind}{'' if workspace['exists'] else ', not made yet'})",
+    ]
+    if workspace["network"]:
+        lines.append("  a database does not work on a network file system; it is kept on a local disk (state_dir)")
+    return [*lines, f"  database {workspace['database']}"] if workspace["database"] else lines
+
+
+def _knowledge_lines(knowledge: dict[str, Any]) -> list[str]:
+    domains = ", ".join(knowledge["domains"]) or "none"
+    return [
+        style("knowledge", "bold"),
+        f"  domains {domains}",
+        *([f"  {knowledge['error']}"] if knowledge["error"] else []),
+    ]
+
+
+def _settings_lines(settings: dict[str, Any]) -> list[str]:
+    lines = [style("settings", "bold"), f"  file {settings['file'] or 'none'}", f"  model {settings['model']}"]
+    idle = [f"  {one['key']} ({one['where']}) has no effect yet: {one['why']}" for one in settings["without_effect"]]
+    return lines + idle

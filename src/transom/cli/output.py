@@ -1,0 +1,60 @@
+"""What goes to stdout, and the exit code of several answers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+
+GRAVITY = (2, 3, 1, 0)
+"""Exit codes, the gravest first: error, waiting, the answer is no, done."""
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+
+
+def print_json(value: object) -> None:
+    """One JSON document on stdout, always UTF-8; what UTF-8 cannot say is written as a JSON escape."""
+    from transom.canonical import pretty_json
+
+    sys.stdout.flush()
+    sys.stdout.buffer.write(pretty_json(value).encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def print_text(*lines: str) -> None:
+    """Lines for people on stdout."""
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+
+
+def say(line: str) -> None:
+    """One line on stderr: progress, warnings, errors. Never raises: its reader may be gone."""
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return
+
+
+def gravest(codes: Iterable[int]) -> int:
+    """The exit code of several answers in one command; 0 for none."""
+    return min(codes, key=GRAVITY.index, default=0)
+
+
+def coloured() -> bool:
+    """Whether stdout is a terminal whose user did not switch colours off (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def style(text: str, name: str) -> str:
+    """The text in a style (`bold`, `dim`, `red`, `green`, `yellow`) where stdout shows colours, else as it is."""
+    return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if coloured() else text
+
+
+def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
+    """Rows as aligned columns, left-justified, no trailing blanks."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,69 @@
+"""From the `model` setting to a chain of providers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from transom.config import Settings
+    from transom.llm import Chain, Provider
+
+KNOWN = ("rules", "replay:PATH")
+LATER = ("anthropic", "openai", "ollama")
+"""Providers that come with the extras of the same names, not in this version."""
+
+
+def build_chain(spec: str, cwd: Path, settings: Settings) -> Chain:
+    """The chain that a `model` setting names, e.g. `replay:calls.json,rules`.
+
+    Raises:
+        InputError: an empty or unknown name, a recording that cannot be read, a knowledge file that is wrong.
+    """
+    from transom.llm import Chain
+
+    return Chain(tuple(_provider(name.strip(), cwd, settings) for name in spec.split(",")))
+
+
+def _provider(name: str, cwd: Path, settings: Settings) -> Provider:
+    kind, _, rest = name.partition(":")
+    if name == "rules":
+        return _rules(settings)
+    if kind == "replay" and rest:
+        from transom.llm.replay import ReplayProvider
+
+        return ReplayProvider(Path(cwd, rest))
+    raise unknown_provider(name)
+
+
+def unknown_provider(name: str) -> InputError:
+    """What to say of a provider that cannot be used."""
+    kind = name.partition(":")[0]
+    known = " or ".join(KNOWN)
+    if kind in LATER:
+        return InputError(f"this version has no provider {kind} yet", where="--model", hint=f"use {known}")
+    coming = ", ".join(LATER)
+    return InputError(
+        f"unknown provider {name!r}", where="--model", hint=f"use {known}; {coming} come later, as extras"
+    )
+
+
+def knowledge_domains(settings: Settings) -> list[str]:
+    """What `rules` knows.
+
+    Raises:
+        InputError: a knowledge file is wrong.
+    """
+    from transom.checklist.rules import load_knowledge
+
+    return [domain.domain for domain in load_knowledge(settings.paths.knowledge_dirs).domains]
+
+
+def _rules(settings: Settings) -> Provider:
+    from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
+    from transom.llm import RulesProvider
+
+    knowledge = load_knowledge(settings.paths.knowledge_dirs)
+    return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)

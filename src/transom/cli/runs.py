@@ -1,0 +1,178 @@
+"""`transom runs`, `transom resume` and `transom answer`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from transom.cli.command import RunArgument, command, group
+from transom.cli.history import RunRow, RunView, all_runs, found_run, history, view
+from transom.cli.output import print_json, print_text, style, table
+from transom.cli.session import Session
+from transom.errors import InputError, RunError
+
+runs_app = group("runs", "Runs: what was started, how far it came, what it waits for.")
+
+_COLOURS = {"failed": "red", "paused": "yellow", "interrupted": "yellow"}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands that stand outside a group."""
+    command(app, "resume", example="transom resume 20261121-0930")(resume)
+    command(app, "answer", example="transom answer 20261121-0930 keep")(answer)
+
+
+@command(runs_app, "list", example="transom runs list")
+async def list_runs(session: Session) -> int:
+    """List the runs of the workspace, the newest first."""
+    async with history(session) as store:
+        views = [view(session, store, row) for row in all_runs(store)] if store else []
+    if session.format == "json":
+        print_json({"schema": "transom.runs/1", "runs": [_summary(one) for one in views]})
+    elif views:
+        rows = [(one.row.id, one.row.kind, one.row.name, one.status, _time(one.records[-1].at)) for one in views]
+        header, *lines = table([("RUN", "KIND", "NAME", "STATUS", "LAST"), *rows])
+        print_text(style(header, "bold"), *lines)
+    else:
+        print_text(f"no runs in {session.workspace_root}")
+    return 0
+
+
+@command(runs_app, "show", example="transom runs show 20261121-0930")
+async def show_run(session: Session, run: RunArgument) -> int:
+    """Show one run: its stages, who answered, where its files lie, what it waits for."""
+    async with found_run(session, run) as (_, found):
+        document = _document(session, found)
+    if session.format == "json":
+        print_json(document)
+    else:
+        print_text(*_lines(document))
+    return 0
+
+
+async def resume(session: Session, run: RunArgument) -> int:
+    """Go on with a run: what is done is reused, what was paid for is not asked again."""
+    async with found_run(session, run) as (_, found):
+        row, entry = found.row, found.state.entry
+    from transom.cli.app import resume_entries
+
+    entries = resume_entries()
+    if row.kind not in entries or not entry:
+        known = ", ".join(sorted(entries))
+        why = f"a run of kind {row.kind} cannot be resumed here" if entry else "no command of transom started this run"
+        raise RunError(why, where=row.id, hint=f"runs of these kinds can: {known}")
+    session.progress(f"resuming run {row.id} ({row.kind} {row.name})")
+    return await entries[row.kind](session, dict(entry))
+
+
+async def answer(
+    session: Session,
+    run: RunArgument,
+    choice: Annotated[
+        Literal["keep", "redo"],
+        typer.Argument(metavar="keep|redo", help="keep: the file you edited counts. redo: make it again."),
+    ],
+) -> int:
+    """Answer a paused run whose file and inputs both changed."""
+    async with found_run(session, run) as (store, found):
+        row = found.row
+        if found.state.waiting is None:
+            hint = f"see: transom runs show {row.id}"
+            raise InputError("this run waits for no answer", where=row.id, hint=hint)
+        stage = await _decide(session, store, row, choice)
+    if session.format == "json":
+        print_json({"schema": "transom.answer/1", "run_id": row.id, "stage": stage, "answer": choice})
+    else:
+        print_text(f"{choice} {stage}; go on with: transom resume {row.id}")
+    return 0
+
+
+async def _decide(session: Session, store: Any, row: RunRow, choice: str) -> str:
+    from transom.llm import Chain, RulesProvider
+
+    nobody = Chain((RulesProvider({}, {}, {}),))  # no stage is walked, so nobody is asked
+    async with session.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
+        return await run.decide(choice)
+
+
+def _time(at: str) -> str:
+    return at[:19].replace("T", " ") + "Z"
+
+
+def _summary(found: RunView) -> dict[str, Any]:
+    return {
+        "run_id": found.row.id,
+        "kind": found.row.kind,
+        "name": found.row.name,
+        "status": found.status,
+        "reason": found.state.paused,
+        "started_at": found.records[0].at if found.records else None,
+        "last_at": found.records[-1].at if found.records else None,
+    }
+
+
+def _document(session: Session, found: RunView) -> dict[str, Any]:
+    from transom.runs import trace_id
+
+    return {
+        "schema": "transom.run/1",
+        **_summary(found),
+        "waiting": found.state.waiting,
+        "inputs": found.row.inputs,
+        "folder": str(session.workspace.run_folder(found.row.name, found.row.id)),
+        "trace_id": trace_id(found.row.id),
+        "stages": _stages(found),
+        "usage": _usage(found.replies),
+    }
+
+
+def _stages(found: RunView) -> list[dict[str, Any]]:
+    answered: dict[str, list[str]] = {}
+    for reply in found.replies:
+        answered.setdefault(reply["stage"], []).append(reply["reply"]["by"])
+    errors = {
+        data["stage"]: data.get("error") or data.get("reason")
+        for data in (dict(record.data) for record in found.records if record.kind in ("failed", "paused"))  # type: ignore[arg-type]
+        if data.get("stage")
+    }
+    return [
+        {
+            "stage": name,
+            "status": stage.last,
+            "attempts": len(stage.attempts),
+            "calls": len(answered.get(name, [])),
+            "answered_by": sorted(set(answered.get(name, []))),
+            "error": errors.get(name) if stage.last in ("failed", "paused") else None,
+        }
+        for name, stage in found.state.stages.items()
+    ]
+
+
+def _usage(replies: list[dict[str, Any]]) -> dict[str, int]:
+    names = ("input_tokens", "output_tokens", "cached_tokens")
+    return {"calls": len(replies)} | {name: sum(one["reply"]["usage"][name] for one in replies) for name in names}
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    status = style(document["status"], _COLOURS.get(document["status"], "green"))
+    reason = f": {document['reason']}" if document["reason"] else ""
+    usage = document["usage"]
+    lines = [
+        style(f"{document['run_id']}  {document['kind']}  {document['name']}", "bold"),
+        f"status   {status}{reason}",
+        f"folder   {document['folder']}",
+        f"trace    {document['trace_id']}",
+        f"calls    {usage['calls']}, {usage['input_tokens']} tokens in, {usage['output_tokens']} out",
+    ]
+    rows = [
+        (one["stage"], one["status"], f"attempt {one['attempts']}", ", ".join(one["answered_by"]), one["error"] or "")
+        for one in document["stages"]
+    ]
+    if rows:
+        lines += ["stages", *table(rows, indent="  ")]
+    if document["waiting"]:
+        lines.append(f"answer with: transom answer {document['run_id']} keep|redo")
+    elif document["status"] in _COLOURS:
+        lines.append(f"go on with: transom resume {document['run_id']}")
+    return lines

@@ -1,0 +1,197 @@
+"""What every command works with: settings, workspace, output format, progress, store and providers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from transom.cli.output import say
+from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from transom.canonical import Json
+    from transom.config import Settings
+    from transom.llm import CallSettings, Chain
+    from transom.runs import Run, Workspace
+    from transom.store import SqliteStore
+
+Format = Literal["text", "json"]
+
+FAILPOINT = "TRANSOM_FAILPOINT"
+"""`append:N`: kill this process without warning after its store's N-th journal append. A seam for tests of resuming."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options that every command has, as given."""
+
+    format: Format = "text"
+    model: str | None = None
+    base_url: str | None = None
+    workspace: Path | None = None
+    quiet: bool = False
+    verbose: int = 0
+
+
+@dataclass(frozen=True)
+class Session:
+    """One command's surroundings.
+
+    Attributes:
+        settings: command line over environment over file over defaults.
+        cwd: the folder of the command.
+        format: `text` for people, `json` for one document on stdout.
+        verbosity: -1 quiet, 0 as usual, 1 and more verbose.
+        base_url: where a compatible server listens, for providers that take one.
+        failpoint: kill this process after that journal append (see `FAILPOINT`), None: never.
+        open_runs: ids of runs that are being worked on; what is left here was cut off.
+    """
+
+    settings: Settings
+    cwd: Path
+    format: Format = "text"
+    verbosity: int = 0
+    base_url: str | None = None
+    failpoint: int | None = None
+    open_runs: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
+        """Read the settings and set up logging.
+
+        Raises:
+            SettingsError: the settings cannot be used.
+            InputError: `TRANSOM_FAILPOINT` or the log file cannot be used.
+        """
+        from transom.config import load_settings
+        from transom.telemetry import configure
+
+        cwd = cwd or _current_folder()
+        given: dict[str, object] = {}
+        if options.model is not None:
+            given["model"] = options.model
+        if options.workspace is not None:
+            given["workspace"] = str(options.workspace)
+        settings = load_settings(cwd, environ=environ, command_line=given)
+        verbosity = -1 if options.quiet else options.verbose
+        configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file)
+        failpoint = _failpoint(environ.get(FAILPOINT, ""))
+        return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint)
+
+    @property
+    def workspace_root(self) -> Path:
+        """The workspace's folder, which may not exist yet: --workspace, paths.cache_dir, or the nearest upwards."""
+        from transom.runs import find_workspace
+
+        return self.settings.workspace or self.settings.paths.cache_dir or find_workspace(self.cwd)
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The workspace, made where it is missing."""
+        from transom.runs import Workspace
+
+        return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir)
+
+    def progress(self, line: str) -> None:
+        """One line on stderr, unless -q was given."""
+        if self.verbosity >= 0:
+            say(line)
+
+    def open_store(self) -> SqliteStore:
+        """The workspace's database."""
+        return self.workspace.open_store(after_append=self._after_append if self.failpoint else None)
+
+    def _after_append(self, count: int) -> None:
+        if count == self.failpoint:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def chain(self) -> Chain:
+        """Who answers, from the `model` setting.
+
+        Raises:
+            InputError: an unknown provider, naming the known ones.
+        """
+        from transom.cli.providers import build_chain
+
+        return build_chain(self.settings.model, self.cwd, self.settings)
+
+    def call_settings(self, seat: Literal["agent_a", "agent_b", "reflect"], default: CallSettings) -> CallSettings:
+        """How a seat is asked: `llm.<seat>` over what its role says."""
+        from dataclasses import replace
+
+        asked = getattr(self.settings.llm, seat)
+        given = {"max_tokens": asked.max_tokens, "temperature": asked.temperature}
+        return replace(default, **{name: value for name, value in given.items() if value is not None})
+
+    def variables(self, given: Sequence[str] = ()) -> dict[str, Path]:
+        """`--var NAME=PATH` over the defaults that `paths.search_root` gives; see `transom.cli.variables`."""
+        from transom.cli.variables import parse_variables
+
+        return parse_variables(given, self.cwd, self.settings.paths.search_root)
+
+    @asynccontextmanager
+    async def open_run(
+        self,
+        kind: str,
+        inputs: Mapping[str, Json],
+        *,
+        name: str,
+        store: SqliteStore,
+        chain: Chain | None = None,
+        entry: Mapping[str, Json] | None = None,
+    ) -> AsyncIterator[Run]:
+        """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends.
+
+        Raises:
+            RunBusy: another process works on it.
+        """
+        from transom.runs import Run
+
+        run = await Run.open(
+            kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain or self.chain(), entry=entry
+        )
+        run.progress = self.progress
+        run.stage_seconds = self.settings.execution.timeout_per_stage
+        self.open_runs.append(run.id)
+        async with run:
+            try:
+                yield run
+            except Exception:
+                self.open_runs.remove(run.id)
+                raise
+            # Ctrl-C arrives as CancelledError or KeyboardInterrupt and leaves the id in the list.
+            self.open_runs.remove(run.id)
+
+    def execute(self, work: Callable[[], Coroutine[Any, Any, int]]) -> int:
+        """Run a command's coroutine to its end."""
+        import asyncio
+
+        return asyncio.run(work())
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise InputError("the current folder is not there any more", hint="change to another one") from error
+
+
+def _log_level(level: str, verbosity: int) -> str:
+    if verbosity < 0:
+        return "ERROR"
+    return level if not verbosity or level == "DEBUG" else "INFO" if verbosity == 1 else "DEBUG"
+
+
+def _failpoint(text: str) -> int | None:
+    if not text:
+        return None
+    kind, _, number = text.partition(":")
+    if kind != "append" or not number.isascii() or not number.isdigit() or not int(number):
+        raise InputError(f"{text!r} is no failpoint", where=FAILPOINT, hint="say append:N with N from 1 up")
+    return int(number)

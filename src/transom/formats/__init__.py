@@ -1,0 +1,1 @@
+"""Readers and writers of outside formats; they know nothing of the products."""

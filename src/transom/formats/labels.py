@@ -1,0 +1,143 @@
+"""Labelled values in Markdown: `**Name**: value`, a list item `Name: value`, or a heading and what stands under it.
+
+Models use the three forms for one another, so they are read as one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from transom.formats.markdown import Bullets, Node, Paragraph, Part, Text, iter_lines
+
+_PLAIN_LABEL = re.compile(r"([A-Za-z][^:`.!?|]{0,60}?)\s*:(?=\s|$)")
+_LABEL_WORDS = 6
+
+
+@dataclass(frozen=True)
+class Label:
+    """`**Name**: value` with everything that hangs below it.
+
+    Attributes:
+        name: as written, without emphasis and colon.
+        value: what follows the colon on the same line.
+        body: nested or following blocks.
+    """
+
+    name: str
+    value: Text
+    body: tuple[Node, ...] = ()
+
+    @property
+    def line(self) -> int:
+        return self.value.line
+
+    def lines(self) -> tuple[Text, ...]:
+        """The value, unless empty, and every line of text below it; a table row is one line."""
+        own = (self.value,) if self.value.text else ()
+        return own + tuple(iter_lines(self.body))
+
+    def text(self) -> str:
+        """All lines, joined by blanks."""
+        return " ".join(line.text for line in self.lines())
+
+    def codes(self) -> tuple[str, ...]:
+        return tuple(code for line in self.lines() for code in line.codes)
+
+
+def labels(parts: Sequence[Part]) -> list[Label]:
+    """Every labelled value of the parts in reading order: headings, paragraphs, and list items at any depth."""
+    found: list[Label] = []
+    for part in parts:
+        if part.level:
+            found.append(Label(part.title, Text("", (), part.line), part.blocks))
+        found.extend(_labels(part.blocks))
+    return found
+
+
+def find(found: Sequence[Label], *names: str) -> Label | None:
+    """The first label by one of the names, earlier names first; else the first that begins with one of them.
+
+    Case, punctuation and what stands in parentheses are ignored.
+    """
+    wanted = [normal(name) for name in names]
+    for name in wanted:
+        for label in found:
+            if normal(label.name) == name:
+                return label
+    for name in wanted:
+        for label in found:
+            if normal(label.name).startswith(name + " "):
+                return label
+    return None
+
+
+def normal(name: str) -> str:
+    """A label's name for comparison: lower case words without punctuation and parentheses."""
+    bare = re.sub(r"\([^)]*\)?", " ", name.casefold())
+    return " ".join(re.findall(r"[^\W_]+", bare))
+
+
+def _split(line: Text) -> tuple[str, Text] | None:
+    """The label's name and the rest of the line, or None where the line does not begin with a label."""
+    if line.lead:
+        rest = line.text[len(line.lead) :].lstrip()
+        if line.lead.endswith(":"):
+            return line.lead[:-1], replace(line, text=rest, lead="")
+        if rest.startswith(":") or not rest:
+            return line.lead, replace(line, text=rest[1:].lstrip(), lead="")
+        return None
+    match = _PLAIN_LABEL.match(line.text)
+    if match is None or len(match[1].split()) > _LABEL_WORDS:
+        return None
+    return match[1], replace(line, text=line.text[match.end() :].strip())
+
+
+def _labels(blocks: Sequence[Node]) -> list[Label]:
+    found: list[Label] = []
+    open_: Label | None = None
+    for block in blocks:
+        made = _labels_of_lines(block.lines) if isinstance(block, Paragraph) else []
+        if made:
+            found += [*_closed(open_), *made[:-1]]
+            open_ = made[-1]
+        elif open_:
+            open_ = replace(open_, body=(*open_.body, block))
+        else:
+            found += _nested(block)
+    return found + _closed(open_)
+
+
+def _closed(label: Label | None) -> list[Label]:
+    """A label followed by those that stand inside its body."""
+    if label is None:
+        return []
+    return [label, *(inner for block in label.body for inner in _nested(block))]
+
+
+def _nested(block: Node) -> list[Label]:
+    if not isinstance(block, Bullets):
+        return []
+    found: list[Label] = []
+    for item in block.items:
+        made = _labels_of_lines(item.lines)
+        if made:
+            made[-1] = replace(made[-1], body=(*made[-1].body, *item.blocks))
+            found += [*made[:-1], *_closed(made[-1])]
+        else:
+            found += _labels(item.blocks)
+    return found
+
+
+def _labels_of_lines(lines: Sequence[Text]) -> list[Label]:
+    """Labels of a paragraph; a line without one continues the label before it."""
+    found: list[Label] = []
+    for line in lines:
+        split = _split(line)
+        if split is not None:
+            found.append(Label(*split))
+        elif found:
+            last = found[-1]
+            found[-1] = replace(last, body=(*last.body, Paragraph((line,), line.line)))
+    return found

@@ -1,0 +1,284 @@
+"""Markdown as people and models write it: headings, lists, tables and fences, each with its line.
+
+Everything is read from the token tree of markdown-it-py, so what stands inside a code fence is never taken for a
+heading or a label. A document is a flat sequence of parts, one per heading, since models get numbers right more often
+than levels; `region` cuts out what belongs to a heading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+
+_NUMBER = re.compile(r"(?:section\s+)?(\d+(?:\.\d+)*)\.?(?=[\s:)–—-]|$)[\s:)–—-]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Text:
+    """One line of inline text.
+
+    Attributes:
+        text: without emphasis; code spans keep their backticks.
+        codes: contents of the code spans, in order.
+        line: 1-based.
+        lead: the bold text that it begins with, or "".
+    """
+
+    text: str
+    codes: tuple[str, ...]
+    line: int
+    lead: str = ""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Consecutive lines of text."""
+
+    lines: tuple[Text, ...]
+    line: int
+
+
+@dataclass(frozen=True)
+class Item:
+    """One list item: its own lines and what is nested in it."""
+
+    lines: tuple[Text, ...]
+    blocks: tuple[Node, ...]
+    line: int
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A bullet or numbered list."""
+
+    items: tuple[Item, ...]
+    line: int
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A code block. `line` is the line of its first line of content; `lang` is lower case, "" where none is given."""
+
+    lang: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: the header cells and the rows."""
+
+    header: tuple[Text, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    line: int
+
+
+@dataclass(frozen=True)
+class Comment:
+    """An HTML comment."""
+
+    text: str
+    line: int
+
+
+Node = Paragraph | Bullets | Fence | Table | Comment
+
+
+@dataclass(frozen=True)
+class Part:
+    """A heading and what stands under it up to the next heading of any level.
+
+    Attributes:
+        level: 1..6; 0 for what precedes the first heading.
+        number: `"2"` or `"2.1"` where the title begins with one, else "".
+        title: without the number.
+        line: 1-based line of the heading.
+    """
+
+    level: int
+    number: str
+    title: str
+    line: int
+    blocks: tuple[Node, ...] = ()
+
+
+def parse(text: str) -> tuple[Part, ...]:
+    """Split Markdown into its parts, in order; the first is the preamble (level 0), possibly empty.
+
+    A paragraph that is one bold line beginning with a number such as `2.1` counts as a heading of level 3.
+    """
+    parts: list[Part] = [Part(0, "", "", 1)]
+    blocks: list[Node] = []
+    for node in SyntaxTreeNode(_parser().parse(text)).children:
+        heading = _heading(node)
+        if heading is None:
+            blocks.extend(_block(node))
+            continue
+        parts[-1] = replace(parts[-1], blocks=tuple(blocks))
+        parts.append(heading)
+        blocks = []
+    parts[-1] = replace(parts[-1], blocks=tuple(blocks))
+    return tuple(parts)
+
+
+def region(parts: Sequence[Part], start: int, ends: Callable[[Part], bool] | None = None) -> tuple[Part, ...]:
+    """The part at `start` with those below it: up to the next heading of its level or above, or one that `ends`."""
+    stop = start + 1
+    while stop < len(parts) and parts[stop].level > parts[start].level and not (ends and ends(parts[stop])):
+        stop += 1
+    return tuple(parts[start:stop])
+
+
+def iter_lines(blocks: Sequence[Node]) -> Iterator[Text]:
+    """Every line of text in the blocks, nested ones included; fences and comments are passed over."""
+    for block in blocks:
+        match block:
+            case Paragraph():
+                yield from block.lines
+            case Bullets():
+                for item in block.items:
+                    yield from item.lines
+                    yield from iter_lines(item.blocks)
+            case Table():
+                for row in block.rows:
+                    yield _join(row)
+
+
+def iter_nodes(blocks: Sequence[Node]) -> Iterator[Node]:
+    """Every block, nested ones included."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Bullets):
+            for item in block.items:
+                yield from iter_nodes(item.blocks)
+
+
+def fences(blocks: Sequence[Node]) -> list[Fence]:
+    """Every code block among the blocks, nested ones included."""
+    return [node for node in iter_nodes(blocks) if isinstance(node, Fence)]
+
+
+def items(blocks: Sequence[Node]) -> list[Item]:
+    """The items of the lists that stand directly among the blocks."""
+    return [item for block in blocks if isinstance(block, Bullets) for item in block.items]
+
+
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table")
+
+
+def _heading(node: SyntaxTreeNode) -> Part | None:
+    if node.type == "heading":
+        line = _inline(node.children[0])[0] if node.children and node.children[0].content else None
+        return _part(int(node.tag[1]), line.text if line else "", _line(node))
+    if node.type != "paragraph":
+        return None
+    lines = _inline(node.children[0])
+    if len(lines) != 1 or lines[0].lead != lines[0].text:
+        return None
+    part = _part(3, lines[0].lead.rstrip(":"), _line(node))
+    return part if "." in part.number else None
+
+
+def _part(level: int, title: str, line: int) -> Part:
+    if (match := _NUMBER.match(title)) is None:
+        return Part(level, "", title, line)
+    return Part(level, match[1], title[match.end() :].strip(), line)
+
+
+def _line(node: SyntaxTreeNode) -> int:
+    return node.map[0] + 1 if node.map else 1
+
+
+def _block(node: SyntaxTreeNode) -> list[Node]:
+    line = _line(node)
+    match node.type:
+        case "paragraph":
+            return [Paragraph(_inline(node.children[0]), line), *_comments(node)]
+        case "bullet_list" | "ordered_list":
+            found = tuple(_item(child) for child in node.children)
+            return [Bullets(found, line, node.type == "ordered_list")]
+        case "fence":
+            return [Fence(node.info.strip().split(" ")[0].lower(), node.content, line + 1)]
+        case "code_block":
+            return [Fence("", node.content, line)]
+        case "table":
+            return [_table(node, line)]
+        case "html_block":
+            return [Comment(node.content, line)] if "<!--" in node.content else []
+        case _:
+            return [block for child in node.children for block in _block(child)]
+
+
+def _item(node: SyntaxTreeNode) -> Item:
+    blocks = [block for child in node.children for block in _block(child)]
+    if blocks and isinstance(blocks[0], Paragraph):
+        return Item(blocks[0].lines, tuple(blocks[1:]), _line(node))
+    return Item((), tuple(blocks), _line(node))
+
+
+def _table(node: SyntaxTreeNode, line: int) -> Table:
+    rows = [
+        tuple(replace(_join(_inline(cell.children[0])), line=_line(row)) for cell in row.children)
+        for group in node.children
+        for row in group.children
+    ]
+    return Table(rows[0], tuple(rows[1:]), line)
+
+
+def _comments(node: SyntaxTreeNode) -> list[Node]:
+    return [Comment(n.content, _line(node)) for n in node.walk() if n.type == "html_inline" and "<!--" in n.content]
+
+
+def _join(texts: Sequence[Text]) -> Text:
+    return Text(
+        " ".join(t.text for t in texts if t.text),
+        tuple(code for t in texts for code in t.codes),
+        texts[0].line if texts else 1,
+    )
+
+
+def _inline(node: SyntaxTreeNode) -> tuple[Text, ...]:
+    """The lines of an inline token; emphasis falls away, code spans keep their backticks."""
+    rows: list[tuple[list[str], list[str], list[str]]] = [([], [], [])]
+    _collect(node, rows, bold=False)
+    first = _line(node)
+    found = []
+    for offset, (texts, codes, leads) in enumerate(rows):
+        text = "".join(texts).strip()
+        if text:
+            found.append(Text(text, tuple(codes), first + offset, "".join(leads).strip()))
+    return tuple(found) or (Text("", (), first),)
+
+
+def _collect(node: SyntaxTreeNode, rows: list[tuple[list[str], list[str], list[str]]], *, bold: bool) -> None:
+    for child in node.children:
+        texts, codes, leads = rows[-1]
+        leading = bold and "".join(texts) == "".join(leads)
+        match child.type:
+            case "softbreak" | "hardbreak":
+                rows.append(([], [], []))
+                continue
+            case "strong":
+                _collect(child, rows, bold=True)
+                continue
+            case "code_inline":
+                piece = f"`{child.content}`"
+                codes.append(child.content)
+            case "html_inline" if child.content.startswith("<!--"):
+                continue
+            case "text" | "html_inline":
+                piece = child.content
+            case "image":
+                continue
+            case _:
+                _collect(child, rows, bold=bold)
+                continue
+        texts.append(piece)
+        if leading:
+            leads.append(piece)

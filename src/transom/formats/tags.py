@@ -1,0 +1,183 @@
+"""Replies between XML-like tags, and the code fences in them.
+
+A model is asked to answer as `<section1> ... </section1>`. What comes back may echo the tags, speak of them, wrap
+everything in a fence, or stop in the middle. Text is taken only from a complete pair; a pair that was begun and not
+ended is a truncated reply and never accepted.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+
+from transom.errors import ReplyError
+from transom.formats.markdown import Fence
+
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_WRAPPED = re.compile(r"(`{3,}|~{3,})(?:markdown|md)[ \t]*\n(.*)\n\1", re.DOTALL)
+_LANGUAGES = {"py": "python", "python3": "python", "yml": "yaml"}
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """The text of a reply and what was odd about it (for the journal; empty for a clean reply)."""
+
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Tag:
+    start: int
+    end: int
+    opens: bool
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Complete outermost pairs in order, and the start tags that were never ended."""
+
+    inner: tuple[str, ...]
+    unended: tuple[_Tag, ...]
+
+
+def read_tag(reply: str, tag: str, *, accept: Callable[[str], bool] | None = None) -> Tagged:
+    """The text between the last complete, non-empty, outermost pair of `<tag>` and `</tag>`.
+
+    Tags in code fences and code spans count only if there is no pair without them (a reply that is fenced as a whole).
+    Line ends come back as `\\n`, surrounding blanks are dropped.
+
+    Args:
+        reply: what the model answered.
+        tag: the tag's name.
+        accept: decides whether a reply without any such tag is what was asked for; it is then taken whole.
+
+    Raises:
+        ReplyError: no tag, no end tag (the reply was cut off), no start tag, or nothing in between; it names the tag.
+    """
+    text = reply.replace("\r\n", "\n").replace("\r", "\n")
+    found = _tags(text, tag)
+    if not found:
+        return _untagged(text, tag, accept)
+    masked = _mask_code(text)
+    outside = [t for t in found if masked[t.start] == "<"]
+    pairs, warnings = _match(text, outside)
+    if not pairs.inner and len(outside) < len(found):
+        pairs, warnings = _match(text, found)
+    if pairs.unended:
+        raise ReplyError(
+            f"the reply has <{tag}> without </{tag}>: it was cut off",
+            hint=f"answer again, complete, ending with </{tag}>",
+        )
+    full = [inner.strip() for inner in pairs.inner if inner.strip()]
+    if not full:
+        what = f"nothing between <{tag}> and </{tag}>" if pairs.inner else f"</{tag}> without <{tag}>"
+        raise ReplyError(f"the reply has {what}", hint=f"answer between <{tag}> and </{tag}>")
+    if len(full) > 1:
+        warnings = (*warnings, f"{len(full)} <{tag}> pairs; the last one counts")
+    return _unwrapped(full[-1], warnings)
+
+
+def read_fences(text: str, *languages: str) -> list[Fence]:
+    """The code fences of a text in order, in lists and indented ones too.
+
+    Args:
+        text: Markdown; line ends of any kind.
+        languages: keep only these; `""` stands for a fence that names none. `yml` is `yaml`, `py` is `python`.
+    """
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    return [fence for fence in _fences(plain, 1) if not languages or fence.lang in languages]
+
+
+def _untagged(text: str, tag: str, accept: Callable[[str], bool] | None) -> Tagged:
+    if accept is not None and text.strip() and accept(text.strip()):
+        return _unwrapped(text.strip(), (f"no <{tag}> in the reply; its text was taken whole",))
+    raise ReplyError(f"the reply has no <{tag}>", hint=f"answer between <{tag}> and </{tag}>")
+
+
+def _unwrapped(text: str, warnings: tuple[str, ...]) -> Tagged:
+    if (match := _WRAPPED.fullmatch(text)) is not None:
+        return Tagged(match[2].strip(), (*warnings, "the text was wrapped in a Markdown fence"))
+    return Tagged(text, warnings)
+
+
+def _tags(text: str, tag: str) -> list[_Tag]:
+    name = re.escape(tag)
+    pattern = re.compile(rf"<(/?){name}(?:\s[^<>]*)?>", re.IGNORECASE)
+    return [_Tag(m.start(), m.end(), not m[1]) for m in pattern.finditer(text)]
+
+
+def _match(text: str, tags: Sequence[_Tag]) -> tuple[_Pairs, tuple[str, ...]]:
+    """Pair the tags. A start tag that prose mentions may stay open, if an answer that begins its own line follows."""
+    pairs = _pair(text, tags)
+    spoken = [t for t in pairs.unended if _mentioned(text, t)]
+    if not spoken:
+        return pairs, ()
+    # Start tags before the mention are left out: an answer that it follows may be an abandoned first attempt.
+    rest = _pair(text, [t for t in tags if t not in spoken and (t.start > spoken[-1].start or not t.opens)])
+    if not rest.inner or not all(_begins_line(text, t) for t in tags if t.opens and t not in spoken):
+        return pairs, ()
+    return rest, ("a tag that the prose mentions was passed over",)
+
+
+def _pair(text: str, tags: Sequence[_Tag]) -> _Pairs:
+    stack: list[_Tag] = []
+    inner: list[str] = []
+    for tag in tags:
+        if tag.opens:
+            stack.append(tag)
+        elif stack:
+            start = stack.pop()
+            if not stack:
+                inner.append(text[start.end : tag.start])
+    return _Pairs(tuple(inner), tuple(stack))
+
+
+def _begins_line(text: str, tag: _Tag) -> bool:
+    return not text[text.rfind("\n", 0, tag.start) + 1 : tag.start].strip()
+
+
+def _mentioned(text: str, tag: _Tag) -> bool:
+    """Whether words stand on both sides of the tag on its line."""
+    before = text[text.rfind("\n", 0, tag.start) + 1 : tag.start]
+    after = text[tag.end : (text + "\n").find("\n", tag.end)]
+    return bool(re.search(r"\w", before)) and bool(re.search(r"\w", after))
+
+
+def _mask_code(text: str) -> str:
+    """The text with fences and code spans blanked out, position for position."""
+    rows = text.split("\n")
+    blocks: list[tuple[int, int]] = []
+    for token in _markdown().parse(text):
+        if token.map is None:
+            continue
+        first, last = token.map
+        if token.type in {"fence", "code_block"}:
+            rows[first:last] = [" " * len(row) for row in rows[first:last]]
+        elif token.type == "inline":
+            blocks.append((first, last))
+    for first, last in blocks:
+        plain = _CODE_SPAN.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), "\n".join(rows[first:last]))
+        rows[first:last] = plain.split("\n")
+    return "\n".join(rows)
+
+
+def _markdown() -> MarkdownIt:
+    # An HTML block would swallow the fence that follows a tag without a blank line.
+    return MarkdownIt("commonmark").disable("html_block")
+
+
+def _fences(text: str, first: int) -> Iterator[Fence]:
+    for token in _markdown().parse(text):
+        if token.map is None:
+            continue
+        line = first + token.map[0]
+        if token.type == "fence":
+            lang = (token.info.split() or [""])[0].strip("{}.").lower()
+            yield Fence(_LANGUAGES.get(lang, lang), token.content, line + 1)
+        elif token.type == "code_block" and re.search(r"^\s*(?:```|~~~)", token.content, re.MULTILINE):
+            yield from _fences(textwrap.dedent(token.content), line)

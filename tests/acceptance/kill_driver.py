@@ -1,0 +1,130 @@
+"""Kill `check all` after each of its journal appends, go on, and say what came out. Run as a program.
+
+    kill_driver.py ITEM.yaml DATA WORK rules|counted
+
+Prints one JSON line per failpoint: its number, the replies that were journaled before the kill, the requests that were
+made after it, and digests of what the resumed run left. Number 0 is the run that nobody killed. Every attempt is a
+forked process of its own, killed for real.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from transom.canonical import digest
+from transom.cli.checking import Options, answer_of
+from transom.cli.session import Options as CommonOptions
+from transom.cli.session import Session
+from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider
+from transom.store import SqliteStore
+
+
+class CountedSession(Session):
+    """A session whose replies come from a script that writes down every request before it answers."""
+
+    log: Path
+
+    def chain(self) -> Chain:
+        rules: Provider = super().chain().providers[0]
+
+        async def answer(request: Request) -> Reply:
+            with self.log.open("a", encoding="utf-8") as out:
+                out.write(f"{request.digest}\n")
+            return await rules.complete(request)
+
+        return Chain((ScriptedProvider(answer),))
+
+
+def session_in(work: Path, failpoint: int, *, counted: bool) -> Session:
+    environ: Mapping[str, str] = {"TRANSOM_FAILPOINT": f"append:{failpoint}"} if failpoint else {}
+    options = CommonOptions(format="json", workspace=work / "w", quiet=True)
+    plain = Session.start(options, cwd=work, environ=environ)
+    if not counted:
+        return plain
+    made = CountedSession(plain.settings, plain.cwd, plain.format, plain.verbosity, None, plain.failpoint)
+    CountedSession.log = work / "asked.txt"
+    return made
+
+
+def attempt(item: Path, data: Path, work: Path, failpoint: int, *, counted: bool) -> int:
+    """One process that walks; returns its wait status."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1]
+    try:
+        session = session_in(work, failpoint, counted=counted)
+
+        async def walk() -> None:
+            async with session.open_store() as store:
+                options = Options(
+                    item=item, variables=(f"CHECKLIST_ROOT={data}",), out=work / "out", as_of="2026-11-21"
+                )
+                await answer_of(session, store, options)
+
+        asyncio.run(walk())
+    except BaseException as error:  # noqa: BLE001  the child must end here, whatever happens
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        os._exit(1)
+    os._exit(0)
+
+
+async def records(work: Path) -> list[Any]:
+    async with SqliteStore.open(work / "w" / "state.db") as store:
+        return [record for stream in store.streams("run/") for record in store.read(stream)]
+
+
+def left(work: Path) -> dict[str, str]:
+    """Digests of everything that a person gets, and of the artifacts in the run."""
+    files = [path for path in (work / "out").rglob("*") if path.is_file()]
+    files += [path for path in (work / "w" / "runs").rglob("*") if path.is_file()]
+    return {_name(path, work): digest(path.read_bytes()) for path in sorted(files)}
+
+
+def _name(path: Path, work: Path) -> str:
+    """A path without the run's id, which differs from run to run."""
+    parts = path.relative_to(work).parts
+    return "/".join(parts if parts[0] == "out" else (*parts[:3], *parts[4:]))
+
+
+def asked(work: Path) -> list[str]:
+    log = work / "asked.txt"
+    lines = log.read_text(encoding="utf-8").split() if log.exists() else []
+    log.unlink(missing_ok=True)
+    return lines
+
+
+def main() -> None:
+    """Enumerate the failpoints."""
+    item, data, base = (Path(argument) for argument in sys.argv[1:4])
+    counted = sys.argv[4] == "counted"
+    whole = base / "0"
+    whole.mkdir(parents=True)
+    status = attempt(item, data, whole, 0, counted=counted)
+    appends = len(asyncio.run(records(whole)))
+    _say(0, status, [], asked(whole), left(whole))
+    for number in range(1, appends + 1):
+        work = base / str(number)
+        work.mkdir()
+        killed = attempt(item, data, work, number, counted=counted)
+        assert os.WIFSIGNALED(killed) and os.WTERMSIG(killed) == signal.SIGKILL, (number, killed)
+        journaled = [r.data["request"] for r in asyncio.run(records(work)) if r.kind == "reply"]
+        asked(work)
+        status = attempt(item, data, work, 0, counted=counted)
+        _say(number, status, journaled, asked(work), left(work))
+
+
+def _say(number: int, status: int, journaled: list[str], requests: list[str], files: dict[str, str]) -> None:
+    row = {"failpoint": number, "status": status, "journaled": journaled, "asked": requests, "files": files}
+    sys.stdout.write(json.dumps(row) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""The documents: JSON as promised, exit codes, and the text that people read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.checklist.run.support import DESIGN, NETLIST, SYNTHESIS_LOG, checker, run
+from transom.checklist.run import (
+    Verdict,
+    artifact_bytes,
+    gravest,
+    printed,
+    text_report,
+    text_reports,
+    to_json,
+    together,
+)
+from transom.checklist.run.report import Tone
+from transom.checklist.run.verdict import NotUnderstoodWords, Warned
+
+ITEM = (
+    "requirements: {value: 2, pattern_items: ['9.9', 'Extractor']}\n"
+    "waivers: {value: 2, waive_items: [{pattern: '9.9', reason: old tool, owner: ann, expires: 2026-12-31}, gone]}\n"
+)
+KEYS = [
+    "schema", "item_id", "status", "checker_type", "capability_type", "found_items", "missing_items", "extra_items",
+    "waived", "waiver_comments", "unused_waivers", "errors", "warnings", "needs_model", "matching", "sources",
+    "config_differences", "inputs", "made_by", "sandbox_level", "as_of", "run_id", "seconds",
+]  # fmt: skip
+ENTRY = ["id", "name", "value", "source_file", "line_number", "matched_content", "parsed_fields", "severity", "reason"]
+
+
+@pytest.fixture
+def verdict(tmp_path: Path) -> Verdict:
+    return run(checker(tmp_path, "versions"), tmp_path, DESIGN, item=ITEM)
+
+
+def test_the_printed_document_has_the_promised_keys(verdict: Verdict) -> None:
+    document = json.loads(to_json(printed(verdict, run_id="r1", seconds=0.12345, applied_at="2026-06-30T10:00:00Z")))
+    assert list(document) == KEYS
+    assert document["schema"] == "transom.check/1"
+    assert (document["run_id"], document["seconds"]) == ("r1", 0.123)
+    assert list(document["found_items"][0]) == ENTRY
+    assert list(document["extra_items"][0]) == [*ENTRY, "nearest"]
+    assert list(document["waived"][0]) == [*ENTRY, "nearest", "origin", "tag", "waiver"]
+    assert document["waived"][0]["waiver"] == {
+        "pattern": "9.9",
+        "match": "exact",
+        "matched_text": "9.9",
+        "reason": "old tool",
+        "owner": "ann",
+        "expires": "2026-12-31",
+        "applied_at": "2026-06-30T10:00:00Z",
+    }
+    assert document["unused_waivers"] == [
+        {"pattern": "gone", "tag": "[WAIVER]", "severity": "WARN", "why": "no such text", "reason": None}
+    ]
+
+
+def test_the_artifact_holds_no_clock_and_no_run(verdict: Verdict) -> None:
+    shown = printed(verdict, run_id="r1", seconds=1.0, applied_at="now")
+    assert artifact_bytes(shown) == artifact_bytes(verdict)
+    document = json.loads(artifact_bytes(shown))
+    assert not {"run_id", "seconds"} & set(document)
+    assert "applied_at" not in document["waived"][0]["waiver"]
+    assert Verdict.model_validate_json(artifact_bytes(shown)) == verdict
+
+
+def test_the_gravest_exit_code() -> None:
+    assert [gravest(codes) for codes in ([], [0, 0], [0, 1], [1, 3], [3, 2, 1])] == [0, 0, 1, 3, 2]
+
+
+def test_several_verdicts_in_one_document(verdict: Verdict) -> None:
+    good = verdict.model_copy(update={"status": "PASS"})
+    paused = verdict.model_copy(update={"status": "NEEDS_MODEL"})
+    several = together([good, verdict, paused])
+    assert several.summary.model_dump() == {"PASS": 1, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 1}
+    assert several.exit_code == 3
+    assert json.loads(to_json(several))["schema"] == "transom.checks/1"
+    assert text_reports(several).endswith("3 checks: 1 PASS, 1 FAIL, 1 NEEDS_MODEL\n")
+
+
+def test_the_report_opens_with_the_answer_and_points_to_lines(verdict: Verdict) -> None:
+    lines = text_report(verdict).splitlines()
+    assert lines[0] == "FAIL  VER-1  3 found, 1 not wanted, 1 waived  (type 3, value check with waivers)"
+    assert "  top.v:1: 2.2 Netlist Version: Weaver 4.2" in lines
+    assert any("waived by 9.9 (exact), because: old tool, ann, until 2026-12-31" in line for line in lines)
+    assert "  gone: no such text" in lines
+    assert lines[-1].startswith("transom 0.1.0 · as of 2026-06-30 · sandbox none · checker ")
+    assert lines[-1].endswith("not approved")
+
+
+def test_the_nearest_line_is_shown_where_it_is_another(tmp_path: Path) -> None:
+    files = {"sta.log": SYNTHESIS_LOG, "top.v": "\nmodule top;\n"}
+    text = text_report(run(checker(tmp_path, "versions"), tmp_path, files))
+    assert "  top.v: 2.2 Netlist Version\n" in text
+    assert "nearest: top.v:2: module top;" in text
+    assert "why not: it is the first line" in text
+
+
+def test_an_error_and_a_global_waiver_in_words(tmp_path: Path) -> None:
+    loaded = checker(tmp_path, "versions")
+    text = text_report(run(loaded, tmp_path, {}))
+    assert text.startswith("ERROR  VER-1  1 errors")
+    assert "  error: sta.log: no such file" in text
+    item = "waivers: {value: 0, waive_items: [Early], waive_reasons: [tape-out 1]}\n"
+    text = text_report(run(loaded, tmp_path, {"sta.log": SYNTHESIS_LOG, "top.v": NETLIST}, item=item))
+    assert "Global waiver\n  Early (tape-out 1)\n" in text
+    assert "waived by global waiver, because: tape-out 1" in text
+
+
+def test_long_lists_are_cut_and_say_so(tmp_path: Path) -> None:
+    report = "".join(f"r{n}/D (dff) -1.0 (VIOLATED)\n" for n in range(25))
+    verdict = run(checker(tmp_path, "endpoints"), tmp_path, {"t.rpt": report}, inputs=["t.rpt"])
+    text = text_report(verdict)
+    assert "Missing (25)" in text
+    assert text.count("r1") >= 1
+    assert "  … and 5 more (--format json lists all)" in text
+    assert "r20/D" not in text
+
+
+def test_control_characters_of_a_log_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    files = {"t.rpt": "evil\x1b[31m/D (dff) -1.0 (VIOLATED)\n"}
+    assert "\x1b" not in text_report(run(checker(tmp_path, "endpoints"), tmp_path, files, inputs=["t.rpt"]))
+
+
+def test_colour_is_a_hook(verdict: Verdict) -> None:
+    def shout(tone: Tone, text: str) -> str:
+        return f"<{tone}>{text}"
+
+    assert text_report(verdict, shout).startswith("<fail>FAIL  VER-1")
+
+
+def test_ten_thousand_entries_take_a_moment(tmp_path: Path) -> None:
+    report = "".join(f"r{n}/D (dff) {n % 7 - 3}.0 ({'MET' if n % 7 > 2 else 'VIOLATED'})\n" for n in range(10_000))
+    item = "waivers: {value: 2, waive_items: ['r1*', 'regex:r2']}\n"
+    verdict = run(checker(tmp_path, "endpoints"), tmp_path, {"t.rpt": report}, inputs=["t.rpt"], item=item)
+    total = len(verdict.found_items) + len(verdict.missing_items) + len(verdict.waived)
+    assert total == 10_000
+
+
+def test_words_that_were_not_understood_and_who_wrote_the_checker_are_named(verdict: Verdict) -> None:
+    made = verdict.made_by.model_copy(
+        update={"provider": "vendor", "model": "m-1", "mutation_score": 0.934, "approved_by": "ann"}
+    )
+    words = (NotUnderstoodWords(text="frob", where="description"),)
+    warned = (Warned(source_file="a.log", line_number=3, message="odd"),)
+    changed = verdict.model_copy(
+        update={"status": "NEEDS_MODEL", "needs_model": words, "warnings": warned, "made_by": made, "run_id": "r7"}
+    )
+    text = text_report(changed)
+    assert text.startswith("NEEDS_MODEL")
+    assert "  not understood: 'frob' in description\n" in text
+    assert "Warnings (1)\n  a.log:3: odd\n" in text
+    assert "written by vendor:m-1 · mutation score 0.93 · approved by ann · run r7" in text

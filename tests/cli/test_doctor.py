@@ -1,0 +1,105 @@
+"""What is installed, what works here, what has no effect."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transom.sandbox
+import transom.store
+from transom import __version__
+from transom.cli import main
+from transom.config import NOT_YET
+from transom.sandbox import Level, Probe, probe
+
+
+def doctor(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
+    main(["doctor", "--format", "json", *args])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_what_it_finds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = doctor(capsys)
+    assert document["schema"] == "transom.doctor/1"
+    assert document["versions"]["transom"] == __version__
+    assert document["sandbox"]["level"] == probe().level.value
+    assert document["workspace"]["path"] == str(here / ".transom")
+    assert document["workspace"]["exists"] is False
+    assert {one["name"]: one["answers"] for one in document["providers"]} == {
+        "rules": True,
+        "replay": True,
+        "anthropic": False,
+        "openai": False,
+        "ollama": False,
+    }
+    assert {one["name"] for one in document["tools"]} >= {"yosys", "sta"}
+    assert len(document["knowledge"]["domains"]) >= 2
+    assert document["settings"]["without_effect"] == []
+    assert list(here.iterdir()) == []
+
+
+def test_for_people(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor"])
+    text = capsys.readouterr().out
+    for heading in ("versions", "sandbox", "workspace", "providers", "tools", "knowledge", "settings"):
+        assert f"\n{heading}" in f"\n{text}"
+    assert "not made yet" in text
+
+
+def test_settings_without_effect_are_named_with_their_place(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "transom.yaml").write_text("execution:\n  timeout_per_stage: 10\n  max_iterations: 4\n")
+    idle = doctor(capsys)["settings"]["without_effect"]
+    assert idle == [
+        {
+            "key": "execution.max_iterations",
+            "where": f"{here}/transom.yaml:3",
+            "why": NOT_YET["execution.max_iterations"],
+        }
+    ]
+    main(["doctor"])
+    assert f"execution.max_iterations ({here}/transom.yaml:3) has no effect yet: " in capsys.readouterr().out
+
+
+def test_a_network_file_system_is_named(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transom.store, "is_network", lambda path: True)
+    monkeypatch.setattr(transom.store, "filesystem_of", lambda path: "nfs4")
+    (here / ".transom").mkdir()
+    assert doctor(capsys)["workspace"]["network"] is True
+    main(["doctor"])
+    text = capsys.readouterr().out
+    assert "(nfs4, network)" in text
+    assert "state_dir" in text
+
+
+def test_no_sandbox_is_the_answer_no(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transom.sandbox, "probe", lambda: Probe(Level.NONE, ((Level.L1, "no seccomp here"),)))
+    assert main(["doctor"]) == 1
+    assert "L1: no seccomp here" in capsys.readouterr().out
+    monkeypatch.setattr(transom.sandbox, "probe", lambda: Probe(Level.L2, ((Level.L3, "no bubblewrap"),)))
+    assert main(["doctor"]) == 0
+    monkeypatch.setenv("TRANSOM_SANDBOX__LEVEL", "L3")
+    assert main(["doctor"]) == 1
+    assert "the settings insist on L3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "code"), [("rules", 0), ("replay", 0), ("ollama", 1), ("nobody", 2)])
+def test_one_provider(name: str, code: int, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--provider", name]) == code
+    shown = capsys.readouterr()
+    assert (shown.out.startswith(f"{name}: "), "unknown provider" in shown.err) == (code < 2, code == 2)
+
+
+def test_broken_knowledge_is_reported_and_not_fatal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "transom.yaml").write_text("paths:\n  knowledge_dirs: [mine]\n")
+    (here / "mine").mkdir()
+    (here / "mine" / "odd.yaml").write_text("domain: [\n")
+    document = doctor(capsys)
+    assert "odd.yaml" in document["knowledge"]["error"]
+    assert document["providers"][0]["answers"] is False

@@ -1,0 +1,203 @@
+"""Looking at runs, going on with them, answering them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transom.cli.app as app_module
+from tests.cli.helpers import transom, walked
+from transom.canonical import Json
+from transom.cli import main
+from transom.cli.history import RunRow, all_runs, history
+from transom.cli.session import Options, Session
+from transom.errors import Paused, ProviderError
+from transom.llm import Chain, ScriptedProvider
+from transom.runs import trace_id
+from transom.store import Record
+
+
+def shown(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
+    assert main([*args, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+async def opened(folder: Path, inputs: dict[str, Json], entry: dict[str, Json] | None = None) -> str:
+    """Open a run that does nothing, and return its id."""
+    session = Session.start(Options(), cwd=folder, environ={})
+    async with session.open_store() as store:
+        chain = Chain((ScriptedProvider({}),))
+        async with session.open_run("test", inputs, name="x", store=store, chain=chain, entry=entry) as run:
+            return run.id
+
+
+def test_an_empty_folder_has_no_runs_and_stays_empty(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "list"]) == 0
+    assert capsys.readouterr().out == f"no runs in {here}/.transom\n"
+    assert shown(capsys, "runs", "list") == {"schema": "transom.runs/1", "runs": []}
+    assert main(["trace", "list"]) == 0
+    assert capsys.readouterr().out == f"no traces in {here}/.transom/traces\n"
+    assert list(here.iterdir()) == []
+
+
+def test_list_and_show(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, run = walked(here)
+    (row,) = shown(capsys, "runs", "list")["runs"]
+    assert (row["run_id"], row["kind"], row["name"], row["status"]) == (run, "test", "x", "done")
+    assert row["started_at"] <= row["last_at"]
+    found = shown(capsys, "runs", "show", run[:17])
+    assert found["inputs"] == {"file": "x"}
+    assert found["trace_id"] == trace_id(run)
+    assert Path(found["folder"]).is_dir()
+    assert found["usage"]["calls"] == 2
+    assert found["usage"]["input_tokens"] > 0
+    stages = [(one["stage"], one["status"], one["attempts"], one["answered_by"]) for one in found["stages"]]
+    assert stages == [("one", "done", 1, ["scripted"]), ("two", "done", 1, ["scripted"]), ("both", "done", 1, [])]
+
+
+def test_list_and_show_for_people(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, run = walked(here)
+    assert main(["runs", "list"]) == 0
+    header, line = capsys.readouterr().out.splitlines()
+    assert header.split() == ["RUN", "KIND", "NAME", "STATUS", "LAST"]
+    assert line.split()[:4] == [run, "test", "x", "done"]
+    assert main(["runs", "show", run]) == 0
+    text = capsys.readouterr().out
+    assert "status   done" in text
+    assert "one   done  attempt 1  scripted" in text
+    assert "resume" not in text
+    assert "\x1b" not in text
+
+
+def test_a_failed_run_says_why_and_how_to_go_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ProviderError):
+        walked(here, script={"test.first": ["a"], "test.second": [ProviderError("it is out of order")]})
+    (row,) = shown(capsys, "runs", "list")["runs"]
+    assert row["status"] == "failed"
+    found = shown(capsys, "runs", "show", row["run_id"])
+    assert [(one["stage"], one["error"]) for one in found["stages"]] == [("one", None), ("two", "it is out of order")]
+    main(["runs", "show", row["run_id"]])
+    assert f"go on with: transom resume {row['run_id']}" in capsys.readouterr().out
+
+
+def test_a_run_whose_process_is_gone_was_interrupted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(asyncio.CancelledError):
+        walked(here, script={"test.first": [lambda request: (_ for _ in ()).throw(asyncio.CancelledError())]})
+    (row,) = shown(capsys, "runs", "list")["runs"]
+    # The process that held it is this very one, which still lives.
+    assert row["status"] == "running"
+    (lock,) = (here / ".transom" / "locks").glob("*.lock")
+    for text in ("999999999\n", "", "no number", "9" * 40):
+        lock.write_text(text)
+        assert shown(capsys, "runs", "list")["runs"][0]["status"] == "interrupted"
+    lock.write_text(f"{os.getppid()}\n")
+    assert shown(capsys, "runs", "list")["runs"][0]["status"] == "running"
+
+
+def test_an_unknown_run_is_one_line_that_names_the_nearest(here: Path) -> None:
+    _, run = walked(here)
+    wrong = run[:-1] + ("0" if run[-1] != "0" else "1")
+    for command in (["runs", "show"], ["window", "show"], ["resume"]):
+        done = transom(*command, wrong, cwd=here)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"transom: {here}/.transom: no run '{wrong}'; near: {run}\n"
+
+
+def test_an_unknown_run_where_there_is_none(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "show", "2026"]) == 2
+    assert "no run '2026': none was started here yet; give --workspace" in capsys.readouterr().err
+    walked(here)
+    shutil.rmtree(here / ".transom" / "runs")
+    assert main(["runs", "show", ""]) == 2
+    assert "no run ''" in capsys.readouterr().err
+
+
+def test_the_beginning_of_several_runs_is_not_enough(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    walked(here)
+
+    asyncio.run(opened(here, {"file": "y"}))
+    rows = shown(capsys, "runs", "list")["runs"]
+    assert [row["run_id"] for row in rows] == sorted((row["run_id"] for row in rows), reverse=True)
+    assert main(["runs", "show", "2"]) == 2
+    assert f"2 runs begin with '2'; give more of it: {rows[0]['run_id']}, " in capsys.readouterr().err
+
+
+def test_resume_hands_the_journal_entry_to_its_kind(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, run = walked(here)
+    assert main(["resume", run]) == 2
+    assert f"{run}: no command of transom started this run; runs of these kinds can: check" in capsys.readouterr().err
+
+    started = asyncio.run(opened(here, {"file": "z"}, entry={"target": "z.yaml"}))
+    assert main(["resume", started]) == 2
+    assert f"{started}: a run of kind test cannot be resumed here; " in capsys.readouterr().err
+
+    async def again(session: Session, entry: dict[str, Any]) -> int:
+        session.progress(f"entry {entry}")
+        return 3
+
+    monkeypatch.setattr(app_module, "resume_entries", lambda: {"test": again})
+    assert main(["resume", started]) == 3
+    assert capsys.readouterr().err == f"resuming run {started} (test x)\nentry {{'target': 'z.yaml'}}\n"
+
+
+def both_changed(folder: Path) -> str:
+    """A run that waits: a stage's file was edited, and so was what the stage is made from."""
+    desk, run = walked(folder)
+    desk.file("one.md").write_text("by hand")
+    with pytest.raises(Paused):
+        asyncio.run(desk.walk("another source"))
+    return run
+
+
+@pytest.mark.parametrize(("choice", "kept"), [("keep", True), ("redo", False)])
+def test_answering_a_paused_run(choice: str, kept: bool, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = both_changed(here)
+    assert main(["runs", "show", run]) == 0
+    text = capsys.readouterr().out
+    assert "status   paused: both " in text
+    assert f"answer with: transom answer {run} keep|redo" in text
+    assert main(["answer", run, choice]) == 0
+    assert capsys.readouterr().out == f"{choice} one; go on with: transom resume {run}\n"
+    table, _ = walked_again(here)
+    assert (table == "by hand") is kept
+    assert main(["answer", run, choice]) == 2
+    assert f"{run}: this run waits for no answer; see: transom runs show {run}" in capsys.readouterr().err
+
+
+def walked_again(folder: Path) -> tuple[str, str]:
+    from tests.runs.helpers import desk
+
+    table, _ = desk(folder)
+    one, two, _ = asyncio.run(table.walk("another source"))
+    return one.value, two.value
+
+
+def test_an_answer_as_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = both_changed(here)
+    assert shown(capsys, "answer", run, "keep") == {
+        "schema": "transom.answer/1",
+        "run_id": run,
+        "stage": "one",
+        "answer": "keep",
+    }
+
+
+def test_the_history_is_typed(here: Path) -> None:
+    _, run = walked(here)
+
+    async def read() -> tuple[list[RunRow], list[Record]]:
+        async with history(Session.start(Options(), cwd=here, environ={})) as store:
+            assert store is not None
+            return all_runs(store), store.read(f"run/{run}")
+
+    rows, records = asyncio.run(read())
+    assert rows == [RunRow(run, "test", "x", {"file": "x"})]
+    assert records[0].kind == "opened"

@@ -1,0 +1,223 @@
+"""What every command works with."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.cli.helpers import clean_environment
+from transom.cli.session import Options, Session
+from transom.cli.variables import parse_variables
+from transom.errors import InputError
+from transom.llm import CallSettings, Chain, Request, ScriptedProvider, Window
+from transom.llm.replay import write_recording
+from transom.llm.shapes import Reply, Text
+
+
+def session(folder: Path, options: Options = Options(), **environ: str) -> Session:  # noqa: B008 - frozen
+    return Session.start(options, cwd=folder, environ=environ)
+
+
+def test_the_command_line_wins(tmp_path: Path) -> None:
+    (tmp_path / "transom.yaml").write_text("model: from-file\nworkspace: kept\n")
+    assert session(tmp_path).settings.model == "from-file"
+    assert session(tmp_path).workspace_root == tmp_path / "kept"
+    chosen = session(tmp_path, Options(model="rules", workspace=Path("other")))
+    assert (chosen.settings.model, chosen.workspace_root) == ("rules", tmp_path / "other")
+
+
+def test_where_the_workspace_lies(tmp_path: Path) -> None:
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    assert session(deep).workspace_root == deep / ".transom"
+    (tmp_path / ".transom").mkdir()
+    assert session(deep).workspace_root == tmp_path / ".transom"
+    assert session(deep, TRANSOM_PATHS__CACHE_DIR="kept").workspace_root == deep / "kept"
+    both = session(deep, TRANSOM_PATHS__CACHE_DIR="kept", TRANSOM_WORKSPACE="ws", TRANSOM_STATE_DIR="state")
+    assert both.workspace_root == deep / "ws"
+    assert both.workspace.database == deep / "state" / "state.db"
+
+
+def test_looking_at_a_session_makes_no_folder(tmp_path: Path) -> None:
+    assert not session(tmp_path).workspace_root.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_goes_to_stderr_unless_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session(tmp_path).progress("working")
+    session(tmp_path, Options(quiet=True)).progress("unheard")
+    assert capsys.readouterr() == ("", "working\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "environ", "shown"),
+    [
+        (Options(), {}, {"WARNING", "ERROR"}),
+        (Options(), {"TRANSOM_LOGGING__LEVEL": "error"}, {"ERROR"}),
+        (Options(verbose=1), {}, {"INFO", "WARNING", "ERROR"}),
+        (Options(verbose=2), {}, {"DEBUG", "INFO", "WARNING", "ERROR"}),
+        (Options(verbose=1), {"TRANSOM_LOGGING__LEVEL": "debug"}, {"DEBUG", "INFO", "WARNING", "ERROR"}),
+        (Options(quiet=True), {"TRANSOM_LOGGING__LEVEL": "debug"}, {"ERROR"}),
+    ],
+)
+def test_how_much_is_logged(
+    options: Options, environ: dict[str, str], shown: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import logging
+
+    session(tmp_path, options, **environ)
+    for level in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        logging.getLogger("transom.test").log(logging.getLevelNamesMapping()[level], "said %s", level)
+    assert {line.split()[-1] for line in capsys.readouterr().err.splitlines()} == shown
+
+
+def test_the_log_file_is_written(tmp_path: Path) -> None:
+    import logging
+
+    session(tmp_path, TRANSOM_LOGGING__LOG_FILE="logs/all.log")
+    logging.getLogger("transom.test").warning("kept for later")
+    assert "kept for later" in (tmp_path / "logs" / "all.log").read_text()
+
+
+def test_how_a_seat_is_asked(tmp_path: Path) -> None:
+    default = CallSettings(max_tokens=100, temperature=None)
+    assert session(tmp_path).call_settings("agent_a", default) == default
+    asked = session(tmp_path, TRANSOM_LLM__AGENT_A__TEMPERATURE="0", TRANSOM_LLM__AGENT_B__MAX_TOKENS="7")
+    assert asked.call_settings("agent_a", default) == CallSettings(100, 0.0)
+    assert asked.call_settings("agent_b", default) == CallSettings(7, None)
+
+
+def test_the_stage_limit_reaches_the_run(tmp_path: Path) -> None:
+    async def limit() -> tuple[float, list[str], list[str]]:
+        here = session(tmp_path, TRANSOM_EXECUTION__TIMEOUT_PER_STAGE="2.5")
+        async with here.open_store() as store:
+            chain = Chain((ScriptedProvider({}),))
+            async with here.open_run("test", {}, name="x", store=store, chain=chain) as run:
+                return run.stage_seconds, list(here.open_runs), [run.id]
+
+    seconds, during, expected = asyncio.run(limit())
+    assert seconds == 2.5
+    assert during == expected
+
+
+def test_a_run_that_failed_or_ended_is_not_open(tmp_path: Path) -> None:
+    here = session(tmp_path)
+
+    async def fail(error: BaseException | None) -> None:
+        async with here.open_store() as store:
+            chain = Chain((ScriptedProvider({}),))
+            async with here.open_run("test", {}, name="x", store=store, chain=chain):
+                if error:
+                    raise error
+
+    asyncio.run(fail(None))
+    assert here.open_runs == []
+    with pytest.raises(InputError):
+        asyncio.run(fail(InputError("wrong")))
+    assert here.open_runs == []
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(fail(asyncio.CancelledError()))
+    assert len(here.open_runs) == 1
+
+
+APPEND_FIVE = """
+    import asyncio
+    from transom.cli.session import Options, Session
+
+    async def main():
+        async with Session.start(Options()).open_store() as store:
+            for number in range(1, 6):
+                await store.append("s", "k", number)
+                print(number, flush=True)
+
+    asyncio.run(main())
+"""
+
+
+ALL_FIVE = "1\n2\n3\n4\n5\n"
+
+
+@pytest.mark.parametrize(
+    ("point", "returned"),
+    [("append:1", ""), ("append:3", "1\n2\n"), ("append:5", ALL_FIVE[:-2]), ("append:6", ALL_FIVE)],
+)
+def test_the_failpoint_kills_after_the_append(point: str, returned: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(APPEND_FIVE)],
+        cwd=tmp_path,
+        env=clean_environment(TRANSOM_FAILPOINT=point),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == returned
+    assert done.returncode == (0 if returned == ALL_FIVE else -signal.SIGKILL)
+
+    async def kept() -> list[object]:
+        async with session(tmp_path).open_store() as store:
+            return [record.data for record in store.read("s")]
+
+    appended = returned.count("\n") + (1 if done.returncode else 0)
+    assert asyncio.run(kept()) == list(range(1, appended + 1))
+
+
+@pytest.mark.parametrize("text", ["append", "append:0", "append:x", "append:-1", "commit:3", "append:³"])
+def test_a_failpoint_that_is_none(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"TRANSOM_FAILPOINT: .* is no failpoint"):
+        session(tmp_path, TRANSOM_FAILPOINT=text)
+
+
+def test_replay_is_a_provider(tmp_path: Path) -> None:
+    request = Request("test.role", Window(()))
+    write_recording(tmp_path / "calls.json", [(request, Reply((Text("recorded"),), by="x"))])
+    chain = session(tmp_path, Options(model="replay:calls.json")).chain()
+    assert chain.name == "replay"
+    assert asyncio.run(chain.complete(request)).text == "recorded"
+
+
+def test_the_embedded_rules_are_the_default(tmp_path: Path) -> None:
+    chain = session(tmp_path).chain()
+    assert chain.name == "rules"
+    assert all(provider.local for provider in chain.providers)
+
+
+PROVIDERS = {
+    "anthropic:some-model": "--model: this version has no provider anthropic yet; use rules or replay:PATH",
+    "ruls": "--model: unknown provider 'ruls'; use rules or replay:PATH; anthropic, openai, ollama come later",
+    "": "--model: unknown provider ''; use rules",
+    "replay": "--model: unknown provider 'replay'; use rules or replay:PATH",
+    "replay:no.json": "no.json: cannot read the recording",
+}
+
+
+@pytest.mark.parametrize("model", PROVIDERS)
+def test_an_unknown_provider_names_the_known_ones(model: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        session(tmp_path, Options(model=model)).chain()
+    assert PROVIDERS[model] in str(caught.value)
+
+
+def test_variables_and_their_defaults(tmp_path: Path) -> None:
+    assert session(tmp_path).variables() == {}
+    rooted = session(tmp_path, TRANSOM_PATHS__SEARCH_ROOT="design")
+    root = tmp_path / "design"
+    assert rooted.variables() == {"CHECKLIST_ROOT": root, "DESIGN_ROOT": root, "LOG_ROOT": root / "logs"}
+    assert rooted.variables(["LOG_ROOT=/l", "MINE=m"]) == {
+        "CHECKLIST_ROOT": root,
+        "DESIGN_ROOT": root,
+        "LOG_ROOT": Path("/l"),
+        "MINE": tmp_path / "m",
+    }
+    assert parse_variables(["A=b=c"], tmp_path, None) == {"A": tmp_path / "b=c"}
+
+
+@pytest.mark.parametrize("given", [["A"], ["A="], ["=x"], ["1A=x"], ["A B=x"], ["A=x", "A=x"]])
+def test_a_variable_that_is_none(given: list[str], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--var: "):
+        parse_variables(given, tmp_path, None)
