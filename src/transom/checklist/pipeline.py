@@ -61,7 +61,8 @@ class Manner:
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
     """Write the ItemSpec; a result alone where the rules abstain."""
     try:
-        return await write_spec(run, item, folder=places.out, settings=manner.spec)
+        sizes = _sizes(item, places.roots(item.path.absolute().parent))
+        return await write_spec(run, item, sizes, folder=places.out, settings=manner.spec)
     except NeedsModel as error:
         return SpecResult(status="NEEDS_MODEL", item_id=item.item_id, needs_model=_words(error), run_id=run.id)
 
@@ -146,14 +147,25 @@ def own_files(item: Item, roots: Roots) -> Sequence[Path]:
     Raises:
         InputError: a variable is not defined.
     """
-    found = []
+    found = [_existing(roots.expand(name.written, item.where(name.line))) for name in item.input_files]
+    return [Path(os.path.realpath(path)) for path in found if path]
+
+
+def _existing(path: Path) -> Path | None:
+    return next((candidate for candidate in (path, Path(f"{path}.gz")) if candidate.is_file()), None)
+
+
+def _sizes(item: Item, roots: Roots) -> dict[str, int]:
+    """Bytes of the input files that can be found; an ItemSpec can be written before there is any."""
+    sizes: dict[str, int] = {}
     for name in item.input_files:
-        path = roots.expand(name.written, item.where(name.line))
-        for candidate in (path, Path(f"{path}.gz")):
-            if candidate.is_file():
-                found.append(Path(os.path.realpath(candidate)))
-                break
-    return found
+        try:
+            path = _existing(roots.expand(name.written, item.where(name.line)))
+        except InputError:
+            continue
+        if path:
+            sizes[name.written] = path.stat().st_size
+    return sizes
 
 
 def _words(error: NeedsModel) -> tuple[WordsRow, ...]:

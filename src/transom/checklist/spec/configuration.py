@@ -31,7 +31,7 @@ def simplified(item: Item) -> str:
     )
 
 
-def input_details(item: Item, sizes: Mapping[str, int] | None = None) -> str:
+def input_details(item: Item, sizes: Mapping[str, int]) -> str:
     """Base names, endings and sizes of the input files; never a path or a content.
 
     Args:
@@ -41,7 +41,7 @@ def input_details(item: Item, sizes: Mapping[str, int] | None = None) -> str:
     rows = []
     for name in item.input_files:
         path = PurePosixPath(name.written)
-        size = (sizes or {}).get(name.written)
+        size = sizes.get(name.written)
         rows.append({"name": path.name, "extension": "".join(path.suffixes[-2:]), "bytes": size})
     return _yaml({"input_file_details": rows}) if rows else ""
 

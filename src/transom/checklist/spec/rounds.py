@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from transom.agent import call
@@ -56,14 +56,26 @@ class Round:
         return f"spec/{self.stem}_{self.tag}"
 
 
-async def write_sections(run: Run, item: Item, settings: CallSettings | None = None) -> dict[str, Artifact[str]]:
+async def write_sections(
+    run: Run, item: Item, sizes: Mapping[str, int], settings: CallSettings | None = None
+) -> dict[str, Artifact[str]]:
     """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`.
+
+    Args:
+        sizes: bytes of the input files that can be found, by the name as written.
 
     Raises:
         NeedsModel: the embedded rules do not understand a round.
         ReplyError: a model's replies cannot be read.
     """
-    given: dict[str, object] = {"config": simplified(item), "files": input_details(item)}
+
+    async def details(stage: Stage, item_text: str) -> str:
+        del stage, item_text
+        return input_details(item, sizes)
+
+    # Kept as it was at first: a log that grew is no reason to write the ItemSpec again.
+    files = await run.stage("spec/inputs", details, item.text, out=text_file("input_files.yaml"))
+    given: dict[str, object] = {"config": simplified(item), "files": files}
     written: dict[str, Artifact[str]] = {}
     for each in ROUNDS:
         inputs = [given[name] if name in given else written[name] for name in each.inputs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,13 +33,19 @@ class WrittenSpec:
 
 
 async def write_spec(
-    run: Run, item: Item, *, folder: Path | None = None, settings: CallSettings | None = None
+    run: Run,
+    item: Item,
+    sizes: Mapping[str, int],
+    *,
+    folder: Path | None = None,
+    settings: CallSettings | None = None,
 ) -> WrittenSpec:
     """Write an item's ItemSpec.
 
     Args:
         run: in which it is written.
         item: for which.
+        sizes: bytes of its input files, by the name as written; those that cannot be found are absent.
         folder: where the file for a person goes; the run's own folder where None. A person's edit of that file
             counts like an edit in the run.
         settings: how the roles ask.
@@ -52,7 +59,7 @@ async def write_spec(
     for candidate in (name, REVIEW_NAME.format(item.item_id)):
         if adopt(run.store, folder / candidate, kept, clean=clean):
             run.progress(f"{candidate} was changed by hand; the change counts")
-    sections = await write_sections(run, item, settings)
+    sections = await write_sections(run, item, sizes, settings)
     written = [sections[tag] for tag in ("section1", "section2", "section3", "section4")]
     document = await run.stage(
         "spec/document", _assemble, item.item_id, item.description, *written, out=text_file(name)

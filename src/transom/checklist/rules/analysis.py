@@ -1,0 +1,129 @@
+"""Round 1: the description, word for word, becomes the seven steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from transom.canonical import Json
+from transom.checklist.atoms import TYPE_NAMES, checker_type
+from transom.checklist.rules.knowledge import Knowledge
+from transom.checklist.rules.plan import MIN_SCENARIOS, block, item_name, listed, reply, scenarios_for
+from transom.checklist.rules.reading import Reading, read_description
+from transom.checklist.rules.shapes import Domain, KnownItem
+from transom.errors import InputError, NeedsModel, NotUnderstood
+from transom.formats.yaml_files import parse_yaml
+from transom.llm import Reply, Request
+
+_QUANTIFIERS: Final = {"exists": "somewhere", "each": "for each entry", "per_file": "for each file"}
+_NO_PATTERNS: Final = "None: every item asks whether something is there or holds."
+_FENCE = re.compile(r"^```\w*\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def answer_analysis(request: Request, knowledge: Knowledge) -> Reply:
+    """Read `configuration` and answer `<analysis>`.
+
+    Raises:
+        NeedsModel: the description is not understood, or asks for patterns or waivers that the domain does not know.
+    """
+    config = _configuration(block(request, "configuration"))
+    reading = read_description(str(config.get("description") or ""), knowledge)
+    requirements, waivers = _value(config, "requirements"), _value(config, "waivers")
+    items = [item for item in reading.domain.items if item.entity is None or item.entity in reading.entities]
+    kind, reason = _kind(reading.domain, items, requirements, waivers)
+    text = _render(reading, items, kind, reason)
+    return reply(knowledge, reading.domain, f"<analysis>\n{text}</analysis>\n")
+
+
+def _configuration(text: str) -> dict[str, Json]:
+    fenced = _FENCE.search(text)
+    try:
+        data = parse_yaml(fenced[1] if fenced else text, Path("configuration")).data
+    except InputError as error:
+        raise NeedsModel([NotUnderstood(error.what, "configuration")]) from error
+    if not isinstance(data, dict):
+        raise NeedsModel([NotUnderstood("no description", "configuration")])
+    return data
+
+
+def _value(config: dict[str, Json], name: str) -> int | None:
+    part = config.get(name)
+    value = part.get("value") if isinstance(part, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _kind(domain: Domain, items: Sequence[KnownItem], requirements: int | None, waivers: int | None) -> tuple[int, str]:
+    """The capability type and why."""
+    if requirements is not None and not any(item.compares for item in items):
+        raise NeedsModel([NotUnderstood(f"requirements.value: {requirements}", f"patterns for {domain.title}")])
+    realistic = len(scenarios_for(domain, [item.key for item in items])) >= MIN_SCENARIOS
+    if waivers is not None and not realistic:
+        raise NeedsModel([NotUnderstood(f"waivers.value: {waivers}", f"waivers for {domain.title}")])
+    base = checker_type(requirements, waivers)
+    asked = "the user gives patterns" if requirements else "the user gives no patterns"
+    if waivers is not None:
+        return base, f"{asked} and configures waivers, which step 7 finds to be realistic"
+    if not realistic:
+        return base, f"{asked}, no waivers are configured, and step 7 finds no failure that anybody would sign for"
+    kind = 3 if requirements else 4
+    return kind, (
+        f"corrected from type {base}: {asked} and configures no waivers, which alone would be type {base}, "
+        f"but step 7 finds legitimate failures, so the check must be able to waive them"
+    )
+
+
+def _render(reading: Reading, items: Sequence[KnownItem], kind: int, reason: str) -> str:
+    domain = reading.domain
+    wanted = {item.entity for item in items} | {None}
+    categories = [category for category in domain.categories if category.entity in wanted]
+    compared = [item_name(item, reading.choices) for item in items if item.compares and kind in (2, 3)]
+    steps = [
+        ("Key entities", _entities(reading)),
+        ("Information categories", [f"- {c.name} (`{c.key}`): {c.purpose}" for c in categories]),
+        (
+            "Required fields",
+            [f"- `{c.key}.{f.name}` ({f.type})" for c in categories for f in c.fields if not f.optional],
+        ),
+        ("Data structure", [f"{domain.structure[0].upper()}{domain.structure[1:]}."]),
+        ("Validation items", [_item(number, item, reading) for number, item in enumerate(items, 1)]),
+        (
+            "Pattern matching",
+            [f"Compared with patterns: {listed(compared)}." if compared else _NO_PATTERNS],
+        ),
+        ("Waiver scenarios", _waivers(domain, items)),
+    ]
+    parts = [f"### Step {n}: {title}\n\n" + "\n".join(lines) for n, (title, lines) in enumerate(steps, 1)]
+    parts.append("\n".join(["### Conclusion", "", *_conclusion(reading, kind, reason)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _entities(reading: Reading) -> list[str]:
+    names = [entity.name for entity in reading.domain.entities if entity.key in reading.entities]
+    lines = [f"- Subject: {reading.domain.title}{f' ({listed(names)})' if names else ''}"]
+    lines += [f"- Narrowed to: {name} = `{value}`" for name, value in reading.choices.items()]
+    return [*lines, *(f'- "{clause.text}": {clause.means}' for clause in reading.clauses)]
+
+
+def _item(number: int, item: KnownItem, reading: Reading) -> str:
+    return f"{number}. {item_name(item, reading.choices)}: {_QUANTIFIERS[item.quantifier]}, {item.completeness}"
+
+
+def _waivers(domain: Domain, items: Sequence[KnownItem]) -> list[str]:
+    found = scenarios_for(domain, [item.key for item in items])
+    if not found:
+        return ["None: no failure of these items is legitimate."]
+    return [f"- {waiver.name}: {waiver.scenario}" for waiver in found]
+
+
+def _conclusion(reading: Reading, kind: int, reason: str) -> list[str]:
+    claims = dict.fromkeys(clause.means for clause in reading.clauses if clause.kind == "claim")
+    notes = [f'"{clause.text}" is read as: {clause.means}' for clause in reading.clauses if clause.kind != "claim"]
+    both = "every thing that is named must hold by itself, a slash included" if len(reading.entities) > 1 else ""
+    read = "; ".join(part for part in (*claims, both, *notes) if part)
+    return [
+        f"- **Notation**: {read}",
+        f"- **Capability type**: {kind} ({TYPE_NAMES[kind]})",
+        f"- **Reason**: {reason}",
+    ]

@@ -1,0 +1,178 @@
+"""Atom A from a domain's extraction rules: the rules as literals, and the readers that they need as source."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from transom.checklist.atoms import LOCKED_LAYER, Source
+from transom.checklist.rules.fragments import commands, directives, header, lines, main, records, shared
+from transom.checklist.rules.shapes import Commands, Directives, Domain, Extraction, Header, Lines, Records
+
+Piece = Callable[..., Any]
+
+_PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
+    "commands": (commands.after, commands.statements, commands.read_paths, commands.failure, commands.read_commands),
+    "directives": (directives.read_directives,),
+    "header": (header.comments, header.read_header),
+    "lines": (lines.read_lines,),
+    "records": (records.read_records,),
+}
+_WIDTH: Final = 118
+
+_TOP = '''\
+"""Atom A: reads {title}. Pure: text in, entries out."""
+
+import re
+from typing import Any, Dict, Iterator, List
+
+SCOPE = "file"
+SOURCES = {sources}
+FILES: dict[str, Any] = {files}
+RULES: list[dict[str, Any]] = {rules}
+'''
+
+_BOTTOM = '''\
+READERS = {readers}
+
+
+def extract_context(text: str, source_file: str) -> List[Dict]:
+    """Everything that the rules for this kind of file see, good and bad alike."""
+    lines = text.replace("\\r\\n", "\\n").split("\\n")
+    kind = file_kind(lines, source_file, SOURCES, FILES)
+    rules = [rule for rule in RULES if rule["file"] == kind]
+    results = [made for rule in rules for made in READERS[rule["kind"]](lines, rule)] if text.strip() else []
+    check_complete(lines, FILES[kind], results)
+'''
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a spec asks an atom to read.
+
+    Attributes:
+        fields: category -> the fields that the spec names; other categories and fields are left out.
+        sources: kinds of files in order of trust, with the spec's globs.
+        narrow: dotted field -> the only value that the check accepts.
+    """
+
+    fields: Mapping[str, Sequence[str]]
+    sources: Sequence[Source]
+    narrow: Mapping[str, str] = field(default_factory=dict)
+
+
+def make_atom(domain: Domain, wanted: Wanted) -> str:
+    """The source of Atom A."""
+    rules = make_rules(domain, wanted)
+    used = list(dict.fromkeys(rule["kind"] for rule in rules))
+    pieces: list[Piece] = [
+        shared.entry,
+        *(piece for kind in used for piece in _PIECES[kind]),
+        main.file_kind,
+        main.check_complete,
+    ]
+    about = {source.kind: source for source in domain.sources}
+    files = {
+        source.kind: {name: getattr(about[source.kind], name) for name in ("signs", "account", "speaks", "expect")}
+        for source in wanted.sources
+    }
+    top = _TOP.format(
+        title=domain.title,
+        sources=_literal([source.model_dump(mode="json") for source in wanted.sources]),
+        files=_literal(files),
+        rules=_literal(rules),
+    )
+    readers = "{" + ", ".join(f'"{kind}": {_PIECES[kind][-1].__name__}' for kind in used) + "}"
+    functions = "\n\n".join(inspect.getsource(piece).rstrip() + "\n" for piece in pieces)
+    return f"{top}\n\n{functions}\n\n{_BOTTOM.format(readers=readers)}{LOCKED_LAYER}"
+
+
+def make_rules(domain: Domain, wanted: Wanted) -> list[dict[str, Any]]:
+    """The domain's rules as the readers take them, without what the spec does not name."""
+    kinds = {source.kind for source in wanted.sources}
+    return [
+        rule
+        for told in domain.extraction
+        if told.file in kinds and (rule := _rule(told, wanted.fields, wanted.narrow)) is not None
+    ]
+
+
+def read_with(rule: dict[str, Any], lines_: list[str]) -> list[dict[str, Any]]:
+    """What one rule reads in a text, as the atom will.
+
+    Raises:
+        ValueError: the text cannot be read for certain.
+    """
+    found: list[dict[str, Any]] = _PIECES[rule["kind"]][-1](lines_, rule)
+    return found
+
+
+def shown_patterns(told: Extraction, category: str) -> list[str]:
+    """The regexes of a rule that a person would want to see in Section 4.1."""
+    match told:
+        case Commands():
+            targets = [target for target in told.targets if target.category == category]
+            return [regex for target in targets for regex in (target.names, *target.messages)]
+        case Lines():
+            return [*told.context, told.pattern] if told.category == category else []
+        case Records():
+            return [told.start, *told.patterns, told.end] if told.category == category else []
+        case Header():
+            return list(told.patterns) if told.category == category else []
+        case Directives():
+            return [told.pattern] if told.category == category else []
+
+
+def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping[str, str]) -> dict[str, Any] | None:
+    """The rule as the atom's readers take it, or None where the spec names nothing that it yields."""
+    rule = told.model_dump(mode="json", exclude={"about"})
+    if isinstance(told, Commands):
+        targets = [_fielded(target, fields, narrow) for target in rule["targets"] if target["category"] in fields]
+        return {**rule, "targets": targets} if targets else None
+    return _fielded(rule, fields, narrow) if told.category in fields else None
+
+
+def _fielded(rule: dict[str, Any], fields: Mapping[str, Sequence[str]], narrow: Mapping[str, str]) -> dict[str, Any]:
+    category = rule["category"]
+    own = {name.partition(".")[2]: value for name, value in narrow.items() if name.partition(".")[0] == category}
+    kept = [name for name in fields[category] if "names" not in rule or not isinstance(rule["names"], str)]
+    # A read command knows of a file only whether it was loaded.
+    rule = {**rule, "fields": kept or [name for name in fields[category] if name == "loaded"]}
+    return {**{name: value for name, value in rule.items() if value not in ({}, [])}, "narrow": own} if own else rule
+
+
+def _literal(value: object) -> str:
+    """A literal whose elements fill lines like the words of a text; no string is broken, so that a regex stays one."""
+    text, column = "", 0
+    for piece in _pieces(value):
+        if column and column + len(piece.rstrip()) > _WIDTH:
+            text, column = text.rstrip() + "\n    ", 4
+        text += piece
+        column += len(piece)
+    return text
+
+
+def _pieces(value: object, after: str = "") -> Iterator[str]:
+    match value:
+        case dict() if value:
+            yield "{"
+            *others, last = value.items()
+            for key, item in others:
+                yield from _headed(f"{key!r}: ", _pieces(item, ", "))
+            yield from _headed(f"{last[0]!r}: ", _pieces(last[1], "}" + after))
+        case list() if value:
+            yield "["
+            for item in value[:-1]:
+                yield from _pieces(item, ", ")
+            yield from _pieces(value[-1], "]" + after)
+        case str() if "\\" in value and "'" not in value and not value.endswith("\\"):
+            yield f"r'{value}'{after}"
+        case _:
+            yield f"{value!r}{after}"
+
+
+def _headed(head: str, pieces: Iterator[str]) -> Iterator[str]:
+    yield head + next(pieces)
+    yield from pieces

@@ -1,0 +1,28 @@
+"""What every atom does around its readers: tell the kind of file before, and that nothing was overlooked after."""
+
+import re
+from typing import Any
+
+
+def file_kind(lines: list[str], source_file: str, sources: list[dict[str, Any]], files: dict[str, Any]) -> str:
+    """By the name's pattern, else by what stands in it, else the first source."""
+    name = source_file.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".gz")
+    for source in sources:
+        for glob in source["files"]:
+            if re.fullmatch(re.escape(glob).replace(r"\*", ".*").replace(r"\?", "."), name):
+                return str(source["kind"])
+    for source in sources:
+        signs = files[source["kind"]]["signs"]
+        if signs and any(re.match(signs, line) for line in lines):
+            return str(source["kind"])
+    return str(sources[0]["kind"])
+
+
+def check_complete(lines: list[str], about: dict[str, Any], results: list[dict[str, Any]]) -> None:
+    """Every line that speaks of a verdict must have been read, and something must have been read where it has to."""
+    read = {made["line_number"] for made in results}
+    for number, line in enumerate(lines, 1):
+        if about["account"] and re.search(about["account"], line) and number not in read:
+            raise ValueError(f"line {number}: not understood: {line.strip()}")
+    if about["expect"] and not results and any(re.search(about["speaks"], line) for line in lines):
+        raise ValueError(about["expect"])

@@ -1,0 +1,137 @@
+"""Round 5: Section 4 from the names that the rounds before it fixed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from transom.checklist.rules.extract import shown_patterns
+from transom.checklist.rules.knowledge import Knowledge
+from transom.checklist.rules.plan import Plan, block, listed, plan_fields, plan_items, reply
+from transom.checklist.rules.shapes import KnownCategory, KnownScenario
+from transom.errors import NeedsModel, NotUnderstood
+from transom.llm import Reply, Request
+
+_CELLS: Final = (
+    ("N/A", "N/A", "the plain check passes on good files and fails on bad ones"),
+    ("N/A", "0", "every violation becomes information and the check passes"),
+    ("N/A", ">0", "only the violations that a waiver names are waived"),
+    (">0", "N/A", "what the patterns name is found, what they do not name is extra"),
+    (">0", "0", "missing and extra values become information"),
+    (">0", ">0", "missing and extra values are waived one by one"),
+)
+_APPLIES: Final = {1: {1}, 2: {4}, 3: {4, 5, 6}, 4: {1, 2, 3}}
+_SCENARIOS: Final = 4
+
+
+def answer_section4(request: Request, knowledge: Knowledge) -> Reply:
+    """Answer `<section4>` from the names at the head of `previous_sections_summary`.
+
+    Raises:
+        NeedsModel: a field or an item that no knowledge has.
+    """
+    summary = block(request, "previous_sections_summary", "previous_sections")
+    fields = _named(summary, "Fields").split(", ")
+    kind = re.match(r"[1-4]", _named(summary, "Capability type"))
+    named = [item.partition(" ") for item in _named(summary, "Validation items").split("; ")]
+    items = [(head, tail) for head, _, tail in named]
+    plan = plan_items(knowledge, items, int(kind[0]) if kind else None, "previous_sections_summary")
+    _, used = plan_fields(knowledge, fields, "previous_sections_summary")
+    text = _section4(plan, [category for category, _ in used])
+    return reply(knowledge, plan.domain, f"<section4>\n{text}</section4>\n")
+
+
+def _named(summary: str, label: str) -> str:
+    found = re.search(rf"^{label}: (.+)$", summary, re.MULTILINE)
+    if found is None or found[1].strip() in ("none", "not stated"):
+        raise NeedsModel([NotUnderstood(f"no {label.lower()}", "previous_sections_summary")])
+    return found[1].strip()
+
+
+def _section4(plan: Plan, categories: Sequence[KnownCategory]) -> str:
+    lines = ["## 4. Implementation Guide", "", "### 4.1 Item-Specific Implementation Points", ""]
+    lines += ["#### Data Sources", "", *_sources(plan), ""]
+    for category in categories:
+        lines += [*_extraction(plan, category), ""]
+    lines += ["#### References to Other Files", "", *(f"- {note}" for note in plan.notes(plan.domain.references)), ""]
+    lines += ["#### Error Tolerance", "", *(f"- {note}" for note in plan.notes(plan.domain.tolerance)), ""]
+    steps = plan.notes(plan.domain.steps)
+    lines += ["#### Multi-Stage Steps", "", *(f"{n}. {step}" for n, step in enumerate(steps, 1)), ""]
+    lines += ["### 4.2 Special Scenario Handling", ""]
+    told = [(scenario, result) for scenario in plan.domain.scenarios if (result := _result(plan, scenario))]
+    for number, (scenario, result) in enumerate(told[:_SCENARIOS], 1):
+        lines += [
+            f"#### Scenario {number}: {scenario.name}",
+            "",
+            f"- **Context**: {scenario.context}",
+            f"- **Check result**: {result}",
+            f"- **Waiver handling**: {scenario.waiver if plan.waivers else 'none; this type has no waivers'}",
+            "",
+        ]
+    return "\n".join([*lines, *_tests(plan)])
+
+
+def _sources(plan: Plan) -> list[str]:
+    sources = [source for source in plan.domain.sources if source.entity in plan.entities()]
+    lines = []
+    for rank in ("primary", "secondary", "fallback"):
+        of_rank = [source for source in sources if source.rank == rank]
+        lines += [
+            f"- **{rank.title()} source**: `{s.kind}` in {', '.join(f'`{glob}`' for glob in s.files)}: {s.about}"
+            for s in of_rank
+        ]
+        if not of_rank:
+            told = plan.domain.fallback if rank == "fallback" else "everything stands in the other sources"
+            lines.append(f"- **{rank.title()} source**: no kind of its own; {told}")
+    return lines
+
+
+def _extraction(plan: Plan, category: KnownCategory) -> list[str]:
+    lines = [
+        f"#### Extraction: {category.name}",
+        "",
+        f"- **Category key**: `{category.key}`",
+        f"- **Location**: {category.guide.location}",
+        f"- **Keywords**: {', '.join(f'{_quoted(word)}' for word in category.guide.keywords)}",
+        "- **Patterns**:",
+    ]
+    for rule in plan.domain.extraction:
+        lines += [f"  - `{pattern}`: {rule.about}" for pattern in shown_patterns(rule, category.key)]
+    return [*lines, f"- **Method**: {category.guide.method}"]
+
+
+def _quoted(word: str) -> str:
+    return f'"{word}"'
+
+
+def _result(plan: Plan, scenario: KnownScenario) -> str:
+    if scenario.entity not in plan.entities():
+        return ""
+    found, missing = plan.ids(scenario.found), plan.ids(scenario.missing)
+    parts = [f"{_items(ids)} found" for ids in (found,) if ids] + [
+        f"{_items(ids)} missing" for ids in (missing,) if ids
+    ]
+    return ", ".join(["; ".join(parts), *([scenario.extra] if scenario.extra else [])]) if parts else ""
+
+
+def _items(ids: Sequence[str]) -> str:
+    return f"item {ids[0]} is" if len(ids) == 1 else f"items {listed(ids)} are"
+
+
+def _tests(plan: Plan) -> list[str]:
+    lines = ["### 4.3 Test Data Generation Guidance", ""]
+    lines += ["| Scenario | requirements.value | waivers.value | Applicable | Objective |", "|---|---|---|---|---|"]
+    for number, (requirements, waivers, objective) in enumerate(_CELLS, 1):
+        applies = "yes" if number in _APPLIES[plan.kind] else "no"
+        lines.append(f"| {number} | {requirements} | {waivers} | {applies} | {objective} |")
+    keywords = list(dict.fromkeys(waiver.keywords[0] for waiver in plan.scenarios()))
+    used = f"the keywords {listed([_quoted(word) for word in keywords])} of Section 3" if plan.waivers else "none"
+    return [
+        *lines,
+        "",
+        f"- **Passing data**: {plan.domain.tests.passing}",
+        f"- **Failing data**: {plan.domain.tests.failing}",
+        f"- **Waiver values**: {used}",
+        "",
+    ]

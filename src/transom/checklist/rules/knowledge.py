@@ -1,0 +1,148 @@
+"""What `rules` knows: one YAML file a domain, and `_common.yaml` with the words that all domains share.
+
+A domain is data. A file of a person's own folder adds one, or takes the place of the shipped one of the same name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Final
+
+from transom.canonical import Json, digest
+from transom.checklist.rules.forms import FormError, Grammar
+from transom.checklist.rules.shapes import Common, Domain
+from transom.errors import InputError
+from transom.formats.yaml_files import YamlFile, load_yaml, validate_yaml
+
+SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
+
+_SOURCE_REGEXES: Final = frozenset({"signs", "account", "speaks", "must"})
+_RULE_REGEXES: Final = frozenset(
+    {"pattern", "patterns", "context", "start", "end", "stop", "formats", "speaks", "prompt", "continued", "control"}
+    | {"command", "known", "refused", "hides", "failed", "names", "messages"}
+)
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """All domains, and where each comes from.
+
+    Attributes:
+        files: domain -> name of its file.
+        commons: names of the files of common words.
+        digests: file name -> SHA-256 of its text.
+    """
+
+    common: Common
+    domains: tuple[Domain, ...]
+    files: dict[str, str]
+    commons: tuple[str, ...]
+    digests: dict[str, str]
+
+    def domain(self, name: str) -> Domain | None:
+        return next((d for d in self.domains if d.domain == name), None)
+
+    def to_json(self) -> Json:
+        return {
+            "common": self.common.model_dump(mode="json", by_alias=True),
+            "domains": [domain.model_dump(mode="json", by_alias=True) for domain in self.domains],
+            "digests": dict(self.digests),
+        }
+
+
+def load_knowledge(dirs: Sequence[Path] = ()) -> Knowledge:
+    """The shipped knowledge and that of the given folders; a later file of the same name takes the earlier one's place.
+
+    Raises:
+        InputError: a folder or a file cannot be read, or a file does not fit the schema; with file:line.
+    """
+    commons: dict[str, Common] = {}
+    domains: dict[str, Domain] = {}
+    files: dict[str, str] = {}
+    digests: dict[str, str] = {}
+    added: list[tuple[Domain, YamlFile]] = []
+    for name, path in _paths(dirs).items():
+        file = load_yaml(path)
+        digests[name] = digest(file.text)
+        if isinstance(file.data, dict) and "common" in file.data:
+            commons[name] = validate_yaml(Common, file)
+            continue
+        domain = _domain(file)
+        if domain.domain in domains:
+            raise InputError(
+                f"the domain {domain.domain} stands in {files[domain.domain]} already",
+                where=file.where("domain"),
+                hint="name this file like that one to take its place, or give the domain another name",
+            )
+        domains[domain.domain], files[domain.domain] = domain, name
+        if path.parent != SHIPPED:
+            added.append((domain, file))
+    if not commons:
+        raise InputError("holds no common words", where=str(SHIPPED), hint="install transom again")
+    common = reduce(_merged, commons.values())
+    for domain, file in added:
+        _check_forms(domain, common, file)
+    return Knowledge(common, tuple(domains.values()), files, tuple(commons), digests)
+
+
+def _paths(dirs: Sequence[Path]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for folder in (SHIPPED, *dirs):
+        if not folder.is_dir():
+            raise InputError("is not a folder", where=str(folder), hint="mend paths.knowledge_dirs")
+        found |= {path.name: path for path in sorted(folder.glob("*.yaml"))}
+    return found
+
+
+def grammar_of(domain: Domain, common: Common) -> Grammar:
+    """The grammar of a domain: its lists over the common ones."""
+    things = {entity.key: entity.words for entity in domain.entities}
+    return Grammar({**common.lists, **domain.lists}, things, (*common.waiver_words, *domain.waiver_words))
+
+
+def _check_forms(domain: Domain, common: Common, file: YamlFile) -> None:
+    """Compile a person's templates at once, so that a slip is told with its line and not with the first description."""
+    try:
+        grammar = grammar_of(domain, common)
+    except (FormError, re.error) as error:
+        raise InputError(f"the words of an entity: {error}", where=file.where("entities")) from error
+    for number, form in enumerate(domain.forms):
+        for position, say in enumerate(form.say):
+            try:
+                grammar.compile(say)
+            except (FormError, re.error) as error:
+                raise InputError(f"{error}: {say}", where=file.where("forms", number, "say", position)) from error
+
+
+def _merged(old: Common, new: Common) -> Common:
+    return new.model_copy(
+        update={
+            "lists": {**old.lists, **new.lists},
+            "forms": (*old.forms, *new.forms),
+            "waiver_words": (*old.waiver_words, *new.waiver_words),
+            "waiver_modes": new.waiver_modes or old.waiver_modes,
+            "waiver_guidance": new.waiver_guidance or old.waiver_guidance,
+        }
+    )
+
+
+def _domain(file: YamlFile) -> Domain:
+    domain = validate_yaml(Domain, file)
+    told = [(text, at) for at, text in file.written.items() if _is_regex(at)]
+    told += [(pattern, ("sources", n)) for n, source in enumerate(domain.sources) for pattern in source.refuse]
+    for text, at in told:
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise InputError(f"the regex {text!r} cannot be read: {error}", where=file.where(*at)) from error
+    return domain
+
+
+def _is_regex(at: tuple[str | int, ...]) -> bool:
+    """Whether a value of the file is a regex: by the names of the keys that it stands under."""
+    names = {"sources": _SOURCE_REGEXES, "extraction": _RULE_REGEXES}.get(str(at[0]) if at else "", frozenset())
+    return any(part in names for part in at[2:])

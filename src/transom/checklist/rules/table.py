@@ -1,0 +1,40 @@
+"""Which rule answers which role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from transom.checklist.rules.analysis import answer_analysis
+from transom.checklist.rules.guide import answer_section4
+from transom.checklist.rules.knowledge import Knowledge
+from transom.checklist.rules.logic import answer_logic
+from transom.checklist.rules.parser import answer_parser
+from transom.checklist.rules.sections import answer_section1, answer_section2
+from transom.checklist.rules.waiver import answer_section3
+from transom.llm import Reply, Request, Rule
+
+_ANSWERS: Final[Mapping[str, Callable[[Request, Knowledge], Reply]]] = MappingProxyType(
+    {
+        "checklist.analysis": answer_analysis,
+        "checklist.section1": answer_section1,
+        "checklist.section2": answer_section2,
+        "checklist.section3": answer_section3,
+        "checklist.section4": answer_section4,
+        "checklist.parser": answer_parser,
+        "checklist.logic": answer_logic,
+    }
+)
+
+# Raised by hand when a rule answers differently from the same knowledge, so that its earlier answers are void.
+RULE_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(dict.fromkeys(_ANSWERS, 1))
+
+
+def rule_table(knowledge: Knowledge) -> dict[str, Rule]:
+    """Role name -> its rule over this knowledge."""
+    return {role: _over(knowledge, answer) for role, answer in _ANSWERS.items()}
+
+
+def _over(knowledge: Knowledge, answer: Callable[[Request, Knowledge], Reply]) -> Rule:
+    return lambda request: answer(request, knowledge)

@@ -1,0 +1,137 @@
+"""What each call saw, by canaries: one word that stands nowhere else in every section, value, name and log line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER
+from transom.checklist.item import load_item
+from transom.checklist.pipeline import Manner, Places, checker_of, spec_of
+from transom.checklist.roles import make_role
+from transom.checklist.run.stage import Occasion
+from transom.checklist.spec.document import section_texts
+from transom.checklist.spec.write import WrittenSpec
+from transom.context import assemble
+from transom.errors import EgressError, VisibilityError
+from transom.llm import Block, Chain, ScriptedProvider, render
+from transom.runs import Run, Workspace
+from transom.sandbox import Sandbox
+from transom.store import SqliteStore
+
+EXAMPLE = Path(__file__).parent / "spec" / "data" / "IMP-10-0-0-00_ItemSpec.md"
+ANALYSIS = EXAMPLE.with_name("IMP-10-0-0-00_analysis.md")
+
+ITEM = """description: Confirm the canarydescription holds.
+requirements:
+  value: 1
+  pattern_items: [canarypattern]
+waivers:
+  value: 1
+  waive_items: [canarywaiver]
+  waive_reasons: [canaryreason]
+input_files: ["${CHECKLIST_ROOT}/canaryfolder/canaryfile.rpt"]
+"""
+
+SHOWN = {"description", "pattern", "waiver"}
+SEEN = {
+    "checklist.analysis": SHOWN,
+    "checklist.section1": SHOWN | {"analysis"},
+    "checklist.section2": SHOWN | {"analysis", "one"},
+    "checklist.section3": SHOWN | {"analysis", "one", "two"},
+    "checklist.section4": SHOWN | {"one", "two", "three", "file"},
+    "checklist.parser": {"one", "fourone", "file", "folder", "log"},
+    "checklist.logic": {"two", "three", "fourtwo", "atom"},
+}
+ALL = SHOWN.union({"reason"}, *SEEN.values(), {"fourthree"})
+
+
+def marked(text: str, word: str) -> str:
+    """The text with its canary in a sentence of its own, below the first heading."""
+    head, _, rest = text.partition("\n")
+    return f"{head}\n\nThe word is canary{word}.\n{rest}"
+
+
+def replies() -> dict[str, list[str]]:
+    text = EXAMPLE.read_text("utf-8")
+    parts = section_texts(text)
+    guide = "".join(
+        f"### {number} {title}\n\nThe word is canary{word}.\n\n{parts[number].split(chr(10), 1)[1]}\n\n"
+        for number, title, word in (
+            ("4.1", "Item-Specific Implementation Points", "fourone"),
+            ("4.2", "Special Scenario Handling", "fourtwo"),
+            ("4.3", "Test Data Generation Guidance", "fourthree"),
+        )
+    )
+    sections = [
+        marked(ANALYSIS.read_text("utf-8"), "analysis"),
+        *(marked(parts[number], word) for number, word in (("1", "one"), ("2", "two"), ("3", "three"))),
+        f"## 4. Implementation Guide\n\n{guide}",
+    ]
+    tags = ["analysis", "section1", "section2", "section3", "section4"]
+    spec = [f"<{tag}>\n{section}\n</{tag}>" for tag, section in zip(tags, sections, strict=True)]
+    atom = ATOM_A.replace("    results = []\n", "    results = []  # canaryatom\n")
+    build = [f"<atom_a>\n```python\n{atom}```\n</atom_a>", f"<checker>\n```yaml\n{CHECKER}```\n</checker>"]
+    return {role: [reply] for role, reply in zip(SEEN, [*spec, *build], strict=True)}
+
+
+async def walk(tmp_path: Path) -> tuple[ScriptedProvider, dict[str, bytes]]:
+    """The spec and build of the item; the provider with its requests, and by role what the journal says was sent."""
+    data = tmp_path / "data"
+    (data / "canaryfolder").mkdir(parents=True)
+    (data / "canaryfolder" / "canaryfile.rpt").write_text("block alu power 1\nthe word is canarylog\n")
+    (tmp_path / "item.yaml").write_text(ITEM)
+    item = load_item(tmp_path / "item.yaml")
+    provider = ScriptedProvider(replies())
+    workspace = Workspace.at(tmp_path / ".transom")
+    places = Places({"CHECKLIST_ROOT": data})
+    manner = Manner(Occasion("2026-11-21"), Sandbox())
+    async with SqliteStore.open(workspace.database) as store:
+        chain = Chain((provider,))
+        run = await Run.open("check", {"i": 1}, name="i", workspace=workspace, store=store, chain=chain)
+        async with run:
+            spec = await spec_of(run, item, places, manner)
+            assert isinstance(spec, WrittenSpec)
+            await checker_of(run, spec.document, item, places, manner, folder=None)
+        sent = {
+            str(record.data["role"]): store.get_blob(record.data["window"]["rendered"])  # type: ignore[call-overload,index]
+            for record in store.read(f"run/{run.id}")
+            if record.kind == "reply"
+        }
+    return provider, sent
+
+
+async def test_each_call_sees_its_own_slice_and_nothing_else(tmp_path: Path) -> None:
+    provider, sent = await walk(tmp_path)
+    asked = {request.role: render(request).as_text() for request in provider.requests}
+    assert list(asked) == list(SEEN)
+    for role, expected in SEEN.items():
+        assert {word for word in ALL if f"canary{word}" in asked[role]} == expected, role
+        assert str(tmp_path) not in asked[role], "an absolute path"
+    assert {role: text.encode() for role, text in asked.items()} == sent, "what is journaled is what was sent"
+
+
+async def test_the_last_round_sees_names_and_sizes_of_inputs_the_others_their_count(tmp_path: Path) -> None:
+    provider, _ = await walk(tmp_path)
+    for request in provider.requests[:5]:
+        config = request.window.text("configuration")
+        assert "input_files: 1 file configured" in config
+        assert ("canaryfile.rpt" in config) == (request.role == "checklist.section4")
+    assert "bytes: 40" in provider.requests[4].window.text("configuration")
+
+
+@pytest.mark.parametrize("role", sorted(SEEN))
+def test_a_foreign_block_is_refused_by_every_role(role: str) -> None:
+    foreign = "log_snippets" if role != "checklist.parser" else "section_2"
+    with pytest.raises(VisibilityError, match=foreign):
+        assemble(make_role(role), [Block(foreign, "x")])
+
+
+async def test_a_block_marked_local_never_reaches_a_remote_provider() -> None:
+    role = make_role("checklist.parser")
+    remote = ScriptedProvider(lambda request: "seen", local=False)
+    request = assemble(role, [Block("log_snippets", "secret", trust="untrusted", egress="local")])
+    with pytest.raises(EgressError, match="log_snippets"):
+        await Chain((remote,)).complete(request)
+    assert remote.requests == []
