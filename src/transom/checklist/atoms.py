@@ -8,7 +8,7 @@ and C compare and count; what must hold is data in `checker.yaml`, so that the s
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -158,7 +158,7 @@ def _not_applicable(value: object) -> object:
 
 
 # `N/A`, as people write it, is None.
-NotApplicable = Annotated[None, BeforeValidator(_not_applicable)]
+NotApplicable = Annotated[None, BeforeValidator(_not_applicable, json_schema_input_type=Literal["N/A"] | None)]
 
 
 class AnyOf(Shape):
@@ -186,11 +186,21 @@ class Waiver(Shape):
     expires: str | None = None
 
 
+def _as_written(schema: dict[str, Any]) -> None:
+    """Files may hold plain texts with their reasons beside them; so does the JSON Schema."""
+    properties = schema["properties"]
+    properties["waive_items"]["items"] = {"anyOf": [{"type": "string"}, properties["waive_items"]["items"]]}
+    reason = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    properties["waive_reasons"] = {"type": "array", "items": reason, "default": [], "title": "Waive Reasons"}
+
+
 class Waivers(Shape):
     """`value` None (no waivers), 0 (everything is waived) or > 0 (those that match)."""
 
     value: Annotated[int, Field(ge=0)] | NotApplicable = None
     waive_items: tuple[Waiver, ...] = ()
+
+    model_config = ConfigDict(json_schema_extra=_as_written)
 
     @model_validator(mode="before")
     @classmethod

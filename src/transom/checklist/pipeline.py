@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transom.checklist.build.checker import BUILD_FILE, CHECKER_FILE
 from transom.checklist.build.flow import BuildInputs, BuildSettings, BuiltChecker, build_checker
-from transom.checklist.item import Item
+from transom.checklist.item import Item, load_item
 from transom.checklist.results import BuildResult, SpecResult, WordsRow
-from transom.checklist.run import Inputs, Roots, Verdict, load_checker
+from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
 from transom.checklist.run.stage import Occasion, judge
-from transom.checklist.spec.document import is_marked, parse_spec
+from transom.checklist.spec.document import is_marked, parse_spec, section_texts
 from transom.checklist.spec.write import WrittenSpec, write_spec
 from transom.errors import InputError, NeedsModel
+from transom.formats.yaml_files import read_bytes
 from transom.llm import CallSettings
 from transom.runs import Artifact, Run
 from transom.sandbox import Sandbox
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,18 @@ class Places:
         search_root: the setting `paths.search_root`, which the usual variables stand for when nobody says.
         root: `--root`: one more folder to look for logs in.
         out: the folder for a person's copies; inside the run where None.
+        base: where relative input files start; the folder of the item's file where None.
     """
 
     variables: Mapping[str, Path] = field(default_factory=dict)
     search_root: Path | None = None
     root: Path | None = None
     out: Path | None = None
+    base: Path | None = None
+
+    def of(self, item: Item | None, otherwise: Path) -> Path:
+        """Where an item's relative input files start; `otherwise` where there is no item."""
+        return self.base or (item.path.absolute().parent if item else otherwise)
 
     def roots(self, base: Path) -> Roots:
         """What variables stand for, for an item in folder `base`."""
@@ -45,7 +56,7 @@ class Places:
     def folders(self, base: Path) -> tuple[Path, ...]:
         """Where logs are looked for: `--root`, the variables' folders, the item's folder; each once."""
         wanted = [*([self.root] if self.root else []), *self.roots(base).folders(), base]
-        return tuple(dict.fromkeys(Path(os.path.realpath(folder)) for folder in wanted if folder.is_dir()))
+        return tuple(dict.fromkeys(Path(os.path.realpath(folder)) for folder in wanted if os.path.isdir(folder)))  # noqa: PTH112
 
 
 @dataclass(frozen=True)
@@ -61,7 +72,7 @@ class Manner:
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
     """Write the ItemSpec; a result alone where the rules abstain."""
     try:
-        sizes = _sizes(item, places.roots(item.path.absolute().parent))
+        sizes = _sizes(item, places.roots(places.of(item, run.folder)))
         return await write_spec(run, item, sizes, folder=places.out, settings=manner.spec)
     except NeedsModel as error:
         return SpecResult(status="NEEDS_MODEL", item_id=item.item_id, needs_model=_words(error), run_id=run.id)
@@ -75,7 +86,7 @@ async def checker_of(
     Raises:
         InputError: the ItemSpec lacks a section, a variable is not defined.
     """
-    base = item.path.absolute().parent if item else Path.cwd()
+    base = places.of(item, run.folder)
     document = parse_spec(spec.value if isinstance(spec, Artifact) else spec)
     inputs = BuildInputs(
         item_id=item.item_id if item else document.item_id,
@@ -91,23 +102,50 @@ async def checker_of(
         return BuildResult(status="NEEDS_MODEL", needs_model=_words(error), run_id=run.id)
 
 
+def open_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
+    """Read a checker folder that may be run.
+
+    Args:
+        strict: what its copy of the item says differently than it is read is an error.
+
+    Raises:
+        InputError: no such folder, a damaged file in it, a build that the gates did not pass.
+    """
+    checker = load_checker(folder)
+    if not _NAME.fullmatch(checker.config.item_id):
+        what = f"item_id {checker.config.item_id!r} is not a name"
+        raise InputError(what, where=str(folder / CHECKER_FILE), hint="use letters, digits, `.`, `_` and `-`")
+    if checker.build.get("status") == "needs_review":
+        hint = "mend what its gates say, and build it again"
+        raise InputError("the gates did not pass this checker", where=str(folder / BUILD_FILE), hint=hint)
+    if strict and checker.item:
+        load_item(checker.item.path, strict=True)
+    return checker
+
+
 async def verdict_of(
-    run: Run, folder: Path, item: Item | None, places: Places, manner: Manner, *, copy_to: Path | None = None
+    run: Run,
+    checker: LoadedChecker,
+    item: Item | None,
+    places: Places,
+    manner: Manner,
+    *,
+    copy_to: Path | None = None,
 ) -> Verdict:
     """Run a checker on the files of today.
 
     Raises:
-        InputError: the folder is no checker, a variable is not defined.
+        InputError: a variable is not defined, or patterns that do not fit the checker.
     """
-    checker = load_checker(folder)
     item = item or checker.item
-    base = item.path.absolute().parent if item else folder
-    inputs = Inputs.of(item, places.roots(base)) if item else Inputs((), places.roots(base))
+    roots = places.roots(places.of(item, checker.folder))
+    inputs = Inputs.of(item, roots) if item else Inputs((), roots)
     return await judge(run, checker, item, inputs, manner.sandbox, manner.occasion, folder=copy_to)
 
 
 async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> SpecResult | BuildResult | Verdict:
     """Spec, build and run in one go; where one of them stops, its own answer."""
+    own_files(item, places.roots(places.of(item, run.folder)))  # an undefined variable is said before anybody is asked
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
         return spec
@@ -119,7 +157,7 @@ async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> Spe
         return built
     if not built.done:
         return built.result
-    return await verdict_of(run, built.folder, item, places, manner, copy_to=places.out)
+    return await verdict_of(run, open_checker(built.folder), item, places, manner, copy_to=places.out)
 
 
 def checker_folder(item_id: str) -> str:
@@ -127,18 +165,51 @@ def checker_folder(item_id: str) -> str:
     return f"{item_id}_checker"
 
 
-def refuse_unready(text: str, path: Path) -> None:
-    """An ItemSpec with findings is not built from unless a person says so.
+@dataclass(frozen=True)
+class SpecFile:
+    """An ItemSpec as a person names it."""
+
+    text: str
+    item_id: str
+
+
+def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False) -> SpecFile:
+    """Read an ItemSpec that a checker may be built from.
+
+    Args:
+        item: the item that it shall be for.
+        allow_needs_review: take it although it opens with the comment that lists its findings.
 
     Raises:
-        InputError: it opens with the comment that lists its findings.
+        InputError: not readable, not whole, with findings that nobody mended, or written for another item.
     """
-    if is_marked(text):
-        raise InputError(
-            "the ItemSpec has findings that nobody mended",
-            where=str(path),
-            hint="mend them, or add --allow-needs-review",
-        )
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = bytes(error.object)[: error.start].count(b"\n") + 1
+        raise InputError("is not UTF-8", where=f"{path}:{line}", hint="save the file as UTF-8") from error
+    if is_marked(text) and not allow_needs_review:
+        hint = "mend them, or add --allow-needs-review"
+        raise InputError("the ItemSpec has findings that nobody mended", where=str(path), hint=hint)
+    document = parse_spec(text, artifact=str(path))
+    section_texts(text, artifact=str(path))
+    if not _NAME.fullmatch(document.item_id):
+        what = f"the title names no item ({document.item_id!r})"
+        raise InputError(what, where=str(path), hint="write `# ItemSpec: ID` with letters, digits, `.`, `_` and `-`")
+    if item:
+        _refuse_other(item, document.item_id, document.description, path)
+    return SpecFile(text, document.item_id)
+
+
+def _refuse_other(item: Item, item_id: str, description: str, path: Path) -> None:
+    """A checker built from another item's ItemSpec would judge this item by what it never asked for."""
+    if item_id != item.item_id:
+        what, hint = f"the ItemSpec is for {item_id}, not for {item.item_id}", "name the item that it was written for"
+    elif " ".join(description.split()) != " ".join(item.description.split()):
+        what, hint = "the ItemSpec was written for another description", f"run: transom check spec {item.path}"
+    else:
+        return
+    raise InputError(what, where=str(path), hint=hint)
 
 
 def own_files(item: Item, roots: Roots) -> Sequence[Path]:
@@ -152,7 +223,8 @@ def own_files(item: Item, roots: Roots) -> Sequence[Path]:
 
 
 def _existing(path: Path) -> Path | None:
-    return next((candidate for candidate in (path, Path(f"{path}.gz")) if candidate.is_file()), None)
+    candidates = (path, Path(f"{path}.gz"))
+    return next((one for one in candidates if os.path.isfile(one)), None)  # noqa: PTH113  is_file may raise
 
 
 def _sizes(item: Item, roots: Roots) -> dict[str, int]:

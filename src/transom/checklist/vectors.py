@@ -121,9 +121,9 @@ VECTORS: tuple[Vector, ...] = (
         "literal_brackets",
         "validate_logic",
         (
-            _match("resp_msg[15]", "resp_msg[15]*", True, "wildcard"),
-            _match("resp_msg1", "resp_msg[15]*", False, "wildcard"),
-            _match("resp_msg5", "resp_msg[15]*", False, "wildcard"),
+            _match("data_out[15]", "data_out[15]*", True, "wildcard"),
+            _match("data_out1", "data_out[15]*", False, "wildcard"),
+            _match("data_out5", "data_out[15]*", False, "wildcard"),
         ),
     ),
     Vector("existence_empty", "check_existence", (Call({"items": []}, {"is_match": False, "evidence": []}),)),

@@ -39,8 +39,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _invoke(sys.argv[1:] if argv is None else list(argv), invocation)
         sys.stdout.flush()
-    except typer.Exit as error:
-        return error.exit_code
     except typer.TyperException as error:
         return _usage(error)
     except TransomError as error:
@@ -57,8 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _invoke(argv: list[str], invocation: Invocation) -> int:
-    with build_app().make_context("transom", argv, obj=invocation) as context:
-        return int(context.command.invoke(context) or 0)
+    try:
+        with build_app().make_context("transom", argv, obj=invocation) as context:
+            return int(context.command.invoke(context) or 0)
+    except typer.Exit as error:  # --help and --version end so; what they printed is flushed like any output
+        return error.exit_code
 
 
 def build_app() -> Any:

@@ -130,18 +130,9 @@ async def lint(
 
 async def _resume(session: Session, entry: dict[str, Any]) -> int:
     """Give the command again that a run was opened by."""
-    from transom.cli.checking import Options, all_command, build_command, run_command, spec_command
+    from transom.cli.checking import resume_check
 
-    options = Options.from_entry(entry)
-    match entry.get("command"):
-        case "spec":
-            return await spec_command(session, options)
-        case "build":
-            return await build_command(session, Path(entry["target"]), options)
-        case "run":
-            return await run_command(session, [Path(entry["target"])], options)
-        case _:
-            return await all_command(session, options)
+    return await resume_check(session, entry)
 
 
 RESUME = {"check": _resume, "check-build": _resume, "check-run": _resume}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from transom.checklist.spec.gate import check_spec
 from transom.cli.output import print_json, print_text
 from transom.cli.session import Session
 from transom.errors import InputError
+from transom.formats.yaml_files import read_bytes
 from transom.gates import Finding
 
 
@@ -38,15 +40,31 @@ def lint_command(session: Session, targets: Sequence[Path]) -> int:
 
 
 def _lint(target: Path) -> list[Finding]:
-    if target.is_dir():
-        return _lint_checker(target)
-    if target.suffix == ".md":
-        try:
-            text = target.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read the ItemSpec: {error}", where=str(target)) from error
-        return check_spec(parse_spec(text, artifact=str(target)), artifact=str(target))
-    return item_findings(target)
+    """What is wrong with one target; that it cannot be read as what it should be is a finding, too.
+
+    Raises:
+        InputError: there is nothing there.
+    """
+    if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
+        raise InputError("no such file", where=str(target), hint="check the path")
+    if target.suffix != ".md" and not target.is_dir():
+        return item_findings(target)
+    try:
+        return _lint_checker(target) if target.is_dir() else _lint_spec(target)
+    except InputError as error:
+        place, _, line = (error.where or str(target)).rpartition(":")
+        message = f"{error.what}; {error.hint}" if error.hint else error.what
+        if not line.isdigit():
+            return [Finding("readable", error.where or str(target), None, message)]
+        return [Finding("readable", place, int(line), message)]
+
+
+def _lint_spec(path: Path) -> list[Finding]:
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8", where=str(path), hint="save the file as UTF-8") from error
+    return check_spec(parse_spec(text, artifact=str(path)), artifact=str(path))
 
 
 def _lint_checker(folder: Path) -> list[Finding]:

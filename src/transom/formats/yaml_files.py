@@ -6,6 +6,7 @@ The text is composed into nodes, never constructed: no tag can make an object, a
 
 from __future__ import annotations
 
+import io
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -259,6 +260,18 @@ def validate_yaml(model: type[M], file: YamlFile) -> M:
             raise InputError(f"unknown key {name}", where=file.where(*at), hint=hint) from error
         message = first["msg"][:1].lower() + first["msg"][1:]
         raise InputError(f"{name}: {message}", where=file.where(*at)) from error
+
+
+def dump_yaml(data: object) -> str:
+    """Plain data as block-style YAML, keys in the order given, long texts on one line."""
+    writer = YAML(typ="safe", pure=True)
+    writer.default_flow_style = False
+    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    writer.width = 10_000
+    writer.allow_unicode = True
+    out = io.StringIO()
+    writer.dump(data, out)
+    return out.getvalue()
 
 
 def _location(file: YamlFile, loc: tuple[int | str, ...]) -> tuple[Key, ...]:

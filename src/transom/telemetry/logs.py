@@ -54,7 +54,9 @@ def _open(path: Path) -> logging.FileHandler:
         return _File(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(
-            f"the log cannot be written ({error.strerror})", where=str(path), hint="name another file in logging.log_file"
+            f"the log cannot be written ({error.strerror})",
+            where=str(path),
+            hint="name another file in logging.log_file",
         ) from error
 
 

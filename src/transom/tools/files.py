@@ -7,6 +7,7 @@ text that comes back is untrusted data.
 from __future__ import annotations
 
 import gzip
+import os
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -94,7 +95,7 @@ def discover(first: Sequence[Path], roots: Sequence[Path], patterns: Sequence[st
     found = [path for path in first if path.is_file()]
     seen = {path.resolve() for path in found}
     for root in roots:
-        for path in sorted(root.rglob("*")) if root.is_dir() else ():
+        for path in _visible(root):
             bare, _ = plain_name(path.name)
             wanted = any(fnmatchcase(bare, pattern) for pattern in patterns)
             if wanted and path.is_file() and under(path, roots) and path.resolve() not in seen:
@@ -102,6 +103,15 @@ def discover(first: Sequence[Path], roots: Sequence[Path], patterns: Sequence[st
                 found.append(path)
     listed = tuple(Listed(path, shown_name(path, roots), path.stat().st_size, file_type(path)) for path in found[:most])
     return Listing(listed, len(found), len(found) > most)
+
+
+def _visible(root: Path) -> list[Path]:
+    """The files below a folder, sorted; hidden folders, the workspace among them, hold nothing to look at."""
+    found: list[Path] = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(folder, name) for name in files]
+    return sorted(found)
 
 
 @dataclass

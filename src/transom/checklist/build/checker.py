@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
-
-from ruamel.yaml import YAML
 
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.reading import LogicReply
 from transom.checklist.vectors import STANDARD_SOURCE
+from transom.formats.yaml_files import dump_yaml
 
 ATOMS_FILE = "atoms.py"
 CHECKER_FILE = "checker.yaml"
@@ -32,13 +30,7 @@ def checker_yaml(config: CheckerConfig) -> str:
         data[part]["value"] = "N/A" if data[part]["value"] is None else data[part]["value"]
     data["waivers"] = _written_waivers(data["waivers"])
     data["items"] = [{key: value for key, value in item.items() if value not in (None, [])} for item in data["items"]]
-    writer = YAML(typ="safe", pure=True)
-    writer.default_flow_style = False
-    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-    writer.width = 10_000
-    out = io.StringIO()
-    writer.dump(data, out)
-    return out.getvalue()
+    return dump_yaml(data)
 
 
 def _written_waivers(waivers: dict[str, Any]) -> dict[str, Any]:

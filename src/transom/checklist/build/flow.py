@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from transom.agent import call
@@ -102,7 +103,7 @@ async def build_checker(
     target = folder or run.folder / FOLDER
     sight = await _look(run, inputs, settings.limits)
     if not sight.value.files:
-        return BuiltChecker(target, _waiting(run, inputs))
+        return BuiltChecker(target, _waiting(run, inputs.roots))
     atom_a = await _parser(run, inputs, sight, settings.parser)
     logic = await _logic(run, inputs, atom_a, settings.logic)
     atoms = await run.stage("build/atoms", _atoms, atom_a, logic, out=text_file(ATOMS_FILE, FOLDER))
@@ -116,14 +117,15 @@ async def build_checker(
 async def _look(run: Run, inputs: BuildInputs, limits: ViewLimits) -> Artifact[Sight]:
     """Discovery and the views of files. It is kept with the run, so that new logs never rebuild a checker."""
 
-    async def step(stage: Stage, section_4_1: str, item_text: str) -> Sight:
-        del item_text  # an input all the same: it names the files
+    async def step(stage: Stage, section_4_1: str, *_: object) -> Sight:
+        # The item's text and the limits are inputs all the same: they decide on which files, and on how much of them.
         sight = look(section_4_1, inputs.files, inputs.roots, limits)
         stage.memoise = bool(sight.files)
         return sight
 
     out = model_file("discovered.json", Sight)
-    return await run.stage("build/discover", step, inputs.section("4.1"), inputs.item_text or "", out=out)
+    declared = [inputs.section("4.1"), inputs.item_text or "", asdict(limits)]
+    return await run.stage("build/discover", step, *declared, out=out)
 
 
 async def _parser(run: Run, inputs: BuildInputs, sight: Artifact[Sight], settings: CallSettings) -> Artifact[str]:
@@ -216,9 +218,9 @@ async def _write_folder(run: Run, inputs: BuildInputs, target: Path) -> None:
         await export(run.store, target / name, data, progress=run.progress)
 
 
-def _waiting(run: Run, inputs: BuildInputs) -> BuildResult:
-    named = f" ({len(inputs.files)} input files of the item)" if inputs.files else ""
-    wanted = f"no log or report was found under {', '.join(str(root) for root in inputs.roots) or 'any root'}{named}"
+def _waiting(run: Run, roots: Sequence[Path]) -> BuildResult:
+    folders = ", ".join(str(root) for root in roots) or "any root"
+    wanted = f"no log or report was found under {folders}; name a folder that has some with --root or --var"
     return BuildResult(status="needs_review", waits_for=wanted, run_id=run.id)
 
 

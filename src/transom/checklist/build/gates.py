@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import ValidationError
-from ruamel.yaml import YAML
-
 from transom.checklist.atoms import CheckerConfig, Source
 from transom.checklist.build.static_gates import (
     CHECKER,
@@ -22,6 +19,8 @@ from transom.checklist.build.static_gates import (
 from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources, check_vectors
 from transom.checklist.results import FindingRow, GateRow
 from transom.checklist.run.files import classify
+from transom.errors import InputError
+from transom.formats.yaml_files import parse_yaml, validate_yaml
 from transom.gates import Finding
 from transom.sandbox import Sandbox
 from transom.tools.files import read_lines
@@ -76,11 +75,10 @@ async def hold(code: str, yaml: str, trial: Trial) -> tuple[GateRow, ...]:
 
 def _check_config(text: str, code: str) -> list[Finding]:
     try:
-        config = CheckerConfig.model_validate(YAML(typ="safe", pure=True).load(text))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        return [Finding("yaml", CHECKER, None, f"{place}: {first['msg']}")]
+        config = validate_yaml(CheckerConfig, parse_yaml(text, Path(CHECKER)))
+    except InputError as error:
+        line = (error.where or "").rpartition(":")[2]
+        return [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)]
     return check_yaml(config, text, code)
 
 

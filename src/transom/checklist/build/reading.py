@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from transom.checklist.atoms import CheckerConfig, Shape
-from transom.errors import ReplyError
+from transom.errors import InputError, ReplyError
 from transom.formats.tags import read_fences, read_tag
+from transom.formats.yaml_files import parse_yaml
 
 PARSER_TAG = "atom_a"
 LOGIC_TAG = "checker"
@@ -85,10 +85,10 @@ def _code(text: str, names: Sequence[str], tag: str) -> str:
 
 def _yaml(text: str) -> dict[str, Any]:
     try:
-        data = YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
-        raise ReplyError(f"the YAML cannot be read: {str(error).splitlines()[0]}", where=LOGIC_TAG) from error
-    if not isinstance(data, Mapping):
+        data = parse_yaml(text, Path(LOGIC_TAG)).data
+    except InputError as error:
+        raise ReplyError(f"the YAML cannot be read: {error}", where=LOGIC_TAG) from error
+    if not isinstance(data, dict):
         raise ReplyError("there is no YAML mapping", where=LOGIC_TAG)
     return dict(data)
 

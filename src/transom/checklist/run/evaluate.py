@@ -285,6 +285,8 @@ def _sources(config: CheckerConfig, evidence: Evidence) -> tuple[AnsweredBy, ...
 def _warnings(config: CheckerConfig, evidence: Evidence) -> tuple[Warned, ...]:
     found: dict[str, Warned] = {}
     for item in config.items:
+        if item.quantifier != "per_file":
+            continue  # entries that are judged one by one do not contradict each other
         for subject in subjects(item, evidence):
             for entry in subject.overruled:
                 counted = subject.answers[0]

@@ -29,7 +29,7 @@ from transom.checklist.standard_atoms import validate_logic
 
 Kind = Literal["exact", "wildcard", "regex", "keyword"]
 
-# A keyword must not begin or end inside of a name: `resp_msg` is no word of `resp_msg[15]`, `2` none of `2.3`,
+# A keyword must not begin or end inside of a name: `data_out` is no word of `data_out[15]`, `2` none of `2.3`,
 # `layout` none of `pre-layout`. A full stop at the end of a sentence is no part of a name.
 _BEFORE = r"(?<![\w.\-/\\\[\]$])"
 _AFTER = r"(?![\w\-/\\\[\]$]|\.\w)"

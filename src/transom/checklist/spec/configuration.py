@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from ruamel.yaml import YAML
-
 from transom.checklist.item import Item
+from transom.formats.yaml_files import dump_yaml
 
 
 def simplified(item: Item) -> str:
     """Description, requirements and waivers; of the input files only how many there are."""
     requirements, waivers = item.requirements, item.waivers
     count = len(item.input_files)
-    return _yaml(
+    return dump_yaml(
         {
             "description": item.description,
             "requirements": {
@@ -43,18 +41,8 @@ def input_details(item: Item, sizes: Mapping[str, int]) -> str:
         path = PurePosixPath(name.written)
         size = sizes.get(name.written)
         rows.append({"name": path.name, "extension": "".join(path.suffixes[-2:]), "bytes": size})
-    return _yaml({"input_file_details": rows}) if rows else ""
+    return dump_yaml({"input_file_details": rows}) if rows else ""
 
 
 def _value(value: int | None) -> int | str:
     return "N/A" if value is None else value
-
-
-def _yaml(data: object) -> str:
-    writer = YAML(typ="safe", pure=True)
-    writer.default_flow_style = False
-    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-    writer.width = 10_000
-    out = io.StringIO()
-    writer.dump(data, out)
-    return out.getvalue()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from transom.checklist.item import Item
@@ -11,6 +11,7 @@ from transom.checklist.results import FindingRow, RoundRow, SpecResult
 from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
 from transom.checklist.spec.gate import check_analysis, check_spec
 from transom.checklist.spec.rounds import ROUNDS, write_sections
+from transom.errors import InputError
 from transom.gates import Finding
 from transom.llm import CallSettings
 from transom.runs import Artifact, Run, Stage, adopt, export, retract, text_file
@@ -56,9 +57,8 @@ async def write_spec(
     folder = folder or run.folder / "spec"
     name = READY_NAME.format(item.item_id)
     kept = run.folder / "spec" / "document" / name
-    for candidate in (name, REVIEW_NAME.format(item.item_id)):
-        if adopt(run.store, folder / candidate, kept, clean=clean):
-            run.progress(f"{candidate} was changed by hand; the change counts")
+    copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
+    edited = [copy for copy in copies if _adopted(run, copy, kept)]
     sections = await write_sections(run, item, sizes, settings)
     written = [sections[tag] for tag in ("section1", "section2", "section3", "section4")]
     document = await run.stage(
@@ -68,8 +68,23 @@ async def write_spec(
         *check_analysis(sections["analysis"].value, artifact=ROUNDS[0].file),
         *check_spec(parse_spec(document.value, artifact=name), artifact=name),
     ]
-    path = await _export(run, item.item_id, folder, document.value, findings)
-    return WrittenSpec(document, path, _result(run, item, document.value, path, findings))
+    path, twin = reversed(copies) if findings else copies
+    above = await _export(run, path, document.value, findings)
+    _remove_twin(run, twin, document.value, edited=twin in edited)
+    shown = [_placed(finding, name, path, above) for finding in findings]
+    return WrittenSpec(document, path, _result(run, item, document.value, path, shown))
+
+
+def _adopted(run: Run, copy: Path, kept: Path) -> bool:
+    """Whether a person changed her copy; the change counts."""
+    try:
+        changed = adopt(run.store, copy, kept, clean=clean)
+    except UnicodeDecodeError as error:
+        line = bytes(error.object)[: error.start].count(b"\n") + 1
+        raise InputError("is not UTF-8", where=f"{copy}:{line}", hint="save the file as UTF-8") from error
+    if changed:
+        run.progress(f"{copy.name} was changed by hand; the change counts")
+    return changed
 
 
 async def _assemble(stage: Stage, item_id: str, description: str, *sections: str) -> str:
@@ -77,14 +92,25 @@ async def _assemble(stage: Stage, item_id: str, description: str, *sections: str
     return assemble(item_id, description, dict(zip("1234", sections, strict=True)))
 
 
-async def _export(run: Run, item_id: str, folder: Path, text: str, findings: list[Finding]) -> Path:
-    """Write the file for a person under the name that says how it stands, and remove its stale twin."""
-    ready, review = folder / READY_NAME.format(item_id), folder / REVIEW_NAME.format(item_id)
-    target, twin = (review, ready) if findings else (ready, review)
+async def _export(run: Run, target: Path, text: str, findings: list[Finding]) -> int:
+    """Write the file for a person; returns how many lines stand above the document in it."""
     shown = needs_review(text, findings) if findings else text
     await export(run.store, target, shown.encode("utf-8"), progress=run.progress)
+    return shown.removesuffix(text).count("\n")
+
+
+def _remove_twin(run: Run, twin: Path, text: str, *, edited: bool) -> None:
+    """Remove the copy of the other name: it is as it was written, or what a person changed in it is in the target."""
     retract(run.store, twin)
-    return target
+    if edited and twin.is_file() and clean(twin.read_text(encoding="utf-8")) == text:
+        twin.unlink()
+
+
+def _placed(finding: Finding, name: str, path: Path, above: int) -> Finding:
+    """A finding where a person can look it up: in the file that was written for her."""
+    if finding.artifact != name:
+        return finding
+    return replace(finding, artifact=path.name, line=finding.line + above if finding.line else None)
 
 
 def _result(run: Run, item: Item, text: str, path: Path, findings: list[Finding]) -> SpecResult:

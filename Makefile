@@ -1,0 +1,73 @@
+# Every target does its own set-up and may be run twice.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.PHONY: help demo test lint format bench docs acceptance leak failpoints generated lock clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(VENV)/.core
+DEV := $(VENV)/.dev
+DOCS := $(VENV)/.docs
+PYTEST := $(BIN)/python -m pytest
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(CORE) ## every product on the shipped examples: no model, no key, no network
+	@$(BIN)/transom demo
+
+test: $(DEV) ## lint, then all tests with coverage
+	@scripts/setup-test.sh
+	@$(MAKE) lint
+	@$(PYTEST) -n 2 -m "not slow" --cov --cov-report=term-missing:skip-covered
+
+lint: $(DEV) ## ruff, mypy, import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy src tests scripts
+	@$(BIN)/lint-imports --no-logo
+
+format: $(DEV) ## ruff's fixes and formatting
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(DEV) ## measurements, one script each in benchmarks/
+	@shopt -s nullglob; scripts=(benchmarks/bench_*.py); \
+	for script in "$${scripts[@]}"; do $(BIN)/python "$$script"; done; \
+	[ $${#scripts[@]} -gt 0 ] || echo "benchmarks/ holds no measurement yet"
+
+docs: $(DOCS) ## the documentation's pages, into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+acceptance: $(DEV) ## whole items on real files, rewordings, near-misses; what is not there is skipped
+	@scripts/setup-test.sh
+	@$(PYTEST) tests/acceptance -n 2
+	@$(MAKE) leak
+
+leak: $(DEV) ## no word of the acceptance data in src/
+	@$(BIN)/python -m scripts.leak
+
+failpoints: $(DEV) ## the long enumerations: a kill after every journal record
+	@$(PYTEST) -n 2 -m slow
+
+generated: $(DEV) ## write again what is generated: JSON Schemas, docs/architecture.md
+	@$(BIN)/python -m scripts.make_schemas
+	@$(BIN)/python -m scripts.draw_architecture
+
+lock: ## pin requirements/*.txt again
+	@scripts/lock.sh
+
+clean: ## everything that can be made again
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage*
+
+$(CORE): requirements/build.txt requirements/core.txt pyproject.toml scripts/setup-venv.sh
+	@scripts/setup-venv.sh core
+
+$(DEV): $(CORE) requirements/dev.txt
+	@scripts/setup-venv.sh dev
+
+$(DOCS): $(DEV) requirements/docs.txt
+	@scripts/setup-venv.sh docs

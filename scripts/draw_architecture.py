@@ -1,0 +1,161 @@
+"""Draws the generated parts of `docs/architecture.md` from what the code itself holds.
+
+    python -m scripts.draw_architecture            writes
+    python -m scripts.draw_architecture --check    exit 1 where the page is out of date
+
+Between `<!-- drawn: NAME -->` and `<!-- end: NAME -->` stands what a function here returns:
+
+    layers     the import contracts of pyproject.toml, the rooms drawn as a stack
+    contracts  what the other contracts forbid
+    rooms      the first line of each room's docstring, and its `__all__`
+    journal    the records of a run's journal (docstring of `runs/journal.py`)
+    resume     the table of decisions (docstring of `runs/decide.py`)
+    views      which role sees which blocks (`checklist/spec/views.py`)
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from transom.checklist.spec.views import VIEWS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "architecture.md"
+PACKAGE = ROOT / "src" / "transom"
+
+_REGION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end: \2 -->)", re.S)
+
+
+def contracts() -> list[dict[str, Any]]:
+    """The import contracts, as pyproject.toml has them."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        found: list[dict[str, Any]] = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    return found
+
+
+def layers() -> list[list[str]]:
+    """The stack of rooms, from the front door down; a line is a list of rooms side by side."""
+    stack = next(contract for contract in contracts() if contract["id"] == "rooms")
+    return [[name.strip(" ()") for name in re.split(r"[|:]", line)] for line in stack["layers"]]
+
+
+def rooms() -> list[Path]:
+    """The `__init__.py` or module of each room that exists, from the front door down."""
+    names = [name for line in layers() for name in line]
+    candidates = [path for name in names for path in (PACKAGE / name / "__init__.py", PACKAGE / f"{name}.py")]
+    return [path for path in candidates if path.is_file()]
+
+
+def room_name(path: Path) -> str:
+    """`transom.NAME` without the package's name."""
+    return path.parent.name if path.name == "__init__.py" else path.stem
+
+
+def draw_layers() -> str:
+    """The stack of rooms; what is not built yet stands in parentheses."""
+    built = {room_name(path) for path in rooms()}
+    lines = [" | ".join(name if name in built else f"({name})" for name in line) for line in layers()]
+    return _text("\n".join(lines))
+
+
+def draw_contracts() -> str:
+    """The names of the other contracts."""
+    return "".join(f"- {contract['name']}.\n" for contract in contracts() if contract["id"] != "rooms")
+
+
+def draw_rooms() -> str:
+    """A table of rooms."""
+    rows = ["| room | in its own words | public names |", "|---|---|---|"]
+    for path in rooms():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        first = (ast.get_docstring(tree) or "").split("\n")[0]
+        names = ", ".join(f"`{name}`" for name in _all_of(tree)) or "through its modules"
+        rows.append(f"| `{room_name(path)}` | {first} | {names} |")
+    return "\n".join(rows) + "\n"
+
+
+def draw_journal() -> str:
+    """The kinds of records."""
+    return _text(_indented(PACKAGE / "runs" / "journal.py"))
+
+
+def draw_resume() -> str:
+    """When a stage runs again."""
+    docstring = _docstring(PACKAGE / "runs" / "decide.py")
+    return _text(docstring.split("\n\n", 1)[1])
+
+
+def draw_views() -> str:
+    """A table of roles and their blocks."""
+    rows = ["| role | our own blocks, as rendered | blocks of the run | answers in |", "|---|---|---|---|"]
+    for role, view in VIEWS.items():
+        ours = ", ".join(f"`{block}`" for block in dict.fromkeys(prompt.block for prompt in view.prompt))
+        given = ", ".join(f"`{block}`" for block in view.dynamic)
+        rows.append(f"| `{role}` | {ours} | {given} | {', '.join(f'`<{tag}>`' for tag in view.tags)} |")
+    return "\n".join(rows) + "\n"
+
+
+DRAWINGS: Mapping[str, Callable[[], str]] = {
+    "layers": draw_layers,
+    "contracts": draw_contracts,
+    "rooms": draw_rooms,
+    "journal": draw_journal,
+    "resume": draw_resume,
+    "views": draw_views,
+}
+
+
+def drawn(page: str) -> str:
+    """The page with every drawing made anew.
+
+    Raises:
+        KeyError: the page asks for a drawing that nobody makes.
+    """
+    return _REGION.sub(lambda match: f"{match[1]}\n{DRAWINGS[match[2]]()}\n{match[3]}", page)
+
+
+def _docstring(path: Path) -> str:
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+
+
+def _indented(path: Path) -> str:
+    lines = [line for line in _docstring(path).split("\n") if line.startswith("    ")]
+    return "\n".join(line[4:] for line in lines)
+
+
+def _all_of(tree: ast.Module) -> list[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == "__all__" for to in node.targets):
+            return [str(name) for name in ast.literal_eval(node.value)]
+    return []
+
+
+def _text(body: str) -> str:
+    return f"```text\n{body}\n```\n"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the page, or with `--check` only say whether it differs."""
+    parser = argparse.ArgumentParser(prog="draw_architecture")
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args(arguments).check
+    page = PAGE.read_text(encoding="utf-8")
+    wanted = drawn(page)
+    if wanted == page:
+        return 0
+    if check:
+        sys.stdout.write(f"{PAGE.relative_to(ROOT)} is out of date; run: make generated\n")
+        return 1
+    PAGE.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Makes .venv and installs the locked requirements and, in place, the package. Safe to run again, also after an interruption.
+#   scripts/setup-venv.sh core|dev|docs
+# PYTHON names the interpreter (default: the first of python3, python3.13, 3.12, 3.11 that is 3.11 or later).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { echo "setup: $*" >&2; }
+fail() {
+  say "$@"
+  exit 2
+}
+
+new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
+    if new_enough "$candidate"; then
+      echo "$candidate"
+      return
+    fi
+  done
+  fail "no Python 3.11 or later among: ${PYTHON:-python3 python3.13 python3.12 python3.11}; set PYTHON=/path/to/python3.11"
+}
+
+# A minimal Debian ships python3 without ensurepip; python3-venv is the one package that this script may install.
+have_ensurepip() { "$1" -c 'import ensurepip, venv' >/dev/null 2>&1; }
+
+need_ensurepip() {
+  local python=$1
+  have_ensurepip "$python" && return
+  local line="apt-get install -y python3-venv"
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    fail "$python has no ensurepip; run as root: $line"
+  fi
+  say "$line"
+  bash scripts/apt-install.sh python3-venv
+  have_ensurepip "$python" || fail "$python still has no ensurepip; set PYTHON to an interpreter that has it"
+}
+
+works() { .venv/bin/python -m pip --version >/dev/null 2>&1 && new_enough .venv/bin/python; }
+
+make_venv() {
+  works && return
+  local python
+  python=$(find_python)
+  need_ensurepip "$python"
+  say "making .venv with $("$python" --version)"
+  rm -rf .venv
+  "$python" -m venv .venv
+}
+
+# Wheels only: nothing is built, so nothing unpinned is fetched to build with.
+install() {
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-virtualenv "$@"
+}
+
+locked() {
+  local arguments=() name
+  for name in "$@"; do arguments+=(-r "requirements/$name.txt"); done
+  install --only-binary :all: --require-hashes "${arguments[@]}"
+}
+
+main() {
+  make_venv
+  say "installing requirements/$1.txt"
+  case $1 in
+    core)
+      locked build core
+      # setuptools is there now, so the package itself needs no download.
+      install --no-deps --no-build-isolation --editable .
+      ;;
+    dev | docs) locked "$1" ;;
+    *) fail "no such set: $1 (core, dev, docs)" ;;
+  esac
+  touch ".venv/.$1"
+}
+
+[ $# -eq 1 ] || fail "usage: scripts/setup-venv.sh core|dev|docs"
+main "$1"

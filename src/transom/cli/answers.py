@@ -1,0 +1,91 @@
+"""The answers of `transom check`, printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from transom.canonical import pretty_json
+from transom.checklist.results import BuildResult, FindingRow, SpecResult, WordsRow
+from transom.checklist.run import Verdict, gravest, text_report, text_reports, together
+from transom.cli.output import print_json, print_text, style
+from transom.cli.session import Session
+from transom.errors import InputError
+from transom.runs import write_file
+
+_TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim"}
+_NEXT = "reword it, add a knowledge file (paths.knowledge_dirs), or name a model with --model"
+
+
+def parse_report(text: str) -> tuple[str, Path]:
+    """`FORMAT:PATH` of `--report`.
+
+    Raises:
+        InputError: another format, or no path.
+    """
+    kind, colon, path = text.partition(":")
+    if kind not in ("json", "text") or not colon or not path:
+        raise InputError(f"{text!r} is no report", where="--report", hint="write json:PATH or text:PATH")
+    return kind, Path(path)
+
+
+def print_verdicts(session: Session, verdicts: Sequence[Verdict], reports: Sequence[tuple[str, Path]] = ()) -> int:
+    """Print one verdict or several, then write the reports, so that a report that fails costs no verdict."""
+    document = verdicts[0] if len(verdicts) == 1 else together(verdicts)
+    if session.format == "json":
+        print_json(document)
+    elif isinstance(document, Verdict):
+        print_text(text_report(document, _toned).rstrip("\n"))
+    else:
+        print_text(text_reports(document, _toned).rstrip("\n"))
+    plain = text_report(document) if isinstance(document, Verdict) else text_reports(document)
+    for kind, path in reports:
+        text = pretty_json(document) if kind == "json" else plain
+        write_file(path, text.encode("utf-8", "backslashreplace"))
+    return gravest(verdict.exit_code for verdict in verdicts)
+
+
+def print_spec(session: Session, result: SpecResult) -> int:
+    """Print the answer of `check spec`."""
+    if session.format == "json":
+        print_json(result)
+        return result.exit_code
+    print_text(f"{result.status}  {result.item_id}" + (f"  {result.itemspec_path}" if result.itemspec_path else ""))
+    if result.capability_type:
+        print_text(f"  capability type {result.capability_type}")
+    _print_findings(result.findings)
+    _print_words(result.needs_model)
+    print_text(f"  run {result.run_id}")
+    return result.exit_code
+
+
+def print_build(session: Session, result: BuildResult) -> int:
+    """Print the answer of `check build`."""
+    if session.format == "json":
+        print_json(result)
+        return result.exit_code
+    print_text(result.status + (f"  {result.checker_path}" if result.checker_path else ""))
+    if result.waits_for:
+        print_text(f"  waits for a person: {result.waits_for}")
+    for gate in result.gates:
+        print_text(f"  {'passed' if gate.passed else 'FAILED'}  {gate.gate}")
+        _print_findings(gate.findings, indent="    ")
+    _print_words(result.needs_model)
+    print_text(f"  run {result.run_id}")
+    return result.exit_code
+
+
+def _print_findings(findings: Sequence[FindingRow], *, indent: str = "  ") -> None:
+    for finding in findings:
+        print_text(f"{indent}{finding.artifact}:{finding.line or 1}: {finding.message} [{finding.gate}]")
+
+
+def _print_words(rows: Sequence[WordsRow]) -> None:
+    for words in rows:
+        print_text(f'  not understood: "{words.text}" in {words.where}')
+    if rows:
+        print_text(f"  {_NEXT}")
+
+
+def _toned(tone: str, text: str) -> str:
+    return style(text, _TONES[tone])

@@ -1,0 +1,53 @@
+"""What every test may ask for, and an environment without the settings and keys of whoever runs the tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_environment() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            # PYTHONUNBUFFERED, common in containers, hides what happens when a buffered stream cannot be flushed.
+            if name.startswith(("TRANSOM_", "OTEL_")) or name.endswith("_API_KEY") or name == "PYTHONUNBUFFERED":
+                patch.delenv(name)
+        yield
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository's root."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The acceptance data; it lies outside the repository and cannot be part of it."""
+    data = ROOT.parent / "shared" / "data"
+    if not data.is_dir():
+        pytest.skip("the acceptance data is not on this machine")
+    return data
+
+
+@pytest.fixture(scope="session")
+def need_tool() -> Callable[[str], str]:
+    """`need_tool("yosys")` is its path; without it the test skips, with CI=true it fails."""
+
+    def find(name: str) -> str:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+        reason = f"{name} is not installed; scripts/setup-test.sh installs it"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+    return find

@@ -1,0 +1,211 @@
+"""The README's and the pages' code blocks are run; a page that is drawn from the code is up to date."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from scripts import draw_architecture
+
+from tests.repository.tracked import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+RUN_OR_READ = {"console", "python", "sh", "text"}
+MARK = "@@end-of-command"
+STEP = """{{ {command}
+}} 2>.said
+rc=$?; [ $rc != 2 ] || cat .said; printf '\\n{mark} %d\\n' $rc; (exit $rc)
+"""
+"""Progress (standard error) is not shown in pages; what is said of an error (exit code 2) is."""
+
+
+@dataclass(frozen=True)
+class Fenced:
+    """A fenced block of a page; `line` is where its first line stands."""
+
+    page: Path
+    line: int
+    lang: str
+    body: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of a console block, and what it is to print."""
+
+    command: str
+    output: str
+
+
+def fenced_blocks() -> Iterator[Fenced]:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S):
+            yield Fenced(page, text.count("\n", 0, match.start()) + 2, match[1], match[2])
+
+
+BLOCKS = list(fenced_blocks())
+
+
+def of(*langs: str) -> list[Fenced]:
+    return [block for block in BLOCKS if block.lang in langs]
+
+
+def steps(body: str) -> list[Step]:
+    """The commands (`$ ...`, continued by a backslash) and the lines below each."""
+    assert body.startswith("$ "), "a console block begins with a command"
+    found = []
+    for part in re.split(r"^\$ ", body, flags=re.M)[1:]:
+        match = re.match(r"((?:[^\n]*\\\n)*[^\n]*)\n?(.*)", part, re.S)
+        assert match
+        found.append(Step(match[1], match[2].rstrip("\n")))
+    return found
+
+
+def agrees(expected: str, printed: str) -> bool:
+    """Whether the output is as shown; `...` stands for any text, also for whole lines."""
+    pattern = ".*?".join(re.escape(piece) for piece in expected.split("..."))
+    return re.fullmatch(pattern, printed.rstrip("\n"), re.S) is not None
+
+
+def run_console(block: Fenced, folder: Path) -> None:
+    """Run a block in one shell, in a folder that holds the examples."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    asked = steps(block.body)
+    script = "".join(STEP.format(command=step.command, mark=MARK) for step in asked)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail\n{script}"],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "HOME": str(folder), "COLUMNS": "120"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    ends = re.split(rf"\n{MARK} (\d+)\n", done.stdout)
+    for number, step in enumerate(asked):
+        printed, code = ends[2 * number], int(ends[2 * number + 1])
+        assert agrees(step.output, printed), f"{block}: $ {step.command}\nshown:\n{step.output}\nprinted:\n{printed}"
+        told = number + 1 < len(asked) and asked[number + 1].command == "echo $?"
+        assert code == 0 or told, f"{block}: $ {step.command}\nends with {code}, which the page does not tell"
+
+
+@pytest.mark.parametrize("block", of("console"), ids=str)
+def test_a_console_block_prints_what_the_page_shows(block: Fenced, tmp_path: Path) -> None:
+    run_console(block, tmp_path)
+
+
+@pytest.mark.parametrize("block", of("python"), ids=str)
+def test_a_python_block_runs(block: Fenced, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", block.body], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{block}\n{done.stderr}"
+
+
+def test_every_block_says_what_it_is() -> None:
+    assert [str(block) for block in BLOCKS if block.lang not in RUN_OR_READ] == []
+
+
+def test_the_readme_shows_a_session_that_runs() -> None:
+    assert [block.page.name for block in of("console")].count("README.md") == 1
+
+
+@pytest.mark.parametrize("block", of("sh"), ids=str)
+def test_a_shell_block_names_targets_that_exist(block: Fenced) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for line in block.body.splitlines():
+        match = re.fullmatch(r"make ([a-z]+)", line)
+        assert match, f"{block}: only `make TARGET` stands in a sh block"
+        assert re.search(rf"^{match[1]}:", makefile, re.M), f"{block}: no target {match[1]}"
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    broken = []
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            if "://" not in target and not (page.parent / target).exists():
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert broken == []
+
+
+def test_the_architecture_page_is_drawn_from_todays_code() -> None:
+    page = draw_architecture.PAGE.read_text(encoding="utf-8")
+    assert page == draw_architecture.drawn(page), "run: make generated"
+    assert {name for name in draw_architecture.DRAWINGS if f"<!-- drawn: {name} -->" not in page} == set()
+
+
+def test_a_page_that_lags_behind_the_contracts_is_noticed() -> None:
+    page = draw_architecture.PAGE.read_text(encoding="utf-8")
+    lagging = page.replace("formats | sandbox", "sandbox | formats")
+    assert lagging != page
+    assert draw_architecture.drawn(lagging) == page
+
+
+def test_the_architecture_page_names_every_stage_of_the_checklist() -> None:
+    page = draw_architecture.PAGE.read_text(encoding="utf-8")
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/transom/checklist").rglob("*.py"))
+    stages = set(re.findall(r'run\.stage\(\s*"([^"]+)"', sources))
+    assert stages
+    assert {stage for stage in stages if f"`{stage}`" not in page} == set()
+
+
+def test_the_architecture_page_names_files_that_exist() -> None:
+    page = draw_architecture.PAGE.read_text(encoding="utf-8")
+    named = set(re.findall(r"`(src/transom/[\w/]+\.\w+|scripts/\w+\.py)`", page))
+    assert len(named) > 5
+    assert {name for name in named if "NAME" not in name and not (ROOT / name).is_file()} == set()
+
+
+def test_every_room_has_a_paragraph() -> None:
+    page = draw_architecture.PAGE.read_text(encoding="utf-8")
+    rooms = {draw_architecture.room_name(path) for path in draw_architecture.rooms()}
+    assert {room for room in rooms if f"**{room}**" not in page} == set()
+
+
+def test_the_changelog_knows_the_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"## [{project['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "same"),
+    [
+        ("a ... c", "a b c\n", True),
+        ("a\n...\nd", "a\nb\nc\nd", True),
+        ("a", "a b", False),
+        ("run ...", "ran 7", False),
+        ("(1 + 1)", "(1 + 1)", True),
+    ],
+)
+def test_an_ellipsis_stands_for_what_varies(expected: str, printed: str, same: bool) -> None:
+    assert agrees(expected, printed) is same
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ("$ echo hello\nhello\n$ false\n$ echo $?\n1\n", None),
+        ("$ echo hello\ngoodbye\n", r"printed:\s+hello"),
+        ("$ false\n", "ends with 1"),
+        ("$ (echo bad >&2; exit 2)\nbad\n$ echo $?\n2\n$ echo working >&2\n", None),
+        ("$ ls examples | head -1\nchecks\n$ X=1; \\\n  echo $X\n1\n", None),
+    ],
+)
+def test_a_console_block_that_lies_is_noticed(body: str, wrong: str | None, tmp_path: Path) -> None:
+    block = Fenced(ROOT / "README.md", 1, "console", body)
+    if wrong is None:
+        run_console(block, tmp_path)
+        return
+    with pytest.raises(AssertionError, match=wrong):
+        run_console(block, tmp_path)
