@@ -232,7 +232,8 @@ async def _run_one(
     name = checker.config.item_id
     places = replace(_places(session, options, None), base=None if item else home(store, checker.folder))
     async with session.open_run("check-run", inputs, name=name, store=store, entry=entry) as run:
-        verdict = await verdict_of(run, checker, item, places, _manner(session, options), copy_to=places.out)
+        copy_to = places.out / name if places.out and len(targets) > 1 else places.out
+        verdict = await verdict_of(run, checker, item, places, _manner(session, options), copy_to=copy_to)
         await run.finish(verdict.status)
     return _shown(verdict, run.id, started)
 

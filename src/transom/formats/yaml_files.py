@@ -250,7 +250,8 @@ def validate_yaml(model: type[M], file: YamlFile) -> M:
     try:
         return model.model_validate(file.data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        # A misspelled key also leaves the right one missing; the misspelling is what helps.
+        first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
         at = _location(file, first["loc"])
         name = ".".join(str(part) for part in at) or "the document"
         if first["type"] == "extra_forbidden":

@@ -52,7 +52,7 @@ def look(section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: V
         roots: where to look beside them.
         limits: how much is shown.
     """
-    guide = parse_section4(f"### 4.1 Item-Specific Implementation Points\n\n{section_4_1}")
+    guide = parse_section4(section_4_1)
     patterns = [glob for source in guide.sources for glob in source.files]
     keywords = list(dict.fromkeys(word for part in guide.extractions for word in part.keywords))
     listing = discover(own, roots, patterns)

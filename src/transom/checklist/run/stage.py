@@ -41,7 +41,7 @@ async def judge(
     """Run a checker in a run, and keep its verdict.
 
     Args:
-        folder: where a copy goes for a person, as `<item-id>_verdict.json`: several items may share the folder.
+        folder: where a copy of `verdict.json` goes for a person.
     """
 
     async def step(stage: Stage, *_: object) -> Verdict:
@@ -52,6 +52,5 @@ async def judge(
     out: File[Verdict] = File(VERDICT_FILE, artifact_bytes, Verdict.model_validate_json)
     verdict = await run.stage("run/verdict", step, *declared, out=out, reuse=False)
     if folder:
-        target = folder / f"{checker.config.item_id}_{VERDICT_FILE}"
-        await export(run.store, target, artifact_bytes(verdict.value), progress=run.progress)
+        await export(run.store, folder / VERDICT_FILE, artifact_bytes(verdict.value), progress=run.progress)
     return verdict.value

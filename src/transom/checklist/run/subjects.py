@@ -77,7 +77,9 @@ def _answers(item: ValidationItem, name: str, group: Sequence[Entry], evidence: 
 
 
 def _about_contents(item: ValidationItem) -> bool:
-    return bool(item.required) or item.check == "pattern"
+    """Whether an item asks for more than the field of its condition, so that the file itself knows best."""
+    asked = {item.condition.field} if item.condition else set()
+    return bool(set(item.required) - asked) or item.check == "pattern"
 
 
 def _differs(item: ValidationItem, entry: Entry, other: Entry) -> bool:

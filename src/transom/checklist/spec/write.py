@@ -11,6 +11,7 @@ from transom.checklist.results import FindingRow, RoundRow, SpecResult
 from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
 from transom.checklist.spec.gate import check_analysis, check_spec
 from transom.checklist.spec.rounds import ROUNDS, write_sections
+from transom.checklist.spec.shapes import SpecDocument
 from transom.errors import InputError
 from transom.gates import Finding
 from transom.llm import CallSettings
@@ -64,15 +65,16 @@ async def write_spec(
     document = await run.stage(
         "spec/document", _assemble, item.item_id, item.description, *written, out=text_file(name)
     )
+    parsed = _parsed(document, edited)
     findings = [
         *check_analysis(sections["analysis"].value, artifact=ROUNDS[0].file),
-        *check_spec(parse_spec(document.value, artifact=name), artifact=name),
+        *check_spec(parsed, artifact=name),
     ]
     path, twin = reversed(copies) if findings else copies
     above = await _export(run, path, document.value, findings)
     _remove_twin(run, twin, document.value, edited=twin in edited)
     shown = [_placed(finding, name, path, above) for finding in findings]
-    return WrittenSpec(document, path, _result(run, item, document.value, path, shown))
+    return WrittenSpec(document, path, _result(run, item, parsed, path, shown))
 
 
 def _adopted(run: Run, copy: Path, kept: Path) -> bool:
@@ -90,6 +92,15 @@ def _adopted(run: Run, copy: Path, kept: Path) -> bool:
 async def _assemble(stage: Stage, item_id: str, description: str, *sections: str) -> str:
     del stage
     return assemble(item_id, description, dict(zip("1234", sections, strict=True)))
+
+
+def _parsed(document: Artifact[str], edited: list[Path]) -> SpecDocument:
+    try:
+        return parse_spec(document.value)
+    except InputError as error:  # a person cut a section out
+        where = edited[-1] if edited else document.path
+        hint = f"mend it, or delete {document.path} to have it made anew"
+        raise InputError(error.what, where=str(where), hint=hint) from error
 
 
 async def _export(run: Run, target: Path, text: str, findings: list[Finding]) -> int:
@@ -113,8 +124,7 @@ def _placed(finding: Finding, name: str, path: Path, above: int) -> Finding:
     return replace(finding, artifact=path.name, line=finding.line + above if finding.line else None)
 
 
-def _result(run: Run, item: Item, text: str, path: Path, findings: list[Finding]) -> SpecResult:
-    document = parse_spec(text)
+def _result(run: Run, item: Item, document: SpecDocument, path: Path, findings: list[Finding]) -> SpecResult:
     return SpecResult(
         status="NEEDS_REVIEW" if findings else "READY",
         item_id=item.item_id,
@@ -123,7 +133,7 @@ def _result(run: Run, item: Item, text: str, path: Path, findings: list[Finding]
         rounds=tuple(_round(run, each.number, each.stage) for each in ROUNDS),
         findings=tuple(FindingRow.of(finding) for finding in findings),
         quality={
-            "characters": len(text),
+            "characters": len(document.text),
             "categories": len(document.parsing.keys()),
             "validation_items": len(document.check.items),
             "waiver_scenarios": len(document.waiver.scenarios),
