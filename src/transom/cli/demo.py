@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from transom.checklist.run import Verdict
 
 _SHOWN = "VER-02"
+_PARSER_CALL = 6  # after the five rounds of the specification
 _COLOURS = {"PASS": "green", "FAIL": "red", "ERROR": "red"}
 
 
@@ -62,7 +63,7 @@ def _examples(cwd: Path) -> Path:
 async def _show(session: Session, verdicts: list[Verdict]) -> None:
     from transom.checklist.run import text_report
     from transom.cli.trace import show
-    from transom.cli.window import show_window
+    from transom.cli.window import show_blocks
 
     print_text("", style("Checklist: what came out", "bold"))
     for verdict in verdicts:
@@ -72,12 +73,12 @@ async def _show(session: Session, verdicts: list[Verdict]) -> None:
     shown = next((verdict for verdict in verdicts if verdict.item_id == _SHOWN), verdicts[0])
     run_id = shown.run_id or ""
     print_text("", style(f"One verdict ({shown.item_id})", "bold"), text_report(shown).rstrip("\n"))
-    print_text("", style("One window: what each call of that run saw", "bold"))
-    await show_window(session, run_id, None, None)
+    print_text("", style("One window: what the role that writes the parser saw", "bold"))
+    await show_blocks(session, run_id, _PARSER_CALL)
     print_text("", style("One trace: what happened when", "bold"))
     await show(session, run_id)
     print_text(
         "",
-        f"every byte of a call:  transom window show {run_id} --call 7",
+        f"every byte of it:      transom window show {run_id} --call {_PARSER_CALL}",
         f"the run's files:       transom runs show {run_id}",
     )

@@ -72,6 +72,14 @@ async def show_window(
     return 0
 
 
+async def show_blocks(session: Session, run: str, call: int) -> None:
+    """Print what one call saw: its header line and its blocks."""
+    async with found_run(session, run) as (store, found):
+        calls = [_read(store, number, reply) for number, reply in enumerate(found.replies, 1)]
+    chosen = _numbered(calls, call, "call", found.row.id)
+    print_text(style(_header(chosen), "bold"), *_block_lines(chosen))
+
+
 def _read(store: SqliteStore, number: int, reply: dict[str, Any]) -> Call:
     window = reply["window"]
     return Call(number, reply, json.loads(store.get_blob(window["request"])), store.get_blob(window["rendered"]))
