@@ -1,0 +1,38 @@
+"""For tests of your own roles: a scripted provider, and assertions on what a call saw.
+
+provider = ScriptedProvider({"my.role": ["the first answer", "the second"]})
+...
+assert_sees(provider.requests[0], "task", "configuration")
+assert_hidden(provider.requests[0], "the secret word")
+"""
+
+from __future__ import annotations
+
+from transom.llm import Request, ScriptedProvider, render
+
+__all__ = ["ScriptedProvider", "assert_hidden", "assert_sees"]
+
+
+def assert_sees(request: Request, *names: str) -> None:
+    """Fail unless the window holds exactly these blocks, in any order, the role's own prompt included.
+
+    Raises:
+        AssertionError: naming the blocks that are missing and those that are too many.
+    """
+    there = {block.name for block in request.window.blocks}
+    missing, extra = sorted(set(names) - there), sorted(there - set(names))
+    if missing or extra:
+        raise AssertionError(f"role {request.role}: missing {missing}, too many {extra}")
+
+
+def assert_hidden(request: Request, *texts: str) -> None:
+    """Fail if any of these texts stands anywhere in what is sent.
+
+    Raises:
+        AssertionError: naming the text and the block that holds it.
+    """
+    sent = render(request).as_text()
+    for text in texts:
+        if text in sent:
+            holders = [block.name for block in request.window.blocks if text in block.text]
+            raise AssertionError(f"role {request.role}: {text!r} stands in {holders or 'the frame of a block'}")
