@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,11 +95,8 @@ async def walk(tmp_path: Path) -> tuple[ScriptedProvider, dict[str, bytes]]:
             spec = await spec_of(run, item, places, manner)
             assert isinstance(spec, WrittenSpec)
             await checker_of(run, spec.document, item, places, manner, folder=None)
-        sent = {
-            str(record.data["role"]): store.get_blob(record.data["window"]["rendered"])  # type: ignore[call-overload,index]
-            for record in store.read(f"run/{run.id}")
-            if record.kind == "reply"
-        }
+        records: list[Any] = [record.data for record in store.read(f"run/{run.id}") if record.kind == "reply"]
+        sent = {data["role"]: store.get_blob(data["window"]["rendered"]) for data in records}
     return provider, sent
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transom.checklist.spec.document import parse_section1, parse_section2, parse_section3
 
-SUMMARY_TOKENS = 6_000
+SUMMARY_TOKENS = 2_500
 _BYTES_PER_TOKEN = 3
 
 

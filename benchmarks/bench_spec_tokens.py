@@ -1,0 +1,60 @@
+"""Input tokens of an ItemSpec's five rounds against rounds that each see every prompt and every earlier output.
+
+Same item, same prompts, same estimator; the embedded rules answer, so the figure is a count and the same on every machine.
+The bar is -60 %.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from transom.checklist.spec.views import ROUND_VIEWS, load_prompt
+from transom.cli.checking import Options, answer_of
+from transom.cli.session import Options as CommonOptions
+from transom.cli.session import Session
+from transom.llm import estimate_tokens
+from transom.store import SqliteStore
+
+CHECKS = Path(__file__).resolve().parents[1] / "examples" / "checks"
+
+
+async def rounds_of(item: Path, work: Path) -> tuple[list[Any], list[int]]:
+    """The journaled replies of the five rounds, and the tokens of the item's configuration in each."""
+    session = Session.start(CommonOptions(workspace=work / "w", quiet=True), cwd=work)
+    async with session.open_store() as store:
+        await answer_of(session, store, Options(item=item, variables=(f"CHECKLIST_ROOT={CHECKS / 'data'}",)))
+        rows: list[Any] = [r.data for stream in store.streams("run/") for r in store.read(stream) if r.kind == "reply"]
+        rows = [row for row in rows if row["stage"].startswith("spec/")]
+        return rows, [_configuration(store, row) for row in rows]
+
+
+def _configuration(store: SqliteStore, row: Any) -> int:
+    blocks = json.loads(store.get_blob(row["window"]["request"]))["blocks"]
+    return sum(estimate_tokens(block["text"]) for block in blocks if block["name"] == "configuration")
+
+
+def everything(rows: list[Any], configurations: list[int]) -> int:
+    """What the rounds would take if each saw all prompts, the item, and all that was written before it."""
+    files = dict.fromkeys(prompt.file for view in ROUND_VIEWS.values() for prompt in view.prompt)
+    prompts = sum(estimate_tokens(load_prompt(file)) for file in files)
+    outputs = [row["reply"]["usage"]["output_tokens"] for row in rows]
+    return sum(prompts + configuration + sum(outputs[:n]) for n, configuration in enumerate(configurations))
+
+
+def main() -> None:
+    """Print one line an item."""
+    for name in ("VER-01", "STA-01"):
+        with tempfile.TemporaryDirectory() as work:
+            rows, configurations = asyncio.run(rounds_of(CHECKS / f"{name}.yaml", Path(work)))
+        seen = sum(row["reply"]["usage"]["input_tokens"] for row in rows)
+        whole = everything(rows, configurations)
+        sys.stdout.write(f"{name}: {seen} of {whole} input tokens, {100 * (seen / whole - 1):+.1f} % (bar -60 %)\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""A whole new domain by one YAML file: from a sentence to entries and a configuration, nothing else added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.checklist.rules.support import ask, load_atom, rounds, snippet, tagged
+from transom.checklist.build.reading import read_atom_a, read_logic
+from transom.checklist.rules import Knowledge, load_knowledge
+from transom.checklist.spec.document import section_texts
+from transom.errors import NeedsModel
+
+DESCRIPTION = "Confirm that every block in the power report has a total power. One item per block."
+REPORT = "Power report\nblock u_core total 1.25\nblock u_io\n"
+
+
+@pytest.fixture
+def knowledge(tmp_path: Path) -> Knowledge:
+    (tmp_path / "power.yaml").write_text((Path(__file__).parent / "data" / "power.yaml").read_text())
+    return load_knowledge([tmp_path])
+
+
+def test_from_a_sentence_to_a_checker(knowledge: Knowledge) -> None:
+    written = rounds(DESCRIPTION, knowledge=knowledge)
+    assert written.findings() == []
+    cut = section_texts(written.document())
+    seen = {"available_files": "run.power", "log_snippets": snippet("run.power", REPORT)}
+    reply = ask("parser", knowledge, section_1=cut["1"], section_4_1=cut["4.1"], **seen)
+    assert [source.name for source in reply.answered_from] == ["_common.yaml", "power.yaml"]
+    entries = load_atom(read_atom_a(reply.text))(REPORT, "run.power")
+    assert [entry["parsed_fields"]["block"] for entry in entries] == [
+        {"name": "u_core", "total": 1.25},
+        {"name": "u_io", "total": None},
+    ]
+    logic = ask("logic", knowledge, section_2=cut["2"], section_3=cut["3"], section_4_2=cut["4.2"], atom_a_code="")
+    config = read_logic(logic.text).config("POWER-1", DESCRIPTION)
+    (item,) = config.items
+    assert (item.select, item.required, item.quantifier) == ("block.name", ("block.name", "block.total"), "each")
+    assert item.keywords == ("off", "shutdown", "black-box", "macro")
+
+
+def test_the_other_domains_do_not_change(knowledge: Knowledge) -> None:
+    assert rounds("Confirm the netlist/spef version is correct.", knowledge=knowledge) == rounds(
+        "Confirm the netlist/spef version is correct."
+    )
+
+
+def test_without_the_file_it_is_not_understood() -> None:
+    with pytest.raises(NeedsModel, match="power"):
+        rounds(DESCRIPTION)
+
+
+def test_patterns_that_the_domain_does_not_compare_are_not_understood(knowledge: Knowledge) -> None:
+    with pytest.raises(NeedsModel, match=r"requirements\.value: 2"):
+        rounds(DESCRIPTION, 2, knowledge=knowledge)
+
+
+def test_a_domain_without_waivers_makes_a_plain_check(tmp_path: Path) -> None:
+    text = (Path(__file__).parent / "data" / "power.yaml").read_text()
+    head, rest = text.split("waivers:\n", 1)
+    (tmp_path / "power.yaml").write_text(head + "sources:\n" + rest.split("sources:\n", 1)[1])
+    plain = load_knowledge([tmp_path])
+    written = rounds(DESCRIPTION, knowledge=plain)
+    assert written.findings() == []
+    assert "**Waiver support**: no (type 1" in written.section3
+    assert "### 3.1" not in written.section3
+    with pytest.raises(NeedsModel, match=r"waivers\.value: 0"):
+        rounds(DESCRIPTION, waivers=0, knowledge=plain)
+
+
+def test_a_file_of_another_dialect_is_named(knowledge: Knowledge) -> None:
+    cut = section_texts(rounds(DESCRIPTION, knowledge=knowledge).document())
+    seen = {"available_files": "x", "log_snippets": snippet("other.power", "\nunit u_core watts 3\n")}
+    with pytest.raises(NeedsModel, match=r"unit u_core watts 3.*other\.power:2"):
+        ask("parser", knowledge, section_1=cut["1"], section_4_1=cut["4.1"], **seen)
+
+
+def test_tags_are_those_of_the_prompts(knowledge: Knowledge) -> None:
+    assert tagged(ask("analysis", knowledge, configuration=f"description: {DESCRIPTION}\n"), "analysis")

@@ -1,0 +1,370 @@
+"""Bad input to `transom check`: one clear line, the right exit code, no traceback, nothing lost."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checks import Desk, edit
+from transom.checklist.spec.document import section_texts
+
+
+@pytest.fixture
+def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+    return Desk.at(here, capfd)
+
+
+REQUIREMENTS = "description: x\nrequirements:\n  value: {}\n  pattern_items: {}\n"
+WAIVERS = "description: x\nwaivers:\n  value: {}\n  waive_items: {}\n"
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+ITEMS: dict[str, tuple[str | bytes, str]] = {
+    "empty": ("", r"bad\.yaml: is empty; write "),
+    "a list": ("- a\n- b\n", r"bad\.yaml:1: is a list, not an item; write "),
+    "a text": ("hello\n", r"bad\.yaml:1: is a single value, not an item; write "),
+    "broken YAML": ("description: x\nwaivers: {value: [1\n", r"bad\.yaml:\d: is not valid YAML: "),
+    "Latin-1": (b"# ok\ndescription: caf\xe9\n", r"bad\.yaml:2: is not UTF-8 .*; save the file as UTF-8"),
+    "a null key": ("null: 1\ndescription: x\n", r"bad\.yaml:1: a key is empty \(null\); name "),
+    "an integer description": ("description: 12\n", r'bad\.yaml:1: the description is not a text; .*"12"'),
+    "no description": ("waivers: {value: N/A}\n", r"bad\.yaml:1: there is no description; write "),
+    "an alias as a pattern": (REQUIREMENTS.format(1, "[*SPEF]"), r"bad\.yaml:4: .*undefined alias.*quotes"),
+    "billion laughs": (f"{LAUGHS}description: *i\n", r"bad\.yaml:\d+: grows too large when its aliases .* followed; "),
+    "an unknown key": ("description: x\nwaiver: {}\n", r"bad\.yaml:2: unknown key waiver; did you mean waivers\?"),
+    "an unreadable regex": (REQUIREMENTS.format(1, '["regex:(["]'), r"bad\.yaml:4: .*'regex:\(\['.*; mend it"),
+    "value 0": (REQUIREMENTS.format(0, "[]"), r"bad\.yaml:3: requirements\.value is 0; write N/A"),
+    "a negative value": (REQUIREMENTS.format(-1, "[a]"), r"bad\.yaml:3: requirements\.value is -1; write N/A"),
+    "a value without list": (REQUIREMENTS.format(2, "[]"), r"bad\.yaml:3: .* but pattern_items is empty; fill"),
+    "a list without value": (REQUIREMENTS.format("N/A", "[a]"), r"bad\.yaml:4: .*pattern_items has 1; write"),
+    "a blank pattern": (REQUIREMENTS.format(1, '["|"]'), r"bad\.yaml:4: "),
+    "waivers without list": (WAIVERS.format(1, "[]"), r"bad\.yaml:3: .* but waive_items is empty; fill"),
+    "waivers without value": (WAIVERS.format("N/A", "[a]"), r"bad\.yaml:4: .*waive_items has 1; write"),
+    "a blank waiver": (WAIVERS.format(1, '[" "]'), r"bad\.yaml:4: "),
+}
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_a_bad_item(name: str, desk: Desk) -> None:
+    content, expected = ITEMS[name]
+    (desk.here / "bad.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    lines = {desk("check", command, "bad.yaml").line() for command in ("spec", "all", "run")}
+    assert len(lines) == 1, "all commands say the same"
+    assert re.match(expected, lines.pop())
+    assert not (desk.here / ".transom" / "runs").exists(), "no run was opened for it"
+
+
+PLACES = {
+    "a folder for a file": (["spec", "data"], r"data: is a folder, not a file; "),
+    "no such item": (["all", "nosuch.yaml"], r"nosuch\.yaml: no such file; "),
+    "no such target": (["run", "nosuch"], r"nosuch: no such file; "),
+    "no checker in a folder": (["run", "data"], r"data/atoms\.py: no such file; "),
+    "nothing built yet": (["run", "VER-01.yaml"], r"VER-01\.yaml: no checker .*: transom check all VER-01\.yaml"),
+    "no such ItemSpec": (["build", "nosuch.md"], r"nosuch\.md: no such file; "),
+    "a folder for an ItemSpec": (["build", "data"], r"data: is a folder, not a file; "),
+    "an endless ItemSpec": (["build", "/dev/zero"], r"/dev/zero: is not a regular file; "),
+    "nothing to lint": (["lint", "nosuch.yaml"], r"nosuch\.yaml: no such file; "),
+    "no such checker to lint": (["lint", "VER-01.yaml", "nosuch"], r"nosuch: no such file; "),
+    "no day": (["all", "VER-01.yaml", "--as-of", "tomorrow"], r"--as-of: 'tomorrow' is no date; write YYYY-MM-DD"),
+    "no report": (["run", "VER-01.yaml", "--report", "pdf:x"], r"--report: 'pdf:x' is no report; write json:PATH"),
+    "a report without path": (["run", "VER-01.yaml", "--report", "json"], r"--report: 'json' is no report; write"),
+    "no variable": (["all", "VER-01.yaml", "--var", "ROOT"], r"--var: 'ROOT' is no variable; write NAME=PATH"),
+    "no folder": (["all", "VER-01.yaml", "--var", "R=nosuch"], r"--var R: .*/nosuch is no folder; name"),
+    "a long folder": (["all", "VER-01.yaml", "--var", f"R={'x' * 5000}"], r"--var R: .*x is no folder; name"),
+    "no root": (["all", "VER-01.yaml", "--root", "nosuch"], r"--root: nosuch is no folder; name"),
+    "no model": (["spec", "VER-01.yaml", "--model", "wizard"], r"--model: unknown provider 'wizard'; use rules or "),
+    "a later model": (["spec", "VER-01.yaml", "--model", "anthropic:x"], r"--model: .* no provider anthropic yet; use"),
+    "an unknown flag": (["run", "x", "--as-off", "d"], r"no option --as-off; did you mean --as-of\? see: "),
+    "another unknown flag": (["build", "x", "--allow-need-review"], r"no option .* --allow-needs-review\? see: "),
+    "an unknown format": (["all", "VER-01.yaml", "--format", "xml"], r"Invalid value for '--format': 'xml' is not"),
+    "no command": (["explode"], r"transom check has no command 'explode'; did you mean "),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_bad_command(name: str, desk: Desk) -> None:
+    arguments, expected = PLACES[name]
+    assert re.match(expected, desk("check", *arguments).line())
+
+
+@pytest.mark.parametrize("command", [["resume"], ["runs", "show"], ["answer", "keep"], ["window", "show"]])
+def test_an_unknown_run_is_named_with_the_nearest(command: list[str], desk: Desk) -> None:
+    desk("check", "spec", "VER-01.yaml", "-q")
+    known = desk.run_of("VER-01").name
+    near = f"{known[:-1]}x"
+    words = ["answer", near, "keep"] if command[0] == "answer" else [*command, near]
+    assert known in desk(*words).line()
+
+
+def test_an_undefined_variable_is_said_before_anybody_is_asked(desk: Desk) -> None:
+    line = desk("check", "all", "VER-01.yaml", "-q").line()
+    assert line == "VER-01.yaml:6: the variable ${CHECKLIST_ROOT} is not defined; add --var CHECKLIST_ROOT=PATH"
+    assert desk.records("reply") == []
+
+
+# --- ItemSpecs
+
+
+@pytest.fixture
+def spec(desk: Desk) -> Path:
+    desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
+    return desk.here / "specs" / "VER-01_ItemSpec.md"
+
+
+BUILD = ("build", "specs/VER-01_ItemSpec.md", "--item", "VER-01.yaml", "-q")
+
+
+def test_each_missing_section_is_named(desk: Desk, spec: Path) -> None:
+    whole = spec.read_text("utf-8")
+    for number, section in section_texts(whole).items():
+        assert section in whole
+        spec.write_text(whole.replace(section, ""), "utf-8")
+        line = desk.check(*BUILD).line()
+        assert re.match(rf"specs/VER-01_ItemSpec\.md: sections? {re.escape(number)}\b.* missing or empty; ", line)
+
+
+def test_an_item_spec_that_was_cut_off_anywhere_is_refused(desk: Desk, spec: Path) -> None:
+    whole = spec.read_text("utf-8")
+    last = whole.index("### 4.3")
+    for length in range(0, last, last // 25):
+        spec.write_text(whole[:length], "utf-8")
+        line = desk.check(*BUILD).line()
+        assert re.match(r"specs/VER-01_ItemSpec\.md: .*; ", line), length
+
+
+def test_an_item_spec_in_latin_1_names_the_line(desk: Desk, spec: Path) -> None:
+    count = spec.read_bytes().count(b"\n")
+    spec.write_bytes(spec.read_bytes() + b"caf\xe9\n")
+    assert desk.check(*BUILD).line().startswith(f"specs/VER-01_ItemSpec.md:{count + 1}: is not UTF-8; save")
+    assert (
+        desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
+        .line()
+        .startswith(f"specs/VER-01_ItemSpec.md:{count + 1}: ")
+    )
+    assert spec.read_bytes().endswith(b"caf\xe9\n"), "nothing is lost"
+
+
+def test_an_item_spec_of_another_item_is_refused(desk: Desk, spec: Path) -> None:
+    line = desk.check("build", str(spec), "--item", "VER-02.yaml", "-q").line()
+    assert line == f"{spec}: the ItemSpec is for VER-01, not for VER-02; name the item that it was written for"
+    edit(desk.here / "VER-01.yaml", "and SPEF versions", "versions")
+    line = desk.check("build", str(spec), "--item", "VER-01.yaml", "-q").line()
+    assert "was written for another description; run: transom check spec VER-01.yaml" in line
+
+
+@pytest.mark.parametrize("title", ["# ItemSpec: ../../up", "# ItemSpec:", "# Something"])
+def test_a_title_that_is_no_name_makes_no_folder(title: str, desk: Desk, spec: Path) -> None:
+    edit(spec, "# ItemSpec: VER-01", title)
+    line = desk.check("build", str(spec), "-o", "out", "-q").line()
+    assert "the title names no item" in line
+    assert not (desk.here / "out").exists()
+
+
+def test_findings_must_be_mended_or_allowed(desk: Desk, spec: Path) -> None:
+    edit(spec, "**Purpose**", "**Purpos**")
+    answer = desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
+    assert answer.code == 1
+    assert answer.out.startswith("NEEDS_REVIEW  VER-01  specs/VER-01_ItemSpec_NEEDS_REVIEW.md\n")
+    review = "specs/VER-01_ItemSpec_NEEDS_REVIEW.md"
+    lines = Path(review).read_text("utf-8").splitlines()
+    for line in re.findall(r"VER-01_ItemSpec_NEEDS_REVIEW\.md:(\d+): .*purpose", answer.out, re.IGNORECASE):
+        assert "category" in lines[int(line) - 1].lower() or lines[int(line) - 1].startswith("#"), lines[int(line) - 1]
+    refused = desk.check("build", review, "--item", "VER-01.yaml", "-q").line()
+    assert refused == f"{review}: the ItemSpec has findings that nobody mended; mend them, or add --allow-needs-review"
+    allowed = desk.check("build", review, "--item", "VER-01.yaml", "--allow-needs-review", "-q")
+    assert (allowed.code, allowed.out.splitlines()[0].split()[0]) == (0, "done")
+    stopped = desk.check("all", "VER-01.yaml", "-o", "specs", "-q")
+    assert (stopped.code, stopped.out.split()[0]) == (3, "NEEDS_REVIEW"), "a person is needed before a verdict"
+
+
+# --- checkers
+
+
+@pytest.fixture
+def checker(desk: Desk) -> Path:
+    desk.check("all", "VER-01.yaml", "-o", "out", "-q")
+    return desk.here / "out" / "VER-01_checker"
+
+
+DAMAGE: dict[str, tuple[str, bytes | None, str]] = {
+    "no atoms": ("atoms.py", None, r"atoms\.py: no such file; "),
+    "no configuration": ("checker.yaml", None, r"checker\.yaml: no such file; "),
+    "Latin-1 atoms": ("atoms.py", b"# caf\xe9\n", r"atoms\.py: is not UTF-8; build the checker again"),
+    "an empty configuration": ("checker.yaml", b"", r"checker\.yaml: is empty; "),
+    "a broken configuration": ("checker.yaml", b"items: [\n", r"checker\.yaml:\d+: is not valid YAML"),
+    "a list": ("checker.yaml", b"- 1\n", r"checker\.yaml:1: "),
+    "half a configuration": ("checker.yaml", b"schema: transom.checker/1\nitem_id: x\n", r"checker\.yaml:\d+: "),
+    "a broken record": ("build.json", b"{", r"build\.json: is not valid JSON: .*; build the checker again"),
+    "a record that is none": ("build.json", b"[]", r"build\.json: is not a JSON object; build the checker again"),
+    "a broken item": ("item.yaml", b"description: [\n", r"item\.yaml:\d+: is not valid YAML"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_checker(name: str, desk: Desk, checker: Path) -> None:
+    file, content, expected = DAMAGE[name]
+    if content is None:
+        (checker / file).unlink()
+    else:
+        (checker / file).write_bytes(content)
+    assert re.match(rf"out/VER-01_checker/{expected}", desk.check("run", "out/VER-01_checker", "-q").line())
+
+
+EDITS = {
+    "a folder as id": (
+        "item_id: VER-01",
+        "item_id: ../../up",
+        r"checker\.yaml: item_id '\.\./\.\./up' is not a name; use",
+    ),
+    "an unknown key": ("capability_type:", "capability_typ:", r"checker\.yaml:\d+: .*capability_typ"),
+    "an unreadable hint": ("hints:", 'hints:\n  - "regex:(["', r"checker\.yaml:\d+: 'regex:\(\[' is invalid"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_a_configuration_that_was_edited_badly(name: str, desk: Desk, checker: Path) -> None:
+    old, new, expected = EDITS[name]
+    path = checker / "checker.yaml"
+    assert old in path.read_text("utf-8")
+    path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
+    assert re.match(rf"out/VER-01_checker/{expected}", desk.check("run", "out/VER-01_checker", "-q").line())
+
+
+ATOMS = {
+    "a syntax error": ("def extract_context(", "deff extract_context(", "crash"),
+    "a crash": ("    standardized_output = []", "    raise KeyError('netlist')", "crash"),
+    "no function": ("def extract_context(", "def extract(", "crash"),
+    "another shape": ("    return standardized_output", "    return [{'value': 1}]", "schema"),
+    "no list": ("    return standardized_output", "    return 'PASS'", "schema"),
+    "a file of its own": ("    standardized_output = []", "    open('/etc/passwd').read()", "does not allow open"),
+}
+
+
+@pytest.mark.parametrize("name", ATOMS)
+def test_an_atom_that_was_edited_badly_is_an_error_and_never_a_pass(name: str, desk: Desk, checker: Path) -> None:
+    old, new, kind = ATOMS[name]
+    edit(checker / "atoms.py", old, new)
+    answer = desk.check("run", str(checker), "--format", "json", "-q")
+    assert (answer.code, answer.document["status"]) == (2, "ERROR")
+    (trouble,) = answer.document["errors"]
+    assert kind in trouble["message"], trouble
+    assert answer.document["found_items"] == []
+
+
+def test_a_checker_that_was_edited_well_is_another_checker(desk: Desk, checker: Path) -> None:
+    before = desk.verdict("run", str(checker))
+    with (checker / "atoms.py").open("a") as out:
+        out.write("\n# a comment of mine\n")
+    after = desk.verdict("run", str(checker))
+    assert before["made_by"].pop("checker_sha256") != after["made_by"].pop("checker_sha256")
+    assert before == after
+
+
+def test_a_checker_that_its_gates_did_not_pass_is_not_run(desk: Desk, checker: Path) -> None:
+    edit(checker / "build.json", '"status": "done"', '"status": "needs_review"')
+    line = desk.check("run", "out/VER-01_checker", "-q").line()
+    assert line.startswith("out/VER-01_checker/build.json: the gates did not pass this checker; ")
+
+
+def test_a_checker_without_its_item_has_nothing_to_read(desk: Desk, checker: Path) -> None:
+    (checker / "item.yaml").unlink()
+    answer = desk.check("run", str(checker), "--format", "json", "-q")
+    assert (answer.code, answer.document["status"]) == (2, "ERROR")
+    assert "nothing to read" in answer.document["errors"][0]["message"]
+
+
+def test_strict_holds_for_the_item_in_a_checker_too(desk: Desk, checker: Path) -> None:
+    edit(checker / "item.yaml", "value: N/A\n  pattern_items: []", "value:\n  pattern_items: []")
+    assert desk.check("run", str(checker), "-q").code == 0
+    line = desk.check("run", "out/VER-01_checker", "--strict", "-q").line()
+    assert line.startswith("out/VER-01_checker/item.yaml:3: requirements.value is empty and read as N/A")
+
+
+# --- logs
+
+
+def test_logs_that_cannot_be_read_are_errors(desk: Desk, checker: Path) -> None:
+    log = desk.here / "data" / "updown" / "sta_signoff.log"
+    whole = log.read_bytes()
+    for content, said in ((None, "no such file"), (b"", "is empty"), (b" \n\n", "is empty")):
+        log.unlink(missing_ok=True)
+        if content is not None:
+            log.write_bytes(content)
+        answer = desk.check("run", str(checker), "--format", "json", "-q")
+        assert (answer.code, answer.document["status"]) == (2, "ERROR")
+        assert answer.document["errors"][0]["source_file"] == "updown/sta_signoff.log"
+        assert said in answer.document["errors"][0]["message"]
+    log.unlink()
+    packed = gzip.compress(whole)
+    log.with_name("sta_signoff.log.gz").write_bytes(packed[: len(packed) // 2])
+    answer = desk.check("run", str(checker), "--format", "json", "-q")
+    assert (answer.code, answer.document["status"]) == (2, "ERROR")
+    assert answer.document["errors"][0]["source_file"] == "updown/sta_signoff.log.gz"
+
+
+BROKEN_LOGS = {
+    "empty": ("sta_signoff.log", b"", "is empty"),
+    "blank": ("sta_signoff.log", b"\n  \n" * 200, "is empty"),
+    "truncated": ("sta_signoff.log.gz", gzip.compress(bytes(range(256)) * 40)[:90], "cannot be read"),
+    "damaged": ("sta_signoff.log.gz", b"\x1f\x8b\x08\x00cut off", "cannot be read"),
+    "no gzip": ("sta_signoff.log.gz", b"read_verilog x.v\n", "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_LOGS)
+def test_a_checker_is_not_built_from_a_log_that_cannot_be_read(name: str, desk: Desk) -> None:
+    file, content, said = BROKEN_LOGS[name]
+    log = desk.here / "data" / "updown" / "sta_signoff.log"
+    whole = log.read_bytes()
+    log.unlink()
+    log.with_name(file).write_bytes(content)
+    answer = desk.check("all", "VER-01.yaml", "--format", "json", "-q")
+    assert (answer.code, answer.document["status"]) == (2, "ERROR")
+    (gate,) = answer.document["gates"]
+    assert gate["findings"][0]["artifact"] == f"updown/{file}"
+    assert said in gate["findings"][0]["message"]
+    log.with_name(file).unlink()
+    log.write_bytes(whole)
+    assert desk.check("all", "VER-01.yaml", "-q").code == 0, "and once it can, the build goes on"
+
+
+def test_without_any_log_a_person_is_needed(desk: Desk) -> None:
+    shutil.rmtree(desk.here / "data" / "updown")
+    answer = desk.check("all", "VER-01.yaml", "--format", "json", "-q")
+    assert (answer.code, answer.document["status"]) == (3, "needs_review")
+    assert "--root or --var" in answer.document["waits_for"]
+
+
+def test_a_log_that_is_gone_is_an_error_although_there_are_others(desk: Desk) -> None:
+    (desk.here / "data" / "updown" / "sta_signoff.log").unlink()
+    answer = desk.check("all", "VER-01.yaml", "--format", "json", "-q")
+    assert (answer.code, answer.document["status"]) == (2, "ERROR")
+    assert answer.document["errors"][0]["source_file"] == "updown/sta_signoff.log"
+
+
+def test_a_variable_that_is_gone_is_named_by_run_too(desk: Desk, checker: Path) -> None:
+    line = desk("check", "run", str(checker), "-q").line()
+    assert line.startswith(f"{checker}/item.yaml:6: the variable ${{CHECKLIST_ROOT}} is not defined; add --var")
+
+
+def test_lint_says_what_is_wrong_with_each_target(desk: Desk, checker: Path) -> None:
+    spec = desk.here / "half.md"
+    spec.write_text("# ItemSpec: X\n\n## 1. Parsing Logic\n\ntext\n", "utf-8")
+    (desk.here / "latin.md").write_bytes(b"caf\xe9")
+    (desk.here / "bad.yaml").write_text("description: 12\n")
+    shutil.copytree(checker, desk.here / "empty_checker")
+    (desk.here / "empty_checker" / "checker.yaml").write_text("")
+    shutil.copytree(checker, desk.here / "odd_checker")
+    edit(desk.here / "odd_checker" / "atoms.py", "def extract_context(", "import os\ndef extract_contexts(")
+    good = [str(checker), "VER-01.yaml", "out/VER-01_ItemSpec.md"]
+    assert desk("check", "lint", *good).out == "nothing found\n"
+    bad = ["half.md", "latin.md", "bad.yaml", "empty_checker", "odd_checker"]
+    answer = desk("check", "lint", *good, *bad, "--format", "json")
+    assert answer.code == 1
+    artifacts = {finding["artifact"] for finding in answer.document["findings"]}
+    expected = {"half.md", "latin.md", "bad.yaml", "empty_checker/checker.yaml", "odd_checker/atoms.py"}
+    assert artifacts == expected
