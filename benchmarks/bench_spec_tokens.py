@@ -1,6 +1,6 @@
 """Input tokens of an ItemSpec's five rounds against rounds that each see every prompt and every earlier output.
 
-Same item, same prompts, same estimator; the embedded rules answer, so the figure is a count and the same on every machine.
+Same item, same prompts, same estimator. The embedded rules answer, so the figure is a count, the same on every machine.
 The bar is -60 %.
 """
 

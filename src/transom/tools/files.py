@@ -9,11 +9,14 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+from transom.errors import InputError
 
 _TYPES = {
     ".log": "log",
@@ -122,12 +125,14 @@ class Viewer:
         roots: only files under these are shown.
         limits: how much.
         skipped: names of files for which no bytes were left, or that cannot be read.
+        broken: files that cannot be read or hold nothing, and why.
         shown: the files that were shown, in order.
     """
 
     roots: Sequence[Path]
     limits: ViewLimits = field(default_factory=ViewLimits)
     skipped: list[str] = field(default_factory=list)
+    broken: dict[Path, str] = field(default_factory=dict)
     shown: list[Path] = field(default_factory=list)
     _spent: int = 0
 
@@ -153,8 +158,9 @@ class Viewer:
             return "", []
         try:
             count, chosen = self._choose(path, keywords)
-        except (OSError, EOFError, gzip.BadGzipFile) as error:
-            self.skipped.append(f"{name}: {error}")
+        except InputError as error:
+            self.broken[path] = error.what
+            self.skipped.append(f"{name}: {error.what}")
             return "", []
         self.shown.append(path)
         shown: list[str] = []
@@ -178,7 +184,9 @@ class Viewer:
         around: dict[int, str] = {}
         recent: deque[tuple[int, str]] = deque(maxlen=self.limits.context)
         until = count = 0
+        blank = True
         for count, line in enumerate(read_lines(path), 1):
+            blank = blank and not line.strip()
             short = line[: self.limits.line_characters]
             if count <= self.limits.header_lines:
                 header[count] = short
@@ -191,6 +199,8 @@ class Viewer:
             if count <= until:
                 around[count] = short
             recent.append((count, short))
+        if blank:
+            self.broken[path] = "is empty"
         return count, sorted({**around, **header}.items())
 
     def _named(self, path: Path, lines: Sequence[str]) -> list[Path]:
@@ -209,8 +219,16 @@ class Viewer:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file, decompressed where it is gzip, without their ends; bad bytes are shown as U+FFFD."""
+    """The lines of a text file, decompressed where it is gzip, without their ends; bad bytes are shown as U+FFFD.
+
+    Raises:
+        InputError: it cannot be read, or its gzip stream is cut off or damaged.
+    """
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", errors="replace") as handle:
-        for line in handle:
-            yield str(line).rstrip("\r\n")
+    try:
+        with opener(path, "rt", encoding="utf-8", errors="replace") as handle:
+            for line in handle:
+                yield str(line).rstrip("\r\n")
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot be read: {reason}", where=str(path), hint="make it whole again") from error

@@ -19,9 +19,10 @@ from transom.checklist.build.checker import (
 from transom.checklist.build.gates import Trial, hold
 from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
 from transom.checklist.build.sight import Sight, look
-from transom.checklist.results import BuildRecord, BuildResult
+from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
 from transom.checklist.roles import make_role
 from transom.checklist.spec.document import section_texts
+from transom.gates import Finding
 from transom.llm import Block, CallSettings
 from transom.runs import Artifact, Run, Stage, export, model_file, text_file
 from transom.sandbox import Sandbox
@@ -104,6 +105,8 @@ async def build_checker(
     sight = await _look(run, inputs, settings.limits)
     if not sight.value.files:
         return BuiltChecker(target, _waiting(run, inputs.roots))
+    if sight.value.broken:
+        return BuiltChecker(target, _broken(run, sight.value))
     atom_a = await _parser(run, inputs, sight, settings.parser)
     logic = await _logic(run, inputs, atom_a, settings.logic)
     atoms = await run.stage("build/atoms", _atoms, atom_a, logic, out=text_file(ATOMS_FILE, FOLDER))
@@ -120,7 +123,7 @@ async def _look(run: Run, inputs: BuildInputs, limits: ViewLimits) -> Artifact[S
     async def step(stage: Stage, section_4_1: str, *_: object) -> Sight:
         # The item's text and the limits are inputs all the same: they decide on which files, and on how much of them.
         sight = look(section_4_1, inputs.files, inputs.roots, limits)
-        stage.memoise = bool(sight.files)
+        stage.memoise = bool(sight.files) and not sight.broken
         return sight
 
     out = model_file("discovered.json", Sight)
@@ -222,6 +225,13 @@ def _waiting(run: Run, roots: Sequence[Path]) -> BuildResult:
     folders = ", ".join(str(root) for root in roots) or "any root"
     wanted = f"no log or report was found under {folders}; name a folder that has some with --root or --var"
     return BuildResult(status="needs_review", waits_for=wanted, run_id=run.id)
+
+
+def _broken(run: Run, sight: Sight) -> BuildResult:
+    """Without the item's own files there is nothing to build for: an error, as it is for a check."""
+    findings = [Finding("inputs", name, None, why) for name, why in sight.broken.items()]
+    row = GateRow(gate="inputs", passed=False, findings=tuple(FindingRow.of(finding) for finding in findings))
+    return BuildResult(status="ERROR", gates=(row,), run_id=run.id)
 
 
 def _result(run: Run, record: BuildRecord, target: Path) -> BuildResult:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transom.checklist.atoms import Shape
 from transom.checklist.spec.document import parse_section4
-from transom.tools.files import Viewer, ViewLimits, discover
+from transom.tools.files import Viewer, ViewLimits, discover, shown_name
 
 
 class SeenFile(Shape):
@@ -27,6 +27,7 @@ class Sight(Shape):
         snippets: numbered lines of headers and of keyword matches, file by file.
         shown: names of the files that were shown: the discovered ones and those that their lines name.
         skipped: files of which nothing or not all could be shown, and why.
+        broken: input files of the item that cannot be read or hold nothing, and why.
     """
 
     files: tuple[SeenFile, ...]
@@ -34,6 +35,7 @@ class Sight(Shape):
     snippets: str
     shown: tuple[str, ...]
     skipped: tuple[str, ...]
+    broken: dict[str, str] = {}
 
     def listing(self) -> str:
         """The files as text."""
@@ -56,7 +58,8 @@ def look(section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: V
     patterns = [glob for source in guide.sources for glob in source.files]
     keywords = list(dict.fromkeys(word for part in guide.extractions for word in part.keywords))
     listing = discover(own, roots, patterns)
-    viewer = Viewer(roots, limits)
+    # Beside the roots, where a person's own files lie may be looked at: she named them.
+    viewer = Viewer((*roots, *dict.fromkeys(path.parent for path in own)), limits)
     snippets = viewer.show(list(own) or [file.path for file in listing.files], keywords)
     return Sight(
         files=tuple(SeenFile(name=file.name, size=file.size, type=file.type) for file in listing.files),
@@ -64,4 +67,5 @@ def look(section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: V
         snippets=snippets,
         shown=tuple(viewer.names()),
         skipped=tuple(viewer.skipped),
+        broken={shown_name(path, viewer.roots): why for path, why in viewer.broken.items() if path in own},
     )

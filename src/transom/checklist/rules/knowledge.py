@@ -22,7 +22,20 @@ SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
 
 _SOURCE_REGEXES: Final = frozenset({"signs", "account", "speaks", "must"})
 _RULE_REGEXES: Final = frozenset(
-    {"pattern", "patterns", "context", "start", "end", "stop", "formats", "speaks", "prompt", "continued", "control"}
+    {
+        "pattern",
+        "patterns",
+        "context",
+        "start",
+        "end",
+        "stop",
+        "formats",
+        "speaks",
+        "glance",
+        "prompt",
+        "continued",
+        "control",
+    }
     | {"command", "known", "refused", "hides", "failed", "names", "messages"}
 )
 

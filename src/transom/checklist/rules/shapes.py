@@ -208,6 +208,7 @@ class Commands(_Rule):
     """Echoed read commands of a log, and whether an error follows them; the fields are `path`, `loaded`, `how`.
 
     Attributes:
+        glance: a regex that every line of interest holds; others are passed over unless they stand in a block.
         prompt, continued: regexes of prompts; what follows a continuation prompt may not have run.
         control: a regex of words that open a block which may not run.
         command: a regex of any command, where an error's reach ends; `reach` is the most lines it goes.
@@ -218,6 +219,7 @@ class Commands(_Rule):
     """
 
     kind: Literal["commands"]
+    glance: Line
     prompt: Line
     continued: Line
     control: Line

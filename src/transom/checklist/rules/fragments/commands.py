@@ -17,7 +17,7 @@ def statements(lines: list[str], rule: dict[str, Any]) -> Iterator[tuple[int, in
     """First and last line, text without prompt, and whether it stands in a block that may not have run."""
     depth, last = 0, 0
     for number, line in enumerate(lines, 1):
-        if number <= last:
+        if number <= last or (depth == 0 and not re.search(rule["glance"], line)):
             continue
         if any(re.search(pattern, line) for pattern in rule["refused"]):
             raise ValueError(f"line {number}: {rule['refusal']}: {line.strip()}")

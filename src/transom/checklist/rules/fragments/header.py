@@ -13,7 +13,7 @@ def comments(lines: list[str], rule: dict[str, Any]) -> tuple[list[tuple[int, st
     for number, line in enumerate(lines[: rule["within"]], 1):
         text = line.strip()
         if block or text.startswith(("//", "/*", "--")):
-            told.append((number, re.sub(r"^[/*#\s-]+|[/*#\s]+$", "", text)))
+            told.append((number, text[:500].lstrip("/*#- \t").rstrip("/*# \t")))
             block = "*/" not in text if block else text.startswith("/*") and "*/" not in text
         elif text:
             code = code or number
