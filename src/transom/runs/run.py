@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from transom.canonical import Json, digest
 from transom.errors import InputError, Paused, RunError, TransomError
-from transom.llm import Chain, Role
+from transom.llm import AnsweredFrom, Chain, Role
 from transom.runs.artifact import Artifact, File, input_digest
 from transom.runs.decide import Plan, decide
-from transom.runs.journal import StageHistory, apply, fold, reply_key
+from transom.runs.journal import Attempt, StageHistory, apply, fold, reply_key
 from transom.runs.lock import RunLock
 from transom.runs.stage import Stage, cause, set_aside, write_file
 from transom.runs.workspace import Workspace
@@ -30,6 +31,18 @@ T = TypeVar("T")
 
 STAGE_SECONDS = 300.0
 RUNS = "runs"
+
+
+@dataclass(frozen=True)
+class _Step(Generic[T]):
+    """One stage of a walk, as it was asked for."""
+
+    name: str
+    fn: Callable[..., Awaitable[T]]
+    inputs: tuple[object, ...]
+    out: File[T]
+    path: Path
+    fingerprint: str
 
 
 class Run:
@@ -143,64 +156,57 @@ class Run:
         if name in self._walked:
             raise RunError(f"stage {name} appears twice in one run", where=self.id)
         self._walked.add(name)
-        history = self._state.stage(name)
-        fingerprint = self._fingerprint(inputs, uses, version)
         path = self.folder / (out.folder or name) / out.name
-        plan = self._plan(name, history, fingerprint, path) if reuse else Plan("run")
+        step = _Step(name, fn, inputs, out, path, self._fingerprint(inputs, uses, version))
+        plan = self._plan(step) if reuse else Plan("run")
         if plan.action == "ask":
-            await self._pause_for_choice(name, path, {"stage": name, "fingerprint": fingerprint, "edited": plan.edited})
+            await self._pause_for_choice(step, plan)
         epoch = _epoch(plan.deletions, inputs)
         with self.telemetry.span(f"stage {name}") as span:
             span.set("transom.stage.action", plan.action)
-            if plan.action == "run":
-                value = await self._attempt(name, fn, inputs, out, path, fingerprint, plan, epoch)
-            else:
-                value = out.read(path)
-                self.progress(f"{name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}")
-            if plan.action == "keep" and history.done:
-                await self._append_done(name, history.done.attempt.number, fingerprint, plan, history.done.output, {})
+            value = await (self._attempt(step, plan, epoch) if plan.action == "run" else self._reuse(step, plan))
         edited = "" if plan.action == "run" else plan.edited
-        lineage = _lineage(epoch, edited, inputs)
-        return Artifact(value, path, digest(path.read_bytes()), lineage, epoch)
+        return Artifact(value, path, digest(path.read_bytes()), _lineage(epoch, edited, inputs), epoch)
 
     def _fingerprint(self, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:
         roles: list[Json] = [[role.digest, self.chain.fingerprint(role)] for role in uses]
         digests: list[Json] = [input_digest(value) for value in inputs]
         return digest({"inputs": digests, "roles": roles, "version": version})
 
-    def _plan(self, name: str, history: StageHistory, fingerprint: str, path: Path) -> Plan:
-        found = digest(path.read_bytes()) if path.is_file() else None
+    def _plan(self, step: _Step[T]) -> Plan:
+        history = self._state.stage(step.name)
+        found = digest(step.path.read_bytes()) if step.path.is_file() else None
         still = history.done is None or all(self.chain.still(by, sources) for by, sources in history.done.answered)
-        answer = self._state.decisions.get((name, fingerprint, found or ""))
-        return decide(history, fingerprint=fingerprint, still=still, found=found, answer=answer)
+        answer = self._state.decisions.get((step.name, step.fingerprint, found or ""))
+        return decide(history, fingerprint=step.fingerprint, still=still, found=found, answer=answer)
 
-    async def _attempt(
-        self,
-        name: str,
-        fn: Callable[..., Awaitable[T]],
-        inputs: Sequence[object],
-        out: File[T],
-        path: Path,
-        fingerprint: str,
-        plan: Plan,
-        epoch: str,
-    ) -> T:
-        history = self._state.stage(name)
-        known = [a for a in history.attempts if (a.fingerprint, a.deletions) == (fingerprint, plan.deletions)]
-        number = known[-1].number if known else len(history.attempts) + 1
-        started = {"stage": name, "attempt": number, "fingerprint": fingerprint, "deletions": plan.deletions}
-        await self.append("started", started)
-        self.progress(f"{name}: working" + (f" (attempt {number})" if number > 1 else ""))
-        stage = Stage(self, name, attempt=number, epoch=epoch)
-        values = [value.value if isinstance(value, Artifact) else value for value in inputs]
-        value = await self._timed(stage, fn, values)
-        data = out.encode(value)
-        self._spare_edit(history, path, data)
-        write_file(path, data)
+    async def _reuse(self, step: _Step[T], plan: Plan) -> T:
+        value = step.out.read(step.path)
+        self.progress(f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}")
+        done = self._state.stage(step.name).done
+        if plan.action == "keep" and done:
+            await self._append_done(
+                step, Attempt(done.attempt.number, step.fingerprint, plan.deletions), done.output, {}
+            )
+        return value
+
+    async def _attempt(self, step: _Step[T], plan: Plan, epoch: str) -> T:
+        history = self._state.stage(step.name)
+        known = [a for a in history.attempts if (a.fingerprint, a.deletions) == (step.fingerprint, plan.deletions)]
+        attempt = known[-1] if known else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
+        await self.append("started", {"stage": step.name, **_record(attempt)})
+        self.progress(f"{step.name}: working" + (f" (attempt {attempt.number})" if attempt.number > 1 else ""))
+        stage = Stage(self, step.name, attempt=attempt.number, epoch=epoch)
+        values = [value.value if isinstance(value, Artifact) else value for value in step.inputs]
+        value = await self._timed(stage, step.fn, values)
+        data = step.out.encode(value)
+        self._spare_edit(history, step.path, data)
+        write_file(step.path, data)
         if stage.memoise:
-            await self._append_done(name, number, fingerprint, plan, digest(data), stage.answered)
+            await self._append_done(step, attempt, digest(data), stage.answered)
         else:
-            await self.append("failed", {"stage": name, "attempt": number, "error": "its result is not to be reused"})
+            failed = {"stage": step.name, "attempt": attempt.number, "error": "its result is not to be reused"}
+            await self.append("failed", failed)
         return value
 
     async def _timed(self, stage: Stage, fn: Callable[..., Awaitable[T]], values: Sequence[Any]) -> T:
@@ -222,22 +228,15 @@ class Run:
             raise
 
     async def _append_done(
-        self, name: str, number: int, fingerprint: str, plan: Plan, output: str, answered: Mapping[str, set[Any]]
+        self, step: _Step[T], attempt: Attempt, output: str, answered: Mapping[str, set[AnsweredFrom]]
     ) -> None:
         pairs = [[by, sorted((s.to_json() for s in sources), key=str)] for by, sources in sorted(answered.items())]
-        record = {
-            "stage": name,
-            "attempt": number,
-            "fingerprint": fingerprint,
-            "deletions": plan.deletions,
-            "output": output,
-            "answered": pairs,
-        }
-        await self.append("done", record)
+        await self.append("done", {"stage": step.name, **_record(attempt), "output": output, "answered": pairs})
 
-    async def _pause_for_choice(self, name: str, path: Path, choice: dict[str, str]) -> None:
-        reason = f"both {path} and what stage {name} is made from have changed"
-        await self.append("paused", {"stage": name, "reason": reason, "choice": choice})
+    async def _pause_for_choice(self, step: _Step[T], plan: Plan) -> None:
+        reason = f"both {step.path} and what stage {step.name} is made from have changed"
+        choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
+        await self.append("paused", {"stage": step.name, "reason": reason, "choice": choice})
         hint = f"say which counts: transom answer {self.id} keep, or transom answer {self.id} redo"
         raise Paused(reason, run_id=self.id, hint=hint)
 
@@ -272,6 +271,11 @@ class Run:
 def trace_id(run_id: str) -> str:
     """A run's trace for its whole life, the same after every resume: 32 hex digits."""
     return hashlib.sha256(run_id.encode()).hexdigest()[:32]
+
+
+def _record(attempt: Attempt) -> dict[str, Json]:
+    """An attempt as the journal keeps it."""
+    return {"attempt": attempt.number, "fingerprint": attempt.fingerprint, "deletions": attempt.deletions}
 
 
 def _epoch(deletions: int, inputs: Sequence[object]) -> str:
