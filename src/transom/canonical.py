@@ -51,7 +51,7 @@ def digest(value: object) -> str:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write beside the target, sync, then rename, so that a reader sees the old file or the new one, never half.
+    """Write beside the target, sync, rename, sync the folder: a reader sees the old file or the new one, never half.
 
     Raises:
         OSError: no space, no permission; the old file is untouched and no temporary file stays.
@@ -65,6 +65,16 @@ def write_atomic(path: Path, data: bytes) -> None:
             os.fsync(out.fileno())
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
+        _sync_folder(path.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename survive a power loss; a file that a synced record names must not be missing afterwards."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -55,6 +55,8 @@ async def call(
     try:
         return Answer(_read(reply, read), reply, request, 1)
     except ReplyError as error:
+        if RETRY not in role.sees:
+            raise
         retry = Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again.")
     request = assemble(role, [*blocks, retry], budget=budget)
     reply = await stage.ask(request, role)
@@ -64,4 +66,8 @@ async def call(
 def _read(reply: Reply, read: Callable[[str], T]) -> T:
     if reply.stop == "length":
         raise ReplyError("the reply was cut off at its token limit")
+    try:
+        reply.text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ReplyError("the reply holds half a character, which no file can keep") from error
     return read(reply.text)

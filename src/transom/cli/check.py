@@ -41,7 +41,12 @@ async def spec(
     return await spec_command(session, Options(item=item, out=out, debug=debug, strict=strict))
 
 
-@command(check_app, "build", example="transom check build specs/VER-01_ItemSpec.md --item examples/checks/VER-01.yaml")
+@command(
+    check_app,
+    "build",
+    example="transom check build specs/VER-01_ItemSpec.md --item examples/checks/VER-01.yaml "
+    "--var CHECKLIST_ROOT=examples/checks/data",
+)
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
@@ -60,7 +65,9 @@ async def build(
     return await build_command(session, itemspec, options)
 
 
-@command(check_app, "run", example="transom check run checkers/VER-01_checker --var CHECKLIST_ROOT=data")
+@command(
+    check_app, "run", example="transom check run checkers/VER-01_checker --var CHECKLIST_ROOT=examples/checks/data"
+)
 async def run(
     session: Session,
     targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml...", help="Checkers, or their items.")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -41,6 +42,8 @@ from transom.runs import Run, export
 from transom.sandbox import Level, Sandbox
 from transom.store import SqliteStore
 from transom.tools.files import ViewLimits
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ async def spec_command(session: Session, options: Options) -> int:
         result = spec if isinstance(spec, SpecResult) else spec.result
         if options.debug:
             await _copy_rounds(run, places.out or run.folder / "spec", item.item_id)
-        await run.finish(result.status)
+        await _finish(run, result.status)
     return print_spec(session, result)
 
 
@@ -156,13 +159,13 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
     async with session.open_store() as store:
         if item:
             await claim_id(store, item)
-        async with session.open_run("check-build", inputs, name=name, store=store, entry=entry) as run:
+        async with _opened(session, store, "check-build", name, inputs, entry) as run:
             target = places.out / checker_folder(name) if places.out else None
             built = await checker_of(run, spec.text, item, places, _manner(session, options), folder=target)
             result = built if isinstance(built, BuildResult) else built.result
             if isinstance(built, BuiltChecker) and built.done and item:
                 await register_checker(store, item, built.folder, spec.text)
-            await run.finish(result.status)
+            await _finish(run, result.status)
     return print_build(session, result)
 
 
@@ -206,7 +209,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> S
         if isinstance(result, Verdict):
             built = places.out / checker_folder(item.item_id) if places.out else run.folder / FOLDER
             await register_checker(store, item, built, (built / SPEC_FILE).read_text(encoding="utf-8"))
-        await run.finish(result.status)
+        await _finish(run, result.status)
     return _shown(result, run.id, started) if isinstance(result, Verdict) else result
 
 
@@ -218,8 +221,27 @@ async def _run_of(
     await claim_id(store, item)
     inputs: dict[str, Json] = {"item": place(item.path), "item_id": item.item_id}
     entry = options.entry(command, session)
-    async with session.open_run("check", inputs, name=item.item_id, store=store, entry=entry) as run:
+    async with _opened(session, store, "check", item.item_id, inputs, entry) as run:
         yield run
+
+
+@asynccontextmanager
+async def _opened(
+    session: Session,
+    store: SqliteStore,
+    kind: str,
+    name: str,
+    inputs: Mapping[str, Json],
+    entry: Mapping[str, Json],
+) -> AsyncIterator[Run]:
+    async with session.open_run(kind, inputs, name=name, store=store, entry=entry) as run:
+        _log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
+        yield run
+
+
+async def _finish(run: Run, status: str) -> None:
+    await run.finish(status)
+    _log.info("run %s: %s", run.id, status)
 
 
 async def _run_one(
@@ -231,10 +253,10 @@ async def _run_one(
     entry = options.entry("run", session, targets)
     name = checker.config.item_id
     places = replace(_places(session, options, None), base=None if item else home(store, checker.folder))
-    async with session.open_run("check-run", inputs, name=name, store=store, entry=entry) as run:
+    async with _opened(session, store, "check-run", name, inputs, entry) as run:
         copy_to = places.out / name if places.out and len(targets) > 1 else places.out
         verdict = await verdict_of(run, checker, item, places, _manner(session, options), copy_to=copy_to)
-        await run.finish(verdict.status)
+        await _finish(run, verdict.status)
     return _shown(verdict, run.id, started)
 
 

@@ -31,7 +31,7 @@ async def list_runs(session: Session) -> int:
     if session.format == "json":
         print_json({"schema": "transom.runs/1", "runs": [_summary(one) for one in views]})
     elif views:
-        rows = [(one.row.id, one.row.kind, one.row.name, one.status, _time(one.records[-1].at)) for one in views]
+        rows = [(one.row.id, one.row.kind, one.row.name, one.status, _last(one)) for one in views]
         header, *lines = table([("RUN", "KIND", "NAME", "STATUS", "LAST"), *rows])
         print_text(style(header, "bold"), *lines)
     else:
@@ -94,6 +94,11 @@ async def _decide(session: Session, store: Any, row: RunRow, choice: str) -> str
     nobody = Chain((RulesProvider({}, {}, {}),))  # no stage is walked, so nobody is asked
     async with session.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
         return await run.decide(choice)
+
+
+def _last(one: RunView) -> str:
+    """When it was last heard of; a run that was killed before its first record was never."""
+    return _time(one.records[-1].at) if one.records else "-"
 
 
 def _time(at: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import difflib
 import json
+from dataclasses import replace
 from pathlib import Path
 
-from transom.canonical import Json, pretty_json, write_atomic
+from transom.canonical import Json, digest, pretty_json, write_atomic
 from transom.errors import InputError, ReplayMiss
 from transom.llm.codec import reply_from_json
 from transom.llm.render import render
@@ -27,6 +28,7 @@ class ReplayProvider:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._digest = digest(path.read_bytes()) if path.is_file() else ""
         self._replies: dict[str, Reply] = {}
         self._texts: dict[str, list[str]] = {}
         for role, asked, text, reply in _read_calls(path):
@@ -41,10 +43,10 @@ class ReplayProvider:
         reply = self._replies.get(request.digest)
         if reply is None:
             raise self._miss(request)
-        return reply
+        return replace(reply, by=self.name)
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002
-        return "1"
+        return self._digest
 
     def still(self, source: AnsweredFrom) -> bool:  # noqa: ARG002
         return True

@@ -198,6 +198,13 @@ class Usage:
     output_tokens: int = 0
     cached_tokens: int = 0
 
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+        )
+
     def to_json(self) -> dict[str, Json]:
         return {
             "input_tokens": self.input_tokens,

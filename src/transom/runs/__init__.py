@@ -1,12 +1,13 @@
 """Runs: journaled stages that survive any kill, honour edits and ask nobody twice."""
 
-from transom.runs.artifact import Artifact, File, json_file, model_file, text_file
+from transom.runs.artifact import A_PERSON, Artifact, File, model_file, text_file
 from transom.runs.export import adopt, export, retract
 from transom.runs.run import Run, trace_id
 from transom.runs.stage import Stage, write_file
 from transom.runs.workspace import Workspace, find_workspace
 
 __all__ = [
+    "A_PERSON",
     "Artifact",
     "File",
     "Run",
@@ -15,7 +16,6 @@ __all__ = [
     "adopt",
     "export",
     "find_workspace",
-    "json_file",
     "model_file",
     "retract",
     "text_file",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from transom.canonical import Json, digest, pretty_json
+from transom.canonical import digest, pretty_json
 from transom.errors import InputError
+from transom.llm import Usage
+
+A_PERSON = "a person"
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -56,11 +58,6 @@ def text_file(name: str, folder: str = "") -> File[str]:
     return File(name, lambda text: text.encode("utf-8"), lambda data: data.decode("utf-8"), folder)
 
 
-def json_file(name: str) -> File[Json]:
-    """Any JSON value."""
-    return File(name, lambda value: pretty_json(value).encode("utf-8"), lambda data: json.loads(data))
-
-
 def model_file(name: str, model: type[M], folder: str = "") -> File[M]:
     """A pydantic model as JSON, by its aliases."""
     return File(name, lambda value: pretty_json(value).encode("utf-8"), model.model_validate_json, folder)
@@ -76,6 +73,8 @@ class Artifact(Generic[T]):
         sha256: digest of the file's bytes.
         lineage: changes with every edit and deletion here or upstream, even where bytes agree.
         epoch: changes with deletions only; replies are journaled under it, so that a deleted stage is asked again.
+        by: whose it is: who answered in the stage, `a person` where one edited it, empty where nobody was asked.
+        usage: tokens of the replies that it rests on.
     """
 
     value: T
@@ -83,10 +82,12 @@ class Artifact(Generic[T]):
     sha256: str
     lineage: str
     epoch: str
+    by: str = ""
+    usage: Usage = field(default_factory=Usage)
 
     def part(self, value: P) -> Artifact[P]:
         """Something made from this value alone, as an input of its own: it changes only when the part changes."""
-        return Artifact(value, self.path, digest(value), self.lineage, self.epoch)
+        return Artifact(value, self.path, digest(value), self.lineage, self.epoch, self.by, self.usage)
 
 
 def input_digest(value: object) -> str:

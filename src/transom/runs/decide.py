@@ -41,15 +41,17 @@ def decide(history: StageHistory, *, fingerprint: str, still: bool, found: str |
         found: SHA-256 of the file on disk, None where there is none.
         answer: a person's "keep" or "redo" for this very fingerprint and file.
     """
-    done = history.done
+    done, cut_off = history.done, history.open
     if done is None:
-        return Plan("run", history.open.deletions if history.open else 0)
+        return Plan("run", cut_off.deletions if cut_off else 0)
     deletions = done.attempt.deletions
-    if history.open and (history.open.deletions > deletions or found != done.output):
-        # An attempt was cut off: what lies on disk may be half of its doing, so it says nothing about a person's wish.
-        return Plan("run", history.open.deletions)
     if found is None:
-        return Plan("run", deletions + 1)
+        # A deletion counts once, however often the attempt after it fails.
+        return Plan("run", max(deletions + 1, cut_off.deletions if cut_off else 0))
+    # What an attempt wrote before it was cut off says nothing about a person's wish.
+    half_done = history.wrote and found in history.outputs
+    if cut_off and half_done and (cut_off.deletions > deletions or found != done.output):
+        return Plan("run", cut_off.deletions)
     unchanged = still and done.attempt.fingerprint == fingerprint
     if found == done.output:
         return Plan("reuse" if unchanged else "run", deletions)

@@ -5,7 +5,8 @@ Records of a run's stream, by kind:
     opened    {entry?}                                            how `transom resume` starts it again
     started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
     reply     {stage, attempt, epoch, conversation, ordinal, request, chain, window, reply}
-    done      {stage, attempt, fingerprint, deletions, output, answered}
+    writing   {stage, output}                                     its file is about to be written
+    done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised
     decided   {stage, fingerprint, edited, answer}                a person's "keep" or "redo"
@@ -18,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from transom.llm import AnsweredFrom
+from transom.llm import AnsweredFrom, Usage
 from transom.store import Record
 
 
@@ -38,20 +39,34 @@ class Done:
     Attributes:
         output: SHA-256 of the file that it left.
         answered: who answered in it, and from what: `(by, sources)` pairs.
+        usage: tokens of the replies that it used.
     """
 
     attempt: Attempt
     output: str
     answered: tuple[tuple[str, tuple[AnsweredFrom, ...]], ...]
+    usage: Usage
+
+    @property
+    def by(self) -> str:
+        """Who answered in it; empty where nobody was asked."""
+        return ",".join(by for by, _ in self.answered)
 
 
 @dataclass
 class StageHistory:
-    """All that the journal says of one stage."""
+    """All that the journal says of one stage.
+
+    Attributes:
+        open: the attempt that began and did not come to its end.
+        wrote: whether that attempt was about to write its file, or had.
+        outputs: digests of all that any attempt ever wrote.
+    """
 
     attempts: list[Attempt] = field(default_factory=list)
     done: Done | None = None
     open: Attempt | None = None
+    wrote: bool = False
     outputs: set[str] = field(default_factory=set)
     last: str = "new"
 
@@ -103,11 +118,16 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "started":
             stage = state.stage(data["stage"])
             stage.open = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
+            stage.wrote = False
             stage.last = "started"
             if stage.open not in stage.attempts:
                 stage.attempts.append(stage.open)
         case "reply":
             state.replies[reply_key(data)] = data["reply"]
+        case "writing":
+            stage = state.stage(data["stage"])
+            stage.wrote = True
+            stage.outputs.add(data["output"])
         case "done":
             _apply_done(state.stage(data["stage"]), data)
         case "failed" | "paused":
@@ -124,7 +144,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
 def _apply_done(stage: StageHistory, data: Any) -> None:
     answered = tuple((by, tuple(AnsweredFrom(**source) for source in sources)) for by, sources in data["answered"])
     attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
-    stage.done = Done(attempt, data["output"], answered)
-    stage.open = None
+    stage.done = Done(attempt, data["output"], answered, Usage(**data["usage"]))
+    stage.open, stage.wrote = None, False
     stage.outputs.add(data["output"])
     stage.last = "done"

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from transom.canonical import Json, digest
 from transom.errors import InputError, Paused, RunError, TransomError
-from transom.llm import AnsweredFrom, Chain, Role
-from transom.runs.artifact import Artifact, File, input_digest
+from transom.llm import AnsweredFrom, Chain, Role, Usage
+from transom.runs.artifact import A_PERSON, Artifact, File, input_digest
 from transom.runs.decide import Plan, decide
 from transom.runs.journal import Attempt, StageHistory, apply, fold, reply_key
 from transom.runs.lock import RunLock
@@ -124,10 +125,6 @@ class Run:
         """The journaled reply under this key (see `journal.reply_key`), None where there is none."""
         return self._state.replies.get(reply_key(key))
 
-    def replies(self, stage: str) -> list[Any]:
-        """The journaled replies of a stage as JSON, oldest first."""
-        return [reply for key, reply in self._state.replies.items() if key[0] == stage]
-
     async def stage(
         self,
         name: str,
@@ -166,7 +163,8 @@ class Run:
             span.set("transom.stage.action", plan.action)
             value = await (self._attempt(step, plan, epoch) if plan.action == "run" else self._reuse(step, plan))
         edited = "" if plan.action == "run" else plan.edited
-        return Artifact(value, path, digest(path.read_bytes()), _lineage(epoch, edited, inputs), epoch)
+        by, usage = self._author(step, plan)
+        return Artifact(value, path, digest(path.read_bytes()), _lineage(epoch, edited, inputs), epoch, by, usage)
 
     def _fingerprint(self, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:
         roles: list[Json] = [[role.digest, self.chain.fingerprint(role)] for role in uses]
@@ -185,10 +183,16 @@ class Run:
         self.progress(f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}")
         done = self._state.stage(step.name).done
         if plan.action == "keep" and done:
-            await self._append_done(
-                step, Attempt(done.attempt.number, step.fingerprint, plan.deletions), done.output, {}
-            )
+            kept = Attempt(done.attempt.number, step.fingerprint, plan.deletions)
+            await self._append_done(step, kept, done.output, {}, Usage())
         return value
+
+    def _author(self, step: _Step[T], plan: Plan) -> tuple[str, Usage]:
+        """Whose a stage's value is, and what it took."""
+        if plan.action != "run" and plan.edited:
+            return A_PERSON, Usage()
+        done = self._state.stage(step.name).done
+        return (done.by, done.usage) if done else ("", Usage())
 
     async def _attempt(self, step: _Step[T], plan: Plan, epoch: str) -> T:
         history = self._state.stage(step.name)
@@ -198,15 +202,19 @@ class Run:
         self.progress(f"{step.name}: working" + (f" (attempt {attempt.number})" if attempt.number > 1 else ""))
         stage = Stage(self, step.name, attempt=attempt.number, epoch=epoch)
         values = [value.value if isinstance(value, Artifact) else value for value in step.inputs]
+        began = time.monotonic()
         value = await self._timed(stage, step.fn, values)
         data = step.out.encode(value)
         self._spare_edit(history, step.path, data)
+        await self.append("writing", {"stage": step.name, "output": digest(data)})
         write_file(step.path, data)
         if stage.memoise:
-            await self._append_done(step, attempt, digest(data), stage.answered)
+            await self._append_done(step, attempt, digest(data), stage.answered, stage.usage)
         else:
             failed = {"stage": step.name, "attempt": attempt.number, "error": "its result is not to be reused"}
             await self.append("failed", failed)
+        if time.monotonic() - began > self.stage_seconds:
+            await self._pause_for_time(stage.name)  # work that never awaited: it is kept, but the limit holds
         return value
 
     async def _timed(self, stage: Stage, fn: Callable[..., Awaitable[T]], values: Sequence[Any]) -> T:
@@ -218,20 +226,29 @@ class Run:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            reason = f"stage {stage.name} reached its limit of {self.stage_seconds:g} s"
-            await self.append("paused", {"stage": stage.name, "reason": reason})
-            raise Paused(reason, run_id=self.id) from error
+            await self._pause_for_time(stage.name, error)
         except Paused:
             raise
         except TransomError as error:
             await self.append("failed", {"stage": stage.name, "attempt": stage.attempt, "error": cause(error)})
             raise
 
+    async def _pause_for_time(self, name: str, error: TimeoutError | None = None) -> NoReturn:
+        reason = f"stage {name} reached its limit of {self.stage_seconds:g} s"
+        await self.append("paused", {"stage": name, "reason": reason})
+        raise Paused(reason, run_id=self.id) from error
+
     async def _append_done(
-        self, step: _Step[T], attempt: Attempt, output: str, answered: Mapping[str, set[AnsweredFrom]]
+        self,
+        step: _Step[T],
+        attempt: Attempt,
+        output: str,
+        answered: Mapping[str, set[AnsweredFrom]],
+        usage: Usage,
     ) -> None:
         pairs = [[by, sorted((s.to_json() for s in sources), key=str)] for by, sources in sorted(answered.items())]
-        await self.append("done", {"stage": step.name, **_record(attempt), "output": output, "answered": pairs})
+        told = {"output": output, "answered": pairs, "usage": usage.to_json()}
+        await self.append("done", {"stage": step.name, **_record(attempt), **told})
 
     async def _pause_for_choice(self, step: _Step[T], plan: Plan) -> None:
         reason = f"both {step.path} and what stage {step.name} is made from have changed"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transom.canonical import canonical_json, write_atomic
 from transom.errors import InputError, TransomError
-from transom.llm import AnsweredFrom, Reply, Request, Role, render
+from transom.llm import AnsweredFrom, Reply, Request, Role, Usage, render
 from transom.llm.codec import reply_from_json
 
 if TYPE_CHECKING:
@@ -33,7 +35,9 @@ class Stage:
         self.folder = run.folder / name
         self.memoise = True
         self.answered: dict[str, set[AnsweredFrom]] = {}
+        self.usage = Usage()
         self._pinned: str | None = None
+        self._first = asyncio.Lock()
         self._ordinals: Counter[str] = Counter()
 
     async def ask(self, request: Request, role: Role, *, conversation: str = "main") -> Reply:
@@ -58,14 +62,24 @@ class Stage:
             reply = self._journaled(key)
             span.set("transom.replayed", reply is not None)
             if reply is None:
-                reply = await self._run.chain.complete(request, only=self._pinned)
+                reply = await self._complete(request)
                 await self._journal(key, request, reply)
             self._pinned = reply.by
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)
+            self.usage += reply.usage
             span.set("gen_ai.provider.name", reply.by)
             span.set("gen_ai.usage.input_tokens", reply.usage.input_tokens)
             span.set("gen_ai.usage.output_tokens", reply.usage.output_tokens)
         return reply
+
+    async def _complete(self, request: Request) -> Reply:
+        """Ask the chain. The first reply settles who answers in this stage, also for calls that run beside it."""
+        if self._pinned is not None:
+            return await self._run.chain.complete(request, only=self._pinned)
+        async with self._first:
+            reply = await self._run.chain.complete(request, only=self._pinned)
+            self._pinned = reply.by
+            return reply
 
     def _journaled(self, key: dict[str, object]) -> Reply | None:
         data = self._run.journaled_reply(key)
@@ -108,11 +122,14 @@ def write_file(path: Path, data: bytes) -> Path:
 
 
 def set_aside(path: Path) -> Path:
-    """Move a file that is about to be replaced beside itself, as `NAME.kept-N`: a person's work is never lost."""
+    """Copy a file that is about to be replaced beside itself, as `NAME.kept-N`: a person's work is never lost.
+
+    It is copied, not moved: a kill in between must not look as if the file had been deleted.
+    """
     number = 1
     while (aside := path.with_name(f"{path.name}.kept-{number}")).exists():
         number += 1
-    return path.rename(aside)
+    return Path(shutil.copy2(path, aside))
 
 
 def cause(error: BaseException) -> str:

@@ -40,3 +40,17 @@ items:
 """
 
 REPORT = "power report\nblock alu power 1.25\nblock rom power 0.40\n"
+
+SECTION2 = """## 2. Check Logic
+
+**Capability type**: 1 (Boolean check)
+
+### 2.1 Block power is reported
+
+- **Purpose**: Every block states its power.
+- **Required fields**: `block.power`
+- **Validation type**: existence check
+- **Condition**: none
+- **Mode**: require
+- **Quantifier**: each
+"""

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT
+from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT, SECTION2
 from transom.checklist.build.checker import atoms_source, checker_yaml
 from transom.checklist.build.gates import Trial, hold
 from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
 from transom.checklist.results import GateRow
+from transom.checklist.spec.document import parse_section2
 from transom.errors import ReplyError
 from transom.sandbox import Limits, Sandbox
 
@@ -20,8 +21,15 @@ def logic(text: str = CHECKER) -> LogicReply:
 
 
 async def held(
-    tmp_path: Path, atom_a: str = ATOM_A, checker: str = CHECKER, *, report: str = REPORT, own: str = ""
+    tmp_path: Path,
+    atom_a: str = ATOM_A,
+    checker: str = CHECKER,
+    *,
+    report: str = REPORT,
+    own: str = "",
+    section2: str = SECTION2,
 ) -> dict[str, GateRow]:
+    section = parse_section2(section2)
     reply = logic(checker).model_copy(update={"atoms": own})
     yaml = checker_yaml(reply.config("POWER", "Report the power of each block."))
     path = tmp_path / "power.rpt"
@@ -29,7 +37,7 @@ async def held(
     sandbox = Sandbox(Limits(wall_seconds=3))
     (tmp_path / "notes.txt").write_text("block alu power 1\n")
     others = (tmp_path / "notes.txt", tmp_path / "gone.rpt")
-    rows = await hold(atoms_source(atom_a, reply), yaml, Trial(sandbox, (path,), others))
+    rows = await hold(atoms_source(atom_a, reply), yaml, section, Trial(sandbox, (path,), others))
     return {row.gate: row for row in rows}
 
 
@@ -49,6 +57,7 @@ async def test_a_right_checker_passes_every_gate(tmp_path: Path) -> None:
         "sources",
         "schema",
         "yaml",
+        "agreement",
     ]
 
 
@@ -162,3 +171,42 @@ def test_what_the_framework_settles_is_not_the_replys_to_say() -> None:
     reply = logic("item_id: OTHER\ndescription: other\nschema: other/9\n" + CHECKER)
     config = reply.config("MINE", "mine")
     assert (config.item_id, config.description, config.schema_) == ("MINE", "mine", "transom.checker/1")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('id: "2.1"', 'id: "2.2"', "item 2.1 of Section 2 is not there"),
+        ('id: "2.1"', 'id: "2.2"', "item 2.2 stands not in Section 2"),
+        ("capability_type: 1", "capability_type: 4", "capability_type is 4, Section 2 says 1"),
+        ("quantifier: each", "quantifier: exists", "quantifier is 'exists', Section 2 says 'each'"),
+        ("  quantifier", "  mode: forbid\n  quantifier", "mode is 'forbid', Section 2 says 'require'"),
+        ("  quantifier", "  check: pattern\n  quantifier", "check is 'pattern', Section 2 says 'existence'"),
+        ("  required: [block.power]\n", "", "required is nothing, Section 2 says block.power"),
+        ("name: Block power is reported", "name: Other", "name is 'other'"),
+        (
+            "  quantifier",
+            "  condition: {field: block.name, op: exists}\n  quantifier",
+            "condition is block.name exists None, Section 2 says none",
+        ),
+    ],
+)
+async def test_the_yaml_agrees_with_section_2(tmp_path: Path, old: str, new: str, message: str) -> None:
+    rows = await held(tmp_path, checker=CHECKER.replace(old, new))
+    assert message in "\n".join(finding.message for finding in rows["agreement"].findings)
+
+
+async def test_a_condition_is_compared_whole(tmp_path: Path) -> None:
+    section = SECTION2.replace("- **Condition**: none", "- **Condition**: `block.power >= 1`")
+    right = CHECKER.replace("  quantifier", "  condition: {field: block.power, op: ge, value: 1}\n  quantifier")
+    assert faults(await held(tmp_path, checker=right, section2=section)) == {}
+    for wrong in ("op: gt, value: 1", "op: ge, value: 0"):
+        rows = await held(tmp_path, checker=right.replace("op: ge, value: 1", wrong), section2=section)
+        assert "Section 2 says block.power ge 1" in rows["agreement"].findings[0].message
+
+
+async def test_where_everything_forbids_a_clean_file_is_a_silent_one(tmp_path: Path) -> None:
+    section = SECTION2.replace("**Mode**: require", "**Mode**: forbid")
+    checker = CHECKER.replace("  quantifier", "  mode: forbid\n  quantifier")
+    assert faults(await held(tmp_path, checker=checker, section2=section, report="nothing here\n")) == {}
+    assert "schema" in faults(await held(tmp_path, report="nothing here\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,10 +22,10 @@ from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
 from transom.checklist.build.sight import Sight, look
 from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
 from transom.checklist.roles import make_role
-from transom.checklist.spec.document import section_texts
+from transom.checklist.spec.document import parse_section2, section_texts
 from transom.gates import Finding
 from transom.llm import Block, CallSettings
-from transom.runs import Artifact, Run, Stage, export, model_file, text_file
+from transom.runs import A_PERSON, Artifact, Run, Stage, adopt, export, model_file, text_file
 from transom.sandbox import Sandbox
 from transom.tools.files import ViewLimits
 
@@ -102,6 +103,9 @@ async def build_checker(
         InputError: the ItemSpec lacks a section.
     """
     target = folder or run.folder / FOLDER
+    for name in (ATOMS_FILE, CHECKER_FILE) if folder else ():
+        if adopt(run.store, target / name, run.folder / FOLDER / name):
+            run.progress(f"{name} was changed by hand; the change counts")
     sight = await _look(run, inputs, settings.limits)
     if not sight.value.files:
         return BuiltChecker(target, _waiting(run, inputs.roots))
@@ -112,7 +116,8 @@ async def build_checker(
     atoms = await run.stage("build/atoms", _atoms, atom_a, logic, out=text_file(ATOMS_FILE, FOLDER))
     named = [inputs.item_id, inputs.description]
     yaml = await run.stage("build/config", _config, logic, *named, out=text_file(CHECKER_FILE, FOLDER))
-    record = await _gates(run, inputs, _trial(inputs, sight.value, sandbox), atoms, yaml)
+    author = _author(atom_a.by, edited=A_PERSON in (atom_a.by, logic.by, atoms.by, yaml.by))
+    record = await _gates(run, inputs, _trial(inputs, sight.value, sandbox), atoms, yaml, author)
     await _write_folder(run, inputs, target)
     return BuiltChecker(target, _result(run, record.value, target))
 
@@ -122,7 +127,7 @@ async def _look(run: Run, inputs: BuildInputs, limits: ViewLimits) -> Artifact[S
 
     async def step(stage: Stage, section_4_1: str, *_: object) -> Sight:
         # The item's text and the limits are inputs all the same: they decide on which files, and on how much of them.
-        sight = look(section_4_1, inputs.files, inputs.roots, limits)
+        sight = await asyncio.to_thread(look, section_4_1, inputs.files, inputs.roots, limits)
         stage.memoise = bool(sight.files) and not sight.broken
         return sight
 
@@ -184,19 +189,20 @@ async def _gates(
     trial: Trial,
     atoms: Artifact[str],
     yaml: Artifact[str],
+    author: str,
 ) -> Artifact[BuildRecord]:
     """The gates; a failure is not memoised, since other logs may be what it needs."""
-    provider, _, model = _author(run).partition(":")
 
-    async def step(stage: Stage, code: str, config: str, item: str, spec: str) -> BuildRecord:
-        rows = await hold(code, config, trial)
+    async def step(stage: Stage, code: str, config: str, item: str, spec: str, who: str) -> BuildRecord:
+        provider, _, model = who.partition(":")
+        rows = await hold(code, config, parse_section2(section_texts(spec)["2"]), trial)
         record = BuildRecord.of(rows, item, spec, trial.level, inputs.item_id, provider, model or None)
         stage.memoise = record.status == "done"
         return record
 
     out = model_file(BUILD_FILE, BuildRecord, FOLDER)
     texts = [inputs.item_text or "", inputs.spec]
-    return await run.stage("build/gates", step, atoms, yaml, *texts, out=out)
+    return await run.stage("build/gates", step, atoms, yaml, *texts, author, out=out)
 
 
 def _trial(inputs: BuildInputs, sight: Sight, sandbox: Sandbox) -> Trial:
@@ -204,10 +210,11 @@ def _trial(inputs: BuildInputs, sight: Sight, sandbox: Sandbox) -> Trial:
     return Trial(sandbox, inputs.files, tuple(path for path in others if path.is_file()))
 
 
-def _author(run: Run) -> str:
-    """Who wrote the atoms: the last reply to the Parser role."""
-    replies = run.replies("build/parser")
-    return str(replies[-1]["by"]) if replies else "a person"
+def _author(parser: str, *, edited: bool) -> str:
+    """Who wrote the atoms, and whether a person had a hand in the checker since."""
+    if not edited or parser == A_PERSON:
+        return parser
+    return f"{parser}, edited by {A_PERSON}"
 
 
 async def _write_folder(run: Run, inputs: BuildInputs, target: Path) -> None:
@@ -218,7 +225,8 @@ async def _write_folder(run: Run, inputs: BuildInputs, target: Path) -> None:
         beside[ITEM_FILE] = inputs.item_text.encode("utf-8")
     written = {name: (source / name).read_bytes() for name in (ATOMS_FILE, CHECKER_FILE, BUILD_FILE)}
     for name, data in {**beside, **({} if target == source else written)}.items():
-        await export(run.store, target / name, data, progress=run.progress)
+        kept = source / name if name in written else None
+        await export(run.store, target / name, data, artifact=kept, progress=run.progress)
 
 
 def _waiting(run: Run, roots: Sequence[Path]) -> BuildResult:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from transom.checklist.atoms import CheckerConfig, Source
+from transom.checklist.build.agreement import check_agreement
 from transom.checklist.build.static_gates import (
     CHECKER,
     check_forbidden,
@@ -19,6 +20,7 @@ from transom.checklist.build.static_gates import (
 from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources, check_vectors
 from transom.checklist.results import FindingRow, GateRow
 from transom.checklist.run.files import classify
+from transom.checklist.spec.shapes import CheckSection
 from transom.errors import InputError
 from transom.formats.yaml_files import parse_yaml, validate_yaml
 from transom.gates import Finding
@@ -49,12 +51,13 @@ class Trial:
         return [_sample(path) for path in (*self.own, *fitting) if path.is_file()]
 
 
-async def hold(code: str, yaml: str, trial: Trial) -> tuple[GateRow, ...]:
+async def hold(code: str, yaml: str, section: CheckSection, trial: Trial) -> tuple[GateRow, ...]:
     """Run every gate; code that does not parse is not run.
 
     Args:
         code: `atoms.py`.
         yaml: `checker.yaml`.
+        section: Section 2, which the YAML must agree with.
         trial: where the code is run, and on which real files.
     """
     syntax = check_syntax(code)
@@ -64,22 +67,26 @@ async def hold(code: str, yaml: str, trial: Trial) -> tuple[GateRow, ...]:
     rows.append(_row("signatures", check_signatures(code)))
     rows.append(_row("forbidden_io", check_forbidden(code)))
     rows.append(_row("locked_layer", check_locked_layer(code)))
+    config, unread = _config(yaml)
     async with Prober(code, trial.sandbox) as prober:
         rows.append(_row("vectors", await check_vectors(prober)))
         sources, unfit = await check_sources(prober)
         rows.append(_row("sources", unfit))
-        rows.append(_row("schema", await check_schema(prober, trial.samples(sources))))
-    rows.append(_row("yaml", _check_config(yaml, code)))
+        # Where all items forbid, a clean file is one in which nothing is found.
+        silent = config is not None and all(item.mode == "forbid" for item in config.items)
+        rows.append(_row("schema", await check_schema(prober, trial.samples(sources), may_be_silent=silent)))
+    rows.append(_row("yaml", check_yaml(config, yaml, code) if config else unread))
+    if config:
+        rows.append(_row("agreement", check_agreement(config, yaml, section)))
     return tuple(rows)
 
 
-def _check_config(text: str, code: str) -> list[Finding]:
+def _config(text: str) -> tuple[CheckerConfig | None, list[Finding]]:
     try:
-        config = validate_yaml(CheckerConfig, parse_yaml(text, Path(CHECKER)))
+        return validate_yaml(CheckerConfig, parse_yaml(text, Path(CHECKER))), []
     except InputError as error:
         line = (error.where or "").rpartition(":")[2]
-        return [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)]
-    return check_yaml(config, text, code)
+        return None, [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)]
 
 
 def _sample(path: Path) -> Sample:

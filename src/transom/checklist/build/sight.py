@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import Field
+
 from transom.checklist.atoms import Shape
 from transom.checklist.spec.document import parse_section4
 from transom.tools.files import Viewer, ViewLimits, discover, shown_name
@@ -35,7 +37,7 @@ class Sight(Shape):
     snippets: str
     shown: tuple[str, ...]
     skipped: tuple[str, ...]
-    broken: dict[str, str] = {}
+    broken: dict[str, str] = Field(default_factory=dict)
 
     def listing(self) -> str:
         """The files as text."""

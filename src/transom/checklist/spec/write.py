@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from transom.checklist.item import Item
@@ -71,19 +71,15 @@ async def write_spec(
         *check_spec(parsed, artifact=name),
     ]
     path, twin = reversed(copies) if findings else copies
-    above = await _export(run, path, document.value, findings)
+    above = await _export(run, path, document, findings)
     _remove_twin(run, twin, document.value, edited=twin in edited)
     shown = [_placed(finding, name, path, above) for finding in findings]
-    return WrittenSpec(document, path, _result(run, item, parsed, path, shown))
+    return WrittenSpec(document, path, _result(run, sections, parsed, path, shown))
 
 
 def _adopted(run: Run, copy: Path, kept: Path) -> bool:
     """Whether a person changed her copy; the change counts."""
-    try:
-        changed = adopt(run.store, copy, kept, clean=clean)
-    except UnicodeDecodeError as error:
-        line = bytes(error.object)[: error.start].count(b"\n") + 1
-        raise InputError("is not UTF-8", where=f"{copy}:{line}", hint="save the file as UTF-8") from error
+    changed = adopt(run.store, copy, kept, clean=clean)
     if changed:
         run.progress(f"{copy.name} was changed by hand; the change counts")
     return changed
@@ -103,11 +99,12 @@ def _parsed(document: Artifact[str], edited: list[Path]) -> SpecDocument:
         raise InputError(error.what, where=str(where), hint=hint) from error
 
 
-async def _export(run: Run, target: Path, text: str, findings: list[Finding]) -> int:
+async def _export(run: Run, target: Path, document: Artifact[str], findings: list[Finding]) -> int:
     """Write the file for a person; returns how many lines stand above the document in it."""
-    shown = needs_review(text, findings) if findings else text
-    await export(run.store, target, shown.encode("utf-8"), progress=run.progress)
-    return shown.removesuffix(text).count("\n")
+    shown = needs_review(document.value, findings) if findings else document.value
+    data = shown.encode("utf-8")
+    await export(run.store, target, data, artifact=document.path, progress=run.progress)
+    return shown.removesuffix(document.value).count("\n")
 
 
 def _remove_twin(run: Run, twin: Path, text: str, *, edited: bool) -> None:
@@ -124,13 +121,19 @@ def _placed(finding: Finding, name: str, path: Path, above: int) -> Finding:
     return replace(finding, artifact=path.name, line=finding.line + above if finding.line else None)
 
 
-def _result(run: Run, item: Item, document: SpecDocument, path: Path, findings: list[Finding]) -> SpecResult:
+def _result(
+    run: Run,
+    sections: Mapping[str, Artifact[str]],
+    document: SpecDocument,
+    path: Path,
+    findings: list[Finding],
+) -> SpecResult:
     return SpecResult(
         status="NEEDS_REVIEW" if findings else "READY",
-        item_id=item.item_id,
+        item_id=document.item_id,
         itemspec_path=str(path),
         capability_type=document.check.capability_type,
-        rounds=tuple(_round(run, each.number, each.stage) for each in ROUNDS),
+        rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
         findings=tuple(FindingRow.of(finding) for finding in findings),
         quality={
             "characters": len(document.text),
@@ -143,11 +146,5 @@ def _result(run: Run, item: Item, document: SpecDocument, path: Path, findings: 
     )
 
 
-def _round(run: Run, number: int, stage: str) -> RoundRow:
-    """What a round took: the sum over its journaled replies, the last one's author."""
-    replies = run.replies(stage)
-    totals = {
-        key: sum(int(reply["usage"][key]) for reply in replies)
-        for key in ("input_tokens", "output_tokens", "cached_tokens")
-    }
-    return RoundRow(round=number, by=str(replies[-1]["by"]) if replies else "a person", **totals)
+def _round(number: int, section: Artifact[str]) -> RoundRow:
+    return RoundRow(round=number, by=section.by, **asdict(section.usage))

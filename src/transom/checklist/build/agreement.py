@@ -1,0 +1,72 @@
+"""The gate between what Section 2 says and what `checker.yaml` makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transom.checklist.atoms import CheckerConfig, Condition, ValidationItem
+from transom.checklist.build.static_gates import CHECKER
+from transom.checklist.spec.shapes import CheckSection, SpecItem
+from transom.gates import Finding
+
+
+def check_agreement(config: CheckerConfig, text: str, section: CheckSection) -> list[Finding]:
+    """Every validation item of Section 2 stands in the YAML as it was specified, and no other.
+
+    What Section 2 leaves open (a label that is missing or cannot be read) is not compared.
+
+    Args:
+        config, text: `checker.yaml`.
+        section: Section 2.
+    """
+    said = {item.id: item for item in section.items}
+    made = {item.id: item for item in config.items}
+    findings = [_finding(text, f"item {ident} of Section 2 is not there", ident) for ident in said if ident not in made]
+    findings += [_finding(text, f"item {ident} stands not in Section 2", ident) for ident in made if ident not in said]
+    if section.capability_type not in (None, config.capability_type):
+        message = f"capability_type is {config.capability_type}, Section 2 says {section.capability_type}"
+        findings.append(_finding(text, message, "capability_type"))
+    for ident in said.keys() & made.keys():
+        findings += [
+            _finding(text, f"item {ident}: {problem}", ident) for problem in _differences(said[ident], made[ident])
+        ]
+    return findings
+
+
+def _differences(said: SpecItem, made: ValidationItem) -> Iterator[str]:
+    for name, wanted, found in (
+        ("check", said.validation, made.check),
+        ("mode", said.mode, made.mode),
+        ("quantifier", said.quantifier, made.quantifier),
+        ("name", said.name.casefold(), made.name.casefold()),
+    ):
+        if wanted is not None and wanted != found:
+            yield f"{name} is {found!r}, Section 2 says {wanted!r}"
+    # A condition's own field is demanded by the condition; naming it as required too changes nothing.
+    asked = {condition.field for condition in (said.condition, made.condition) if condition}
+    specified, required = set(said.required) - asked, set(made.required) - asked
+    if specified != required:
+        yield f"required is {_listed(required)}, Section 2 says {_listed(specified)}"
+    if (said.condition or not said.condition_text or said.condition_text.lower() == "none") and not _same(
+        said.condition, made.condition
+    ):
+        yield f"condition is {_told(made.condition)}, Section 2 says {_told(said.condition)}"
+
+
+def _same(one: Condition | None, other: Condition | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return (one.field, one.op, one.value) == (other.field, other.op, other.value)
+
+
+def _told(condition: Condition | None) -> str:
+    return f"{condition.field} {condition.op} {condition.value!r}" if condition else "none"
+
+
+def _listed(fields: set[str]) -> str:
+    return ", ".join(sorted(fields)) or "nothing"
+
+
+def _finding(text: str, message: str, needle: str) -> Finding:
+    line = next((number for number, line in enumerate(text.splitlines(), 1) if needle in line), None)
+    return Finding("agreement", CHECKER, line, message)
