@@ -8,7 +8,7 @@ import pytest
 
 from tests.runs.helpers import Desk
 from transom.agent import Answer, call
-from transom.errors import ReplyError
+from transom.errors import ProviderError, ReplyError
 from transom.llm import Block, Reply, Role, ScriptedProvider, Text, Tier
 from transom.runs import Stage, Workspace, text_file
 from transom.store import SqliteStore
@@ -57,3 +57,63 @@ async def test_a_reply_cut_off_is_never_accepted(tmp_path: Path) -> None:
 async def test_two_unreadable_replies_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(ReplyError, match="there is no ok"):
         await ask(tmp_path, "hm", "hm")
+
+
+async def reviewed(tmp_path: Path, *answers: str | Exception) -> tuple[Answer[str], ScriptedProvider]:
+    provider = ScriptedProvider({"p.seat": list(answers)})
+    desk = Desk(tmp_path, provider)
+    workspace = Workspace.at(tmp_path / ".transom")
+    got: list[Answer[str]] = []
+
+    async def stage(at: Stage) -> str:
+        got.append(await call(at, ROLE, [Block("ask", "?")], read, review=lambda text: ["too long"] * (len(text) - 3)))
+        return got[0].value
+
+    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+        await run.stage("one", stage, out=text_file("one.md"), uses=[ROLE])
+    return got[0], provider
+
+
+async def test_an_answer_without_complaints_is_asked_for_once(tmp_path: Path) -> None:
+    answer, provider = await reviewed(tmp_path, "ok1")
+    assert (answer.value, len(provider.requests)) == ("ok1", 1)
+
+
+async def test_complaints_go_back_once_with_the_answer(tmp_path: Path) -> None:
+    answer, provider = await reviewed(tmp_path, "ok 12", "ok1")
+    assert (answer.value, answer.asked) == ("ok1", 2)
+    retry = provider.requests[1].window.text("retry")
+    assert retry.count("- too long") == 2
+    assert retry.endswith("ok 12")
+
+
+@pytest.mark.parametrize("second", ["ok 12", "ok 123", "unreadable", ProviderError("down")])
+async def test_a_second_answer_counts_only_where_it_is_better(tmp_path: Path, second: str | Exception) -> None:
+    answer, provider = await reviewed(tmp_path, "ok 34", second)
+    assert (answer.value, len(provider.requests)) == ("ok 34", 2)
+
+
+async def test_a_reply_cut_off_twice_is_an_error(tmp_path: Path) -> None:
+    cut = Reply((Text("ok but"),), stop="length")
+    with pytest.raises(ReplyError, match="cut off"):
+        await ask(tmp_path, cut, cut)
+
+
+async def test_half_a_character_is_asked_for_again(tmp_path: Path) -> None:
+    answer, _ = await ask(tmp_path, "ok \ud800", "ok whole")
+    assert answer.value == "ok whole"
+
+
+async def test_a_role_that_sees_no_retry_is_asked_once(tmp_path: Path) -> None:
+    blind = Role("p.seat", ROLE.prompt, frozenset({"role", "ask"}))
+    provider = ScriptedProvider({"p.seat": ["hm"]})
+    desk = Desk(tmp_path, provider)
+    workspace = Workspace.at(tmp_path / ".transom")
+
+    async def stage(at: Stage) -> str:
+        return (await call(at, blind, [Block("ask", "?")], read)).value
+
+    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+        with pytest.raises(ReplyError, match="there is no ok"):
+            await run.stage("one", stage, out=text_file("one.md"), uses=[blind])
+    assert len(provider.requests) == 1

@@ -16,9 +16,17 @@ from transom.checklist.spec.document import (
     parse_section3,
     parse_section4,
 )
+from transom.checklist.spec.gate import (
+    check_analysis,
+    check_section1,
+    check_section2,
+    check_section3,
+    check_section4,
+)
 from transom.checklist.spec.summary import summarise
 from transom.errors import TransomError
 from transom.formats.tags import read_tag
+from transom.gates import Finding
 from transom.llm import Block, CallSettings, Tier, render
 from transom.runs import Artifact, Run, Stage, text_file
 
@@ -33,6 +41,7 @@ class Round:
         tag: the reply's tag, and what later rounds know its text by.
         inputs: what its blocks are made from: `config`, `files` or the tags of earlier rounds.
         blocks: texts of the inputs -> the call's blocks.
+        gate: the text written, texts of the inputs -> what the substance gate holds against it.
         accept: whether a reply without any tag is nevertheless what was asked for.
     """
 
@@ -41,6 +50,7 @@ class Round:
     tag: str
     inputs: tuple[str, ...]
     blocks: Callable[..., list[Block]]
+    gate: Callable[..., list[Finding]]
     accept: Callable[[str], bool]
 
     @property
@@ -91,7 +101,10 @@ async def _walk(run: Run, each: Round, inputs: Sequence[object], settings: CallS
         return tagged.text.strip("\n") + "\n", tuple(tagged.warnings)
 
     async def step(stage: Stage, *texts: str) -> str:
-        answer = await call(stage, role, each.blocks(*texts), read)
+        def review(written: tuple[str, tuple[str, ...]]) -> list[str]:
+            return [f"line {finding.line}: {finding.message}" for finding in each.gate(written[0], *texts)]
+
+        answer = await call(stage, role, each.blocks(*texts), read, review=review)
         shown = render(answer.request)
         stage.note(f"{each.stem}_system_prompt.md", shown.system)
         stage.note(f"{each.stem}_prompt.md", shown.user)
@@ -130,6 +143,29 @@ def _section4_blocks(config: str, files: str, section1: str, section2: str, sect
     return [_config(f"{config}{files}"), Block("previous_sections_summary", summary)]
 
 
+def _gate_analysis(text: str, *_: str) -> list[Finding]:
+    return check_analysis(text)
+
+
+def _gate_section1(text: str, *_: str) -> list[Finding]:
+    return check_section1(text)
+
+
+def _gate_section2(text: str, config: str, section1: str, analysis: str) -> list[Finding]:
+    del config, analysis
+    return check_section2(text, parse_section1(section1))
+
+
+def _gate_section3(text: str, config: str, section1: str, section2: str, analysis: str) -> list[Finding]:
+    del config, section1, analysis
+    return check_section3(text, parse_section2(section2))
+
+
+def _gate_section4(text: str, config: str, files: str, section1: str, section2: str, section3: str) -> list[Finding]:
+    del config, files, section3
+    return check_section4(text, parse_section1(section1), parse_section2(section2))
+
+
 def _accepts(parse: Callable[[str], object], part: str) -> Callable[[str], bool]:
     """Accept a text whose Markdown parses as the section, i.e. holds the section's main part."""
 
@@ -143,13 +179,22 @@ def _accepts(parse: Callable[[str], object], part: str) -> Callable[[str], bool]
 
 
 ROUNDS = (
-    Round(1, "checklist.analysis", "analysis", ("config",), _analysis_blocks, _accepts(parse_analysis, "steps")),
+    Round(
+        1,
+        "checklist.analysis",
+        "analysis",
+        ("config",),
+        _analysis_blocks,
+        _gate_analysis,
+        _accepts(parse_analysis, "steps"),
+    ),
     Round(
         2,
         "checklist.section1",
         "section1",
         ("config", "analysis"),
         _section1_blocks,
+        _gate_section1,
         _accepts(parse_section1, "categories"),
     ),
     Round(
@@ -158,6 +203,7 @@ ROUNDS = (
         "section2",
         ("config", "section1", "analysis"),
         _section2_blocks,
+        _gate_section2,
         _accepts(parse_section2, "items"),
     ),
     Round(
@@ -166,6 +212,7 @@ ROUNDS = (
         "section3",
         ("config", "section1", "section2", "analysis"),
         _section3_blocks,
+        _gate_section3,
         _accepts(parse_section3, "decisions"),
     ),
     Round(
@@ -174,6 +221,7 @@ ROUNDS = (
         "section4",
         ("config", "files", "section1", "section2", "section3"),
         _section4_blocks,
+        _gate_section4,
         _accepts(parse_section4, "sources"),
     ),
 )
