@@ -56,10 +56,10 @@ def test_a_table() -> None:
     ]
 
 
-def test_slack_is_a_number_and_the_value_shows_it() -> None:
+def test_slack_is_a_number_and_the_value_is_the_line_without_its_gaps() -> None:
     entry = ATOM(TABLE, "a.rpt")[1]
     assert entry["parsed_fields"]["endpoint"]["slack"] == -2.93
-    assert entry["value"] == "out[15] slack -2.93 (VIOLATED)"
+    assert entry["value"] == "out[15] (output) 0.80 3.73 -2.93 (VIOLATED)"
 
 
 def test_paths() -> None:

@@ -74,9 +74,10 @@ def test_common_words_can_be_added(tmp_path: Path) -> None:
         ("file: power_report\n", "file: power_log\n", "power_log, which no source is"),
         ("quantifier: each", "quantifier: always", "quantifier"),
         ("(?P<name>", "(?P<name", "cannot be read"),
-        ("{confirm}", "{confrim}", "there is no list confrim"),
-        ("[{confirm}]", "[{confirm}", "is not closed"),
-        ("kind: claim", "kind: note", "no form is a claim"),
+        ("{given}", "{givne}", "there is no list givne"),
+        ("[a|the] total", "[a|the total", "is not closed"),
+        ("claims:", "forms:\n- {kind: note, means: x, say: ['[a']}\nclaims:", "is not closed"),
+        ("subject:", "sbject:", "did you mean subject?"),
         ("schema: transom.knowledge/1", "schema: transom.knowledge/2", "schema"),
     ],
 )
@@ -85,6 +86,11 @@ def test_a_slip_is_told_with_its_place(tmp_path: Path, old: str, new: str, said:
     told = message(tmp_path, POWER.replace(old, new, 1))
     assert said in told
     assert "power.yaml:" in told
+
+
+def test_a_domain_that_nothing_calls_for_is_an_error(tmp_path: Path) -> None:
+    head, rest = POWER.split("claims:\n", 1)
+    assert "no form is a claim" in message(tmp_path, head + "lists:\n" + rest.split("lists:\n", 1)[1])
 
 
 def test_one_domain_in_two_files_is_an_error(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.checklist.rules.support import ask, load_atom, rounds, snippet, tagged
 from transom.checklist.build.reading import read_atom_a, read_logic
 from transom.checklist.rules import Knowledge, load_knowledge
+from transom.checklist.rules.reading import read_description
 from transom.checklist.spec.document import section_texts
 from transom.errors import NeedsModel
 
@@ -39,6 +40,50 @@ def test_from_a_sentence_to_a_checker(knowledge: Knowledge) -> None:
     (item,) = config.items
     assert (item.select, item.required, item.quantifier) == ("block.name", ("block.name", "block.total"), "each")
     assert item.keywords == ("off", "shutdown", "black-box", "macro")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Every block in the power report has a total power.",
+        "Does every block of the power report have a total power?",
+        "It must be verified that all blocks have a total power.",
+        "Please make sure that, in the power report, each block has a total power.",
+        "We need every block to have a total power.",
+        "All blocks must have a total power. Each block line is one item; its text starts with the block name.",
+        "No blocks without total power.",
+        "There must be no block without a total power in the power report.",
+        "Ensure the absence of blocks without total power.",
+        "The number of blocks without total power is zero.",
+        "Blocks without total power are not allowed.",
+        "Is the total power given for every block?",
+        "Verification of the total power of all blocks",
+        "Total power of each block: check",
+        "The total power of every block is to be verified.",
+        "All blocks have a total power (waivable if the block is switched off).",
+        "All blocks have a total power. If the block is switched off, the total of the block may be waived.",
+    ],
+)
+def test_every_way_of_saying_it_comes_for_free(knowledge: Knowledge, said: str) -> None:
+    assert read_description(said, knowledge).domain.domain == "power"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Does any block have a total power?",
+        "No block has a total power.",
+        "There are blocks without total power.",
+        "Not every block has a total power.",
+        "Every block has a total power or a leakage power.",
+        "Blocks without total power are allowed.",
+        "All blocks have a total power below the budget.",
+        "All blocks have a total power. One item per report.",
+    ],
+)
+def test_and_so_do_the_near_misses(knowledge: Knowledge, said: str) -> None:
+    with pytest.raises(NeedsModel):
+        read_description(said, knowledge)
 
 
 def test_the_other_domains_do_not_change(knowledge: Knowledge) -> None:

@@ -1,12 +1,13 @@
-"""Sentence templates: what they look like, and whether a sentence fits one as a whole.
+"""Sentence templates: what they look like, and how they become recognisers.
 
-A template is words with `[optional parts]`, `(one|of|these)` and `{named lists}`; every element of a list is a
-template itself. `{entities}` is a list of the domain's things (`the netlist and the SPEF`, `netlist/spef`),
-`{entities:tail}` one whose last thing, at least, is followed by the list `tail`, and `{entities:nor}` one that is
-joined by `nor`. A list with keys is a choice: which of its keys was said is part of what was understood. Commas and
-colons may stand anywhere.
+A template is words with `[optional parts]`, `(one|of|these)`, `(as often as it fits)*` and `{named lists}`; every
+element of a list is a template itself. `{entities}` is a list of the domain's things (`the netlist and the SPEF`,
+`netlist/spef`), `{entities:tail}` one whose last thing, at least, is followed by the list `tail`, and `{entities:nor}`
+one that is joined by `nor`. `{free}` is any run of the free words. Commas, colons and brackets may follow any word.
 
-Templates become one regular expression over normalised words, so nothing but the whole sentence can fit.
+A list with keys is a choice: which of its keys was said is part of what was understood. `{list=mark}` is a choice that
+must agree with the others of the same mark and says nothing else: `{flag=1} means {outcome=1}` understands `MET means
+found` and not `MET means violation`. A list without elements matches nothing, so a form that needs it is not there.
 """
 
 from __future__ import annotations
@@ -16,15 +17,23 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from transom.checklist.rules.chart import Chain, Choice, Maybe, Node, Often, OneOf, Row, Said, Word
+
 WordLists = Mapping[str, Sequence[str] | Mapping[str, Sequence[str]]]
 Things = Mapping[str, Sequence[str]]
 
-MAX_WORDS = 80
+MAX_WORDS = 120
 
-_TOKEN = re.compile(r"\{(\w+)(?::(\w+))?\}|([\[\]()|])|([^\s\[\](){}|]+)")
+_TOKEN = re.compile(r"\{\w+(?::\w+)?(?:=\w+)?\}|\)\*|[\[\]()|]|[^\s\[\](){}|]+")
+_NAMED = re.compile(r"\{(\w+)(?::(\w+))?(?:=(\w+))?\}")
 _WORD = re.compile(r"[^\W_]+(?:[._][^\W_]+)*|\S")
 _BREAK = re.compile(r"(?<=[.!?])\s+|[.!?]\s*$|;|\n+|\s[-–—]+\s|[–—]")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", re.MULTILINE)
+# A line that goes on in small letters is not a new sentence.
+_WRAPPED = re.compile(r"(?<![.!?;:])[ \t]*\n[ \t]*(?=[a-z(])")
 _DROPPED = str.maketrans(dict.fromkeys('"“”„‟«»`*', " ") | {"’": "'", "‘": "'", "′": "'"})
+_ARROW = re.compile(r"[-=]+>|→|⇒|:=|==")
+_PAIRS = {"[": "]", "(": ")"}
 
 
 class FormError(ValueError):
@@ -36,138 +45,142 @@ class Match:
     """What was said: keys of things in the order of the knowledge, and choices (list -> key)."""
 
     things: tuple[str, ...]
-    choices: tuple[tuple[str, str], ...]
+    choices: tuple[Choice, ...]
 
 
 def sentences(text: str) -> list[str]:
     """The sentences of a description, as written. A bracket that opens with `waive` is a sentence of its own."""
-    text = re.sub(r"\(\s*((?i:waiv)[^()]*)\)", r"\n\1\n", unicodedata.normalize("NFKC", text))
+    text = _WRAPPED.sub(" ", _BULLET.sub("", unicodedata.normalize("NFKC", text)))
+    text = re.sub(r"\(\s*((?i:waiv)[^()]*)\)", r"\n\1\n", text)
     parts = (part.strip(" \t\r.!?") for part in _BREAK.split(text))
     return [part for part in parts if part]
 
 
-def normal(sentence: str) -> str:
-    """Lower-case words with one space after each; punctuation that may mean something stays a word of its own."""
+def normal(sentence: str) -> list[str]:
+    """Lower-case words; punctuation that may mean something stays a word of its own."""
     text = unicodedata.normalize("NFKC", sentence).casefold().translate(_DROPPED)
-    text = re.sub(r"'s\b", " ", text).replace("'", " ").replace("&", " and ")
-    text = re.sub(r"(?<=\w)-(?=\w)", " ", text)
-    words = [word for word in _WORD.findall(text) if word not in "()"]
-    return "".join(f"{word} " for word in words)
+    text = re.sub(r"'s\b", " ", text).replace("(s)", "s").replace("'", " ").replace("&", " and ")
+    text = re.sub(r"(?<=\w)-(?=\w)", " ", _ARROW.sub(" = ", text))
+    return _WORD.findall(text)
 
 
 class Grammar:
-    """Compiles templates over word lists and things; `{free}` is any run of the `free` words."""
+    """Makes recognisers of templates over word lists and things.
 
-    def __init__(self, lists: WordLists, things: Things, free: Sequence[str] = ()) -> None:
-        self._lists: WordLists = {**lists, "free": free}
-        self._things = {key: self._any(words) for key, words in things.items()}
-        self._thing = "|".join(self._things.values())
-        self._count = 0
+    Attributes:
+        lists: named word lists, those of `base` included.
+        base: a grammar with other elements for some lists; what does not depend on these is shared with it.
+    """
+
+    def __init__(self, lists: WordLists, things: Things, free: Sequence[str] = (), base: Grammar | None = None) -> None:
+        self.lists: WordLists = {**lists, "free": free}
+        self._named: dict[tuple[str, ...], Node] = {}
+        self._own: dict[str, bool] = {}
+        self._base = base
+        self._keys = tuple(things)
+        if base is None:
+            named = (Said(self._any(words, ()), thing=key) for key, words in things.items())
+            self._thing: Node = OneOf(named)
+        else:
+            self._thing = base._thing
+
+    def over(self, lists: WordLists) -> Grammar:
+        """This grammar with other elements for these lists."""
+        free = _flat(self.lists["free"])
+        grammar = Grammar({**self.lists, **lists}, dict.fromkeys(self._keys, ()), free, self)
+        grammar._own = dict.fromkeys(lists, True)
+        return grammar
 
     def compile(self, template: str) -> Form:
-        self._count = 0
-        return Form(re.compile(self._sequence(list(_tokens(template)), ())), self._things)
+        return Form(self._read(template, ()), self._keys)
 
-    def words(self, templates: Sequence[str]) -> str:
-        """A regex for one of the templates."""
-        return self._any(templates)
+    def _any(self, templates: Sequence[str], seen: tuple[str, ...]) -> Node:
+        return OneOf([self._read(template, seen) for template in templates])
 
-    def vocabulary(self, templates: Sequence[str]) -> frozenset[str]:
-        """Every word that the templates and what they name hold."""
-        found: set[str] = set()
-        todo, done = list(templates), set[str]()
-        while todo:
-            for name, tail, _, word in _TOKEN.findall(todo.pop()):
-                found.update(normal(word).split())
-                for part in {name, tail} & set(self._lists) - done:
-                    done.add(part)
-                    todo += _flat(self._lists[part])
-        return frozenset(found)
-
-    def _any(self, templates: Sequence[str], seen: tuple[str, ...] = ()) -> str:
-        # Longest first: with the whole sentence to fit this only saves steps.
-        made = [self._sequence(list(_tokens(t)), seen) for t in sorted(templates, key=len, reverse=True)]
-        return f"(?:{'|'.join(made)})"
-
-    def _sequence(self, tokens: list[str], seen: tuple[str, ...]) -> str:
-        made, rest = self._parse(tokens, seen)
+    def _read(self, template: str, seen: tuple[str, ...]) -> Node:
+        node, rest = self._parse(_TOKEN.findall(template), seen)
         if rest:
             raise FormError(f"unexpected {rest[0]!r} in a template")
-        return made
+        return node
 
-    def _parse(self, tokens: list[str], seen: tuple[str, ...]) -> tuple[str, list[str]]:
-        branches, made = [], ""
-        while tokens and tokens[0] not in ("]", ")"):
-            token, *tokens = tokens
+    def _parse(self, tokens: Sequence[str], seen: tuple[str, ...]) -> tuple[Node, Sequence[str]]:
+        branches: list[Node] = []
+        parts: list[Node] = []
+        while tokens and tokens[0] not in ("]", ")", ")*"):
+            token, tokens = tokens[0], tokens[1:]
             if token == "|":
-                branches.append(made)
-                made = ""
-            elif token in ("[", "("):
+                branches.append(Chain(parts))
+                parts = []
+            elif token in _PAIRS:
                 inner, tokens = self._parse(tokens, seen)
-                closing = "]" if token == "[" else ")"
-                if not tokens or tokens[0] != closing:
+                if not tokens or tokens[0].rstrip("*") != _PAIRS[token]:
                     raise FormError(f"{token} is not closed in a template")
+                parts.append(Maybe(inner) if token == "[" else Often(inner) if tokens[0] == ")*" else inner)
                 tokens = tokens[1:]
-                made += f"(?:{inner})" + ("?" if token == "[" else "")
-            elif token.startswith("{"):
-                made += self._named(token[1:-1], seen)
+            elif named := _NAMED.fullmatch(token):
+                parts.append(self._list(named[1], named[2] or "", named[3] or "", seen))
             else:
-                made += "".join(f"{re.escape(word)} (?:[,:] )?" for word in normal(token).split())
-        return "|".join([*branches, made]) if branches else made, tokens
+                parts += map(Word, normal(token))
+        last: Node = parts[0] if len(parts) == 1 else Chain(parts)
+        return (OneOf([*branches, last]) if branches else last), tokens
 
-    def _named(self, name: str, seen: tuple[str, ...]) -> str:
-        head, _, tail = name.partition(":")
-        if head == "entities":
+    def _list(self, name: str, tail: str, mark: str, seen: tuple[str, ...]) -> Node:
+        if name in seen:
+            raise FormError(f"the list {name} holds itself")
+        if name not in self.lists and name != "entities":
+            raise FormError(f"there is no list {name}")
+        if self._base is not None and not self._depends(name) and not (tail and self._depends(tail)):
+            return self._base._list(name, tail, mark, seen)
+        key = (name, tail, mark)
+        if key not in self._named:
+            self._named[key] = self._make(name, tail, mark, (*seen, name))
+        return self._named[key]
+
+    def _make(self, name: str, tail: str, mark: str, seen: tuple[str, ...]) -> Node:
+        if name == "entities":
             return self._entities(tail, seen)
-        if head == "free":
-            return f"(?:{self._any(_flat(self._lists['free']), seen)}){{1,40}}"
-        if head in seen:
-            raise FormError(f"the list {head} holds itself")
-        if head not in self._lists:
-            raise FormError(f"there is no list {head}")
-        found = self._lists[head]
+        found = self.lists[name]
+        if name == "free":
+            word = self._any(_flat(found), seen)
+            return Chain([word, Often(word)])
         if not isinstance(found, Mapping):
-            return self._any(found, (*seen, head))
-        self._count += 1
-        keys = (f"(?P<c{self._count}_{head}__{k}>{self._any(v, (*seen, head))})" for k, v in found.items())
-        return f"(?:{'|'.join(keys)})"
+            return self._any(found, seen)
+        choice = f"={mark}" if mark else name
+        return OneOf([Said(self._any(words, seen), choice=(choice, key)) for key, words in found.items()])
 
-    def _entities(self, tail: str, seen: tuple[str, ...]) -> str:
-        self._count += 1
-        article = f"{self._any(_flat(self._lists['each']), seen)}?" if "each" in self._lists else ""
-        one = f"{article}(?:{self._thing})"
+    def _entities(self, tail: str, seen: tuple[str, ...]) -> Node:
+        one: Node = Chain([Maybe(self._list("each", "", "", seen)), self._thing])
         if tail == "nor":
-            return f"(?P<e{self._count}>{one}(?:nor {one})+)"
-        after = self._any([f"{{{tail}}}"], seen) if tail else ""
-        join = self._any(["and [also] [of|for|in|from]", "/", "as well as [of|for]", "plus"], seen)
-        more = f"(?:{one}{after + '?' if after else ''}(?:{join}|, ))"
-        return f"(?P<e{self._count}>{more}{{0,5}}{one}){after}"
+            more: Node = Chain([Word("nor"), one])
+            return Chain([one, more, Often(more)])
+        after = self._list(tail, "", "", seen) if tail else Chain([])
+        before = Chain([one, Maybe(after), self._list("join", "", "", seen)])
+        return Chain([Often(before), one, after])
+
+    def _depends(self, name: str) -> bool:
+        """Whether a list holds, however deep, one that differs from the base's."""
+        if name not in self._own:
+            self._own[name] = False
+            named = [found for text in _flat(self.lists.get(name, ())) for found in _NAMED.findall(text)]
+            self._own[name] = any(self._depends(part) for head, tail, _ in named for part in (head, tail) if part)
+        return self._own[name]
 
 
 @dataclass(frozen=True)
 class Form:
     """A compiled template."""
 
-    pattern: re.Pattern[str]
-    things: Mapping[str, str]
+    node: Node
+    keys: tuple[str, ...]
 
-    def match(self, words: str) -> Match | None:
-        """What normalised words say, or None where they do not fit as a whole or contradict themselves."""
-        found = self.pattern.fullmatch(words)
-        if found is None:
-            return None
-        said = {name: text for name, text in found.groupdict().items() if text}
-        spans = " ".join(text for name, text in said.items() if name[0] == "e")
-        things = tuple(key for key, words_ in self.things.items() if re.search(rf"(?<!\S){words_}", spans))
-        choices = sorted({tuple(name.partition("_")[2].split("__", 1)) for name in said if name[0] == "c"})
-        if len({name for name, *_ in choices}) != len(choices):
-            return None
-        return Match(things, tuple((choice[0], choice[1]) for choice in choices))
-
-
-def _tokens(template: str) -> Iterator[str]:
-    for match in _TOKEN.finditer(template):
-        yield match[0]
+    def ends(self, row: Row, at: int) -> Iterator[tuple[int, Match]]:
+        """Every place where it may end, with what is said up to there."""
+        if row.words[at] not in self.node.first:
+            return
+        for span in self.node.reach(row, at):
+            if span.end > at:
+                choices = sorted(choice for choice in span.choices if choice[0][0] != "=")
+                yield span.end, Match(tuple(key for key in self.keys if key in span.things), tuple(choices))
 
 
 def _flat(found: Sequence[str] | Mapping[str, Sequence[str]]) -> list[str]:

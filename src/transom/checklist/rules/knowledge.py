@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Final
 
 from transom.canonical import Json, digest
-from transom.checklist.rules.forms import FormError, Grammar
+from transom.checklist.rules.forms import FormError
+from transom.checklist.rules.grammar import Language
 from transom.checklist.rules.shapes import Common, Domain
 from transom.errors import InputError
 from transom.formats.yaml_files import YamlFile, load_yaml, validate_yaml
@@ -58,6 +59,11 @@ class Knowledge:
 
     def domain(self, name: str) -> Domain | None:
         return next((d for d in self.domains if d.domain == name), None)
+
+    @cached_property
+    def languages(self) -> tuple[Language, ...]:
+        """What each domain can be told, in the order of `domains`; compiled once and only when it is read."""
+        return tuple(Language(domain, self.common) for domain in self.domains)
 
     def to_json(self) -> Json:
         return {
@@ -111,30 +117,35 @@ def _paths(dirs: Sequence[Path]) -> dict[str, Path]:
     return found
 
 
-def grammar_of(domain: Domain, common: Common) -> Grammar:
-    """The grammar of a domain: its lists over the common ones."""
-    things = {entity.key: entity.words for entity in domain.entities}
-    return Grammar({**common.lists, **domain.lists}, things, (*common.waiver_words, *domain.waiver_words))
-
-
 def _check_forms(domain: Domain, common: Common, file: YamlFile) -> None:
     """Compile a person's templates at once, so that a slip is told with its line and not with the first description."""
     try:
-        grammar = grammar_of(domain, common)
-    except (FormError, re.error) as error:
+        language = Language(domain, common)
+    except FormError as error:
         raise InputError(f"the words of an entity: {error}", where=file.where("entities")) from error
-    for number, form in enumerate(domain.forms):
-        for position, say in enumerate(form.say):
-            try:
-                grammar.compile(say)
-            except (FormError, re.error) as error:
-                raise InputError(f"{error}: {say}", where=file.where("forms", number, "say", position)) from error
+    told = [
+        (language.of_claim(claim), say, ("claims", n, slot, position))
+        for n, claim in enumerate(domain.claims)
+        for slot, templates in claim.slots().items()
+        for position, say in enumerate(templates)
+    ]
+    told += [
+        (language.grammar, say, ("forms", n, "say", position))
+        for n, form in enumerate(domain.forms)
+        for position, say in enumerate(form.say)
+    ]
+    for grammar, say, at in told:
+        try:
+            grammar.compile(say)
+        except FormError as error:
+            raise InputError(f"{error}: {say}", where=file.where(*at)) from error
 
 
 def _merged(old: Common, new: Common) -> Common:
     return new.model_copy(
         update={
             "lists": {**old.lists, **new.lists},
+            "frames": (*old.frames, *new.frames),
             "forms": (*old.forms, *new.forms),
             "waiver_words": (*old.waiver_words, *new.waiver_words),
             "waiver_modes": new.waiver_modes or old.waiver_modes,

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
-from ruamel.yaml import YAML
-
 from transom.canonical import Json
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, named_items
@@ -14,6 +10,7 @@ from transom.checklist.spec.document import parse_section2, parse_section3
 from transom.checklist.spec.shapes import SpecItem, WaiverSection
 from transom.checklist.spec.words import is_none
 from transom.errors import NeedsModel, NotUnderstood
+from transom.formats.yaml_files import dump_yaml
 from transom.llm import AnsweredFrom, Reply, Request, Text
 
 
@@ -43,7 +40,7 @@ def answer_logic(request: Request, knowledge: Knowledge) -> Reply:
     domains = {domain.domain: domain for item in check.items if (domain := _domain(item, knowledge))}
     names = [*knowledge.commons, *(knowledge.files[name] for name in domains)]
     sources = tuple(AnsweredFrom(name, knowledge.digests[name]) for name in names)
-    return Reply((Text(f"<checker>\n```yaml\n{_yaml(data)}```\n</checker>\n"),), answered_from=sources)
+    return Reply((Text(f"<checker>\n```yaml\n{dump_yaml(data)}```\n</checker>\n"),), answered_from=sources)
 
 
 def _unread(item: SpecItem) -> list[NotUnderstood]:
@@ -83,13 +80,3 @@ def _item(item: SpecItem, waiver: WaiverSection, knowledge: Knowledge) -> dict[s
 
 def _domain(item: SpecItem, knowledge: Knowledge) -> Domain | None:
     return next((d for d in knowledge.domains if item.name.casefold() in named_items(d)), None)
-
-
-def _yaml(data: Json) -> str:
-    writer = YAML(typ="safe", pure=True)
-    writer.default_flow_style = False
-    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-    writer.width = 10_000
-    out = io.StringIO()
-    writer.dump(data, out)
-    return out.getvalue()

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
-from transom.checklist.rules.forms import MAX_WORDS, Form, FormError, Match, normal, sentences
-from transom.checklist.rules.knowledge import Knowledge, grammar_of
+from transom.checklist.rules.chart import SOFT, Row
+from transom.checklist.rules.forms import MAX_WORDS, FormError, Match, normal, sentences
+from transom.checklist.rules.grammar import Language, Speech
+from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.shapes import Domain, SentenceKind
 from transom.errors import InputError, NeedsModel, NotUnderstood
 
 WHERE: Final = "description"
 
 # Where a sentence may fall into clauses that must each be understood by itself. No word of a condition is among them.
-_JOINTS: Final = frozenset({",", ":", "and", "but", "while", "whereas", "with", "where"})
+_JOINTS: Final = frozenset({"and", "but", "while", "whereas", "with", "where"}) | SOFT
+# What follows these explains; a claim behind them would be a condition of the one before.
+_EXPLAINING: Final = frozenset({"with", "where"})
+
+_BRACKETED: Final = re.compile(r"\(([^()]*)\)")
 
 
 @dataclass(frozen=True)
@@ -56,10 +63,10 @@ def read_description(text: str, knowledge: Knowledge) -> Reading:
     told = sentences(text)
     if not told:
         raise NeedsModel([NotUnderstood(text.strip() or "(nothing)", WHERE)])
-    readers = [_Reader(domain, knowledge) for domain in knowledge.domains]
+    readers = [_Reader(language, knowledge) for language in knowledge.languages]
     readings = [(reader, [reader.read(sentence) for sentence in told]) for reader in readers]
     full = [
-        (reader, [clause for clauses in found for clause in clauses or ()])
+        (reader, [clauses for clauses in found if clauses])
         for reader, found in readings
         if all(found) and any(clause.kind == "claim" for clauses in found for clause in clauses or ())
     ]
@@ -68,94 +75,106 @@ def read_description(text: str, knowledge: Knowledge) -> Reading:
         raise NeedsModel([NotUnderstood(text.strip(), f"{WHERE}, read as {names}")])
     if not full:
         raise NeedsModel(_not_understood(told, readings))
-    reader, clauses = full[0]
-    return _reading(reader.domain, clauses)
+    return _reading(full[0][0].domain, full[0][1])
+
+
+# What a row of clauses says -> the first such row that was found. Its length is the same for all that are kept.
+_Parses: TypeAlias = dict[tuple[object, ...], tuple[Clause, ...]]
 
 
 class _Reader:
-    """One domain's forms, compiled when a sentence has no word that they lack."""
+    """One domain, reading a sentence."""
 
-    def __init__(self, domain: Domain, knowledge: Knowledge) -> None:
-        self.domain = domain
-        self._file = knowledge.files[domain.domain]
-        self._grammar = grammar_of(domain, knowledge.common)
-        self._compiled: dict[str, Form] = {}
-        forms = (*domain.forms, *knowledge.common.forms)
-        things = [word for entity in domain.entities for word in entity.words]
-        base = self._grammar.vocabulary([*things, "{each}", "and / , : nor as well as plus also of for in from"])
+    def __init__(self, language: Language, knowledge: Knowledge) -> None:
+        self.domain = language.domain
         try:
-            self._forms = [
-                (
-                    form.kind,
-                    form.means,
-                    say,
-                    self._grammar.vocabulary([say]) | (base if "{entities" in say else {",", ":"}),
-                )
-                for form in forms
-                for say in form.say
-            ]
-            known: frozenset[str] = frozenset().union(*(vocabulary for *_, vocabulary in self._forms))
+            self._speeches = language.speeches
+            self.vocabulary = language.vocabulary | _JOINTS
         except FormError as error:
-            raise InputError(str(error), where=self._file) from error
-        self.vocabulary = known | base | _JOINTS
+            raise InputError(str(error), where=knowledge.files[language.domain.domain]) from error
 
     def read(self, sentence: str) -> list[Clause] | None:
-        words = normal(sentence).split()
+        """The clauses of a sentence; None where a word is left over, or where it can be read in two ways."""
+        words = normal(sentence)
         if not words or len(words) > MAX_WORDS or not self.vocabulary.issuperset(words):
             return None
-        return self._clauses(words, {})
+        parses = _Clauses(words, self._speeches).parses()
+        if len(parses) == 1:
+            return list(next(iter(parses.values())))
+        return None if parses else self._lifted(sentence)
 
-    def _clauses(self, words: Sequence[str], done: dict[int, list[Clause] | None]) -> list[Clause] | None:
-        """The words as one clause, else as a first clause, a joint and the rest; `done` is by the words left."""
-        if len(words) not in done:
-            done[len(words)] = self._split(words, done)
-        return done[len(words)]
-
-    def _split(self, words: Sequence[str], done: dict[int, list[Clause] | None]) -> list[Clause] | None:
-        while words and words[-1] in (",", ":"):
-            words = words[:-1]
-        if (whole := self._clause(words)) is not None:
-            return [whole]
-        for at in range(len(words) - 2, 0, -1):
-            if words[at] in _JOINTS and (first := self._clause(words[:at])) is not None:
-                rest = list(words[at + 1 :])
-                while rest and rest[0] in _JOINTS:
-                    rest = rest[1:]
-                if rest and (others := self._clauses(rest, done)) is not None:
-                    return [first, *others]
-        return None
-
-    def _clause(self, words: Sequence[str]) -> Clause | None:
-        present = frozenset(words)
-        text = "".join(f"{word} " for word in words)
-        for kind, means, say, vocabulary in self._forms:
-            if vocabulary.issuperset(present) and (match := self._form(say).match(text)) is not None:
-                return Clause(" ".join(words), kind, means, match)
-        return None
-
-    def _form(self, say: str) -> Form:
-        if say not in self._compiled:
-            try:
-                self._compiled[say] = self._grammar.compile(say)
-            except FormError as error:
-                raise InputError(f"{error}: {say}", where=self._file) from error
-        return self._compiled[say]
+    def _lifted(self, sentence: str) -> list[Clause] | None:
+        """The sentence without what stands in brackets, and that by itself."""
+        inner = _BRACKETED.findall(sentence)
+        told = [_BRACKETED.sub(" ", sentence), *inner] if inner else []
+        found = [self.read(part) for part in told]
+        return [clause for clauses in found for clause in clauses or ()] if found and all(found) else None
 
 
-def _reading(domain: Domain, clauses: Sequence[Clause]) -> Reading:
-    claims = [clause for clause in clauses if clause.kind == "claim"]
-    named = {key for clause in claims for key in clause.match.things}
+class _Clauses:
+    """All ways in which a sentence falls into clauses; only the ways with the fewest count."""
+
+    def __init__(self, words: Sequence[str], speeches: Sequence[Speech]) -> None:
+        self._row = Row(words)
+        self._words = list(words)
+        self._speeches = speeches
+        self._done: dict[int, _Parses] = {}
+
+    def parses(self) -> _Parses:
+        return self._from(self._past(0, SOFT))
+
+    def _from(self, at: int) -> _Parses:
+        if at not in self._done:
+            found = [parse for parses in self._begun(at) for parse in parses.items()]
+            fewest = min((len(clauses) for _, clauses in found), default=0)
+            kept: _Parses = {}
+            for says, clauses in found:
+                if len(clauses) == fewest:
+                    kept.setdefault(says, clauses)
+            self._done[at] = kept
+        return self._done[at]
+
+    def _begun(self, at: int) -> Iterator[_Parses]:
+        """Every first clause, with all that may follow it."""
+        for speech in self._speeches:
+            for end, match in speech.form.ends(self._row, at):
+                if self._words[end - 1] in SOFT:
+                    continue  # the same clause ends before its punctuation
+                clause = Clause(" ".join(self._words[at:end]), speech.kind, speech.means, match)
+                said = (speech.kind == "claim", match if speech.kind != "waive" else None)
+                start = self._past(end, _JOINTS)
+                if self._past(end, SOFT) == len(self._words):
+                    yield {(said,): (clause,)}
+                elif end < start < len(self._words):
+                    explains = not _EXPLAINING.isdisjoint(self._words[end:start])
+                    rest = self._from(start).items()
+                    yield {
+                        (said, *says): (clause, *clauses)
+                        for says, clauses in rest
+                        if not (explains and clauses[0].kind == "claim")
+                    }
+
+    def _past(self, at: int, passed: frozenset[str]) -> int:
+        while at < len(self._words) and self._words[at] in passed:
+            at += 1
+        return at
+
+
+def _reading(domain: Domain, told: Sequence[Sequence[Clause]]) -> Reading:
+    """What the clauses of all sentences say together."""
+    clauses = [clause for sentence in told for clause in sentence]
+    named = {key for clause in clauses if clause.kind == "claim" for key in clause.match.things}
     keys = [entity.key for entity in domain.entities]
     choices: dict[str, str] = {}
     for clause in clauses:
         for name, value in clause.match.choices:
             if clause.kind != "waive" and choices.setdefault(name, value) != value:
                 raise NeedsModel([NotUnderstood(clause.text, f"{WHERE}: {name} is {choices[name]} before it")])
-    # Two claims of which only one is narrowed speak of different things.
-    if len({clause.match.choices for clause in claims}) > 1:
-        raise NeedsModel(
-            [NotUnderstood(claims[-1].text, f"{WHERE}: it asks for something else than what stands before")]
-        )
+    # Two sentences that claim something, of which only one is narrowed, speak of different things.
+    claims = [[clause for clause in sentence if clause.kind == "claim"] for sentence in told]
+    if len({frozenset(choice for clause in found for choice in clause.match.choices) for found in claims if found}) > 1:
+        said = [clause.text for found in claims for clause in found][-1]
+        raise NeedsModel([NotUnderstood(said, f"{WHERE}: it asks for something else than what stands before")])
     return Reading(domain, tuple(key for key in keys if key in named or not named), choices, tuple(clauses))
 
 
@@ -174,9 +193,4 @@ def _not_understood(
 
 
 def _foreign(told: Sequence[str], reader: _Reader) -> list[str]:
-    return list(dict.fromkeys(word for word in _words(told) if word not in reader.vocabulary))
-
-
-def _words(told: Sequence[str]) -> Iterator[str]:
-    for sentence in told:
-        yield from normal(sentence).split()
+    return list(dict.fromkeys(word for sentence in told for word in normal(sentence) if word not in reader.vocabulary))

@@ -30,6 +30,46 @@ class Form(Shape):
     means: Line
 
 
+class KnownClaim(Shape):
+    """What a description may claim, as parts that the common frames put into every way of saying it.
+
+    All parts are templates. A frame that needs a part which is not given is not used, so a claim can be said only in
+    ways that keep its meaning.
+
+    Attributes:
+        subject: of what something is said: `every block`.
+        is_: what it must be, after *is* and *to be*: `switched off`.
+        does: what it must do, with and without the s: `has a total power`, `have a total power`.
+        adjective: what may stand before the subject: `the *correct* version`.
+        quality: the noun of what is asked: `correctness`.
+        bare: subjects that are claim enough when they are merely to be checked: `check the *netlist version*`.
+        bad: what must not exist, without an article: `violated endpoints`.
+        holder: in what it would be: `the report`.
+        where: places and circumstances that change nothing: `in the power report`.
+    """
+
+    means: Line
+    subject: tuple[Template, ...] = ()
+    is_: Annotated[tuple[Template, ...], Field(alias="is")] = ()
+    does: tuple[Template, ...] = ()
+    adjective: tuple[Template, ...] = ()
+    quality: tuple[Template, ...] = ()
+    bare: tuple[Template, ...] = ()
+    bad: tuple[Template, ...] = ()
+    holder: tuple[Template, ...] = ()
+    where: tuple[Template, ...] = ()
+
+    @classmethod
+    def slot_names(cls) -> tuple[str, ...]:
+        """The lists that the common frames name."""
+        return tuple(field.alias or name for name, field in cls.model_fields.items() if name != "means")
+
+    def slots(self) -> dict[str, tuple[Template, ...]]:
+        """Slot -> templates."""
+        given: dict[str, tuple[Template, ...]] = self.model_dump(by_alias=True, exclude={"means"})
+        return given
+
+
 class Entity(Shape):
     """A thing that a description names; `words` are templates."""
 
@@ -142,7 +182,10 @@ class _Rule(Shape):
 
 
 class Lines(_Rule):
-    """One entry a line: groups of `pattern` are fields; groups of `context` lines hold for the lines after them."""
+    """One entry a line: groups of `pattern` are fields; groups of `context` lines hold for the lines after them.
+
+    `{line}` in `value` is the line itself, its blanks collapsed.
+    """
 
     kind: Literal["lines"]
     category: Key
@@ -273,6 +316,8 @@ class Domain(Shape):
 
     Attributes:
         lists: named word lists; one with keys is a choice that narrows the check (`check: {setup: [...]}`).
+        claims: what calls for the domain, in the ways of saying it that all domains share.
+        forms: sentences of its own beside these.
         narrows: choice -> the field that must then have the chosen value.
         waiver_words: words that may stand in the free part of a waive hint.
         examples: output examples: category -> an entry without parsed_fields and source_file's folder.
@@ -287,7 +332,8 @@ class Domain(Shape):
     lists: Lists = Field(default_factory=dict)
     narrows: dict[Key, DottedField] = Field(default_factory=dict)
     waiver_words: tuple[Template, ...] = ()
-    forms: Annotated[tuple[Form, ...], Field(min_length=1)]
+    claims: tuple[KnownClaim, ...] = ()
+    forms: tuple[Form, ...] = ()
     structure: Line
     categories: Annotated[tuple[KnownCategory, ...], Field(min_length=1)]
     items: Annotated[tuple[KnownItem, ...], Field(min_length=1, max_length=6)]
@@ -328,6 +374,9 @@ class Common(Shape):
     """`_common.yaml`: word lists and sentence forms of all domains.
 
     Attributes:
+        lists: those without elements are filled by domains (`unit`, `label`, `flag`, `waivable`).
+        frames: every way of making a claim, over the parts of a `KnownClaim`.
+        forms: sentences that are no claims.
         waiver_words: small words of the language for the free part of a waive hint.
         waiver_modes: Section 3 on the two modes, line by line; `{items}`, `{last}` and `{keyword}` are the spec's own.
         waiver_guidance: the end of Section 3.
@@ -336,6 +385,7 @@ class Common(Shape):
     schema_: Literal["transom.knowledge/1"] = Field(alias="schema")
     common: Literal[True]
     lists: Lists
+    frames: tuple[Template, ...] = ()
     forms: tuple[Form, ...] = ()
     waiver_words: tuple[Template, ...] = ()
     waiver_modes: tuple[str, ...] = ()
@@ -365,5 +415,5 @@ def _problems(domain: Domain) -> Iterator[str]:
         targets = [t.category for t in rule.targets] if isinstance(rule, Commands) else [rule.category]
         yield from (f"there is no category {key}" for key in targets if key not in keys)
     yield from (f"narrows.{name} is no choice among lists" for name in domain.narrows if name not in domain.choices())
-    if not any(form.kind == "claim" for form in domain.forms):
+    if not domain.claims and not any(form.kind == "claim" for form in domain.forms):
         yield "no form is a claim, so nothing calls for this domain"

@@ -15,5 +15,5 @@ def read_lines(lines: list[str], rule: dict[str, Any]) -> list[dict[str, Any]]:
             if heading := re.search(pattern, line):
                 context.update(heading.groupdict())
         if match := re.search(rule["pattern"], line):
-            found.append(entry(rule, number, line, {**context, **match.groupdict()}))
+            found.append(entry(rule, number, line, {**context, **match.groupdict(), "line": line}))
     return found
