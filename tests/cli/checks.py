@@ -96,6 +96,10 @@ class Desk:
             record.data for record in asyncio.run(_records(workspace or self.here / ".transom")) if record.kind == kind
         ]
 
+    def requests(self) -> list[Any]:
+        """Every request whose reply was journaled, oldest first."""
+        return asyncio.run(_requests(self.here / ".transom"))
+
     def attempts(self, stage: str) -> int:
         """How often a stage was begun."""
         return sum(record["stage"] == stage for record in self.records("started"))
@@ -104,6 +108,13 @@ class Desk:
 async def _records(workspace: Path) -> list[Record]:
     async with SqliteStore.open(workspace / "state.db") as store:
         return [record for stream in store.streams("run/") for record in store.read(stream)]
+
+
+async def _requests(workspace: Path) -> list[Any]:
+    async with SqliteStore.open(workspace / "state.db") as store:
+        records = [record for stream in store.streams("run/") for record in store.read(stream)]
+        replies: list[Any] = [record.data for record in records if record.kind == "reply"]
+        return [json.loads(store.get_blob(reply["window"]["request"])) for reply in replies]
 
 
 def edit(path: Path, old: str, new: str) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.checks import Desk, edit
+from tests.cli.checks import EXAMPLES, Desk, edit
+from tests.cli.helpers import transom
 from transom.checklist.spec.document import section_texts
 
 
@@ -109,6 +110,15 @@ def test_an_undefined_variable_is_said_before_anybody_is_asked(desk: Desk) -> No
 # --- ItemSpecs
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `check all` leaves for VER-01, made once."""
+    folder = tmp_path_factory.mktemp("made")
+    arguments = ["check", "all", str(EXAMPLES / "VER-01.yaml"), "--var", f"CHECKLIST_ROOT={EXAMPLES / 'data'}"]
+    assert transom(*arguments, "-o", "out", cwd=folder).returncode == 0
+    return folder / "out"
+
+
 @pytest.fixture
 def spec(desk: Desk) -> Path:
     desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
@@ -185,8 +195,8 @@ def test_findings_must_be_mended_or_allowed(desk: Desk, spec: Path) -> None:
 
 
 @pytest.fixture
-def checker(desk: Desk) -> Path:
-    desk.check("all", "VER-01.yaml", "-o", "out", "-q")
+def checker(desk: Desk, made: Path) -> Path:
+    shutil.copytree(made, desk.here / "out")
     return desk.here / "out" / "VER-01_checker"
 
 
