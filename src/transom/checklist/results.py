@@ -151,8 +151,3 @@ class BuildRecord(Document):
             sandbox_level=level,
             gates=gates,
         )
-
-    @property
-    def mutation_score(self) -> float | None:
-        """Killed of applicable mutants, 0..1; None where none was tried."""
-        return self.mutation.killed / self.mutation.applicable if self.mutation and self.mutation.applicable else None

@@ -47,7 +47,7 @@ async def demo(session: Session) -> int:
         from transom.checklist.run import together
 
         print_json(together(verdicts))
-    else:
+    elif verdicts:
         await _show(session, verdicts)
     return 0
 

@@ -341,13 +341,15 @@ def test_a_wrong_checker_yaml_is_an_error_with_its_line(
 def test_the_checkers_own_copy_of_the_item_is_used_without_another(tmp_path: Path) -> None:
     folder = checker(tmp_path, "versions").folder
     (folder / "item.yaml").write_text("description: x\ninput_files: [a.log]\n")
-    (folder / "build.json").write_text('{"provider": "rules", "mutation_score": 1, "approved_by": "ann", "x": 1}')
+    (folder / "build.json").write_text(
+        '{"provider": "rules", "mutation": {"killed": 4, "applicable": 5}, "approved_by": "ann", "x": 1}'
+    )
     again = load_checker(folder)
     assert again.item is not None
     assert again.item.item_id == "VER-1"
     verdict = run(again, tmp_path, DESIGN)
     made = verdict.made_by
-    assert (made.provider, made.model, made.mutation_score, made.approved_by) == ("rules", None, 1.0, "ann")
+    assert (made.provider, made.model, made.mutation_score, made.approved_by) == ("rules", None, 0.8, "ann")
     assert made.checker_sha256 == again.sha256
     with pytest.raises(InputError, match="no checker folder"):
         load_checker(tmp_path / "nowhere")

@@ -230,7 +230,6 @@ def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
         value = checker.build.get(key)
         return value if isinstance(value, str) else None
 
-    score = checker.build.get("mutation_score")
     return MadeBy(
         transom=__version__,
         item_sha256=item.sha256 if item else None,
@@ -238,6 +237,14 @@ def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
         checker_sha256=checker.sha256,
         provider=told("provider"),
         model=told("model"),
-        mutation_score=float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
+        mutation_score=_mutation_score(checker.build.get("mutation")),
         approved_by=told("approved_by"),
     )
+
+
+def _mutation_score(mutation: Json) -> float | None:
+    """Killed of applicable mutants, 0..1; None where none was tried."""
+    match mutation:
+        case {"killed": int(killed), "applicable": int(applicable)} if applicable:
+            return killed / applicable
+    return None

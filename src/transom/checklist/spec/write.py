@@ -74,7 +74,7 @@ async def write_spec(
     above = await _export(run, path, document, findings)
     _remove_twin(run, twin, document.value, edited=twin in edited)
     shown = [_placed(finding, name, path, above) for finding in findings]
-    return WrittenSpec(document, path, _result(run, sections, parsed, path, shown))
+    return WrittenSpec(document, path, _result(run, item.item_id, sections, parsed, path, shown))
 
 
 def _adopted(run: Run, copy: Path, kept: Path) -> bool:
@@ -123,6 +123,7 @@ def _placed(finding: Finding, name: str, path: Path, above: int) -> Finding:
 
 def _result(
     run: Run,
+    item_id: str,
     sections: Mapping[str, Artifact[str]],
     document: SpecDocument,
     path: Path,
@@ -130,7 +131,7 @@ def _result(
 ) -> SpecResult:
     return SpecResult(
         status="NEEDS_REVIEW" if findings else "READY",
-        item_id=document.item_id,
+        item_id=item_id,
         itemspec_path=str(path),
         capability_type=document.check.capability_type,
         rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),

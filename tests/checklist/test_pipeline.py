@@ -1,0 +1,160 @@
+"""The pipeline through its own functions: generated code that misbehaves, with a scripted model and short limits."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT
+from tests.checklist.test_visibility import EXAMPLE, replies
+from transom.checklist.build.flow import BuiltChecker
+from transom.checklist.item import Item, load_item
+from transom.checklist.pipeline import (
+    Manner,
+    Places,
+    check_all,
+    checker_of,
+    open_checker,
+    own_files,
+    spec_of,
+    verdict_of,
+)
+from transom.checklist.results import BuildResult, SpecResult
+from transom.checklist.run import Roots, Verdict
+from transom.checklist.run.stage import Occasion
+from transom.checklist.spec.document import section_texts
+from transom.errors import InputError, NeedsModel, NotUnderstood, ReplyError
+from transom.llm import Chain, Reply, Request, ScriptedProvider
+from transom.runs import Run, Workspace
+from transom.sandbox import Limits, Sandbox
+from transom.store import SqliteStore
+
+ITEM = "description: Confirm that each block's power is reported.\ninput_files: [power.rpt]\n"
+CHECK_LOGIC = "## 2. Check Logic\n\n### 2.1 Block power is reported\n\n- **Required fields**: `block.power`\n\n"
+_WHOLE = EXAMPLE.read_text("utf-8")
+SPEC = _WHOLE.replace(section_texts(_WHOLE)["2"], CHECK_LOGIC)
+SHORT = Limits(wall_seconds=1.0)
+
+
+@pytest.fixture
+def item(tmp_path: Path) -> Item:
+    (tmp_path / "power.rpt").write_text(REPORT)
+    (tmp_path / "BLOCK-1.yaml").write_text(ITEM)
+    return load_item(tmp_path / "BLOCK-1.yaml")
+
+
+@asynccontextmanager
+async def opened(root: Path, provider: ScriptedProvider) -> AsyncIterator[Run]:
+    workspace = Workspace.at(root / ".transom")
+    async with SqliteStore.open(workspace.database) as store:
+        chain = Chain((provider,))
+        async with await Run.open("check", {"i": 1}, name="i", workspace=workspace, store=store, chain=chain) as run:
+            yield run
+
+
+def scripted(atom: str, checker: str = CHECKER) -> ScriptedProvider:
+    script = replies()
+    script["checklist.parser"] = [f"<atom_a>\n```python\n{atom}```\n</atom_a>"]
+    script["checklist.logic"] = [f"<checker>\n```yaml\n{checker}```\n</checker>"]
+    return ScriptedProvider(script)
+
+
+def manner(limits: Limits = SHORT) -> Manner:
+    return Manner(Occasion("2026-11-21"), Sandbox(limits))
+
+
+async def built(root: Path, item: Item, atom: str) -> BuiltChecker:
+    async with opened(root, scripted(atom)) as run:
+        made = await checker_of(run, SPEC, item, Places(), manner(), folder=root / "checker")
+    assert isinstance(made, BuiltChecker)
+    return made
+
+
+async def judged(root: Path, item: Item | None) -> Verdict:
+    async with opened(root, scripted(ATOM_A)) as run:
+        return await verdict_of(run, open_checker(root / "checker"), item, Places(), manner(), copy_to=root / "out")
+
+
+async def test_a_good_atom_is_built_and_judges(tmp_path: Path, item: Item) -> None:
+    made = await built(tmp_path, item, ATOM_A)
+    assert made.done, made.result
+    verdict = await judged(tmp_path, item)
+    assert (verdict.status, [one.value for one in verdict.found_items]) == ("PASS", ["alu 1.25", "rom 0.40"])
+    assert (tmp_path / "out" / "verdict.json").is_file()
+
+
+MISBEHAVED = {
+    "crashes": ("    results = []\n", "    results = []\n    raise RuntimeError('boom')\n", "boom"),
+    "never ends": ("    results = []\n", "    results = []\n    while True:\n        pass\n", "timeout"),
+    "eats memory": ("    results = []\n", "    results = ['x' * (1 << 32)]\n", "memory"),
+}
+
+
+@pytest.mark.parametrize("how", MISBEHAVED)
+async def test_an_atom_that_misbehaves_fails_its_gates(how: str, tmp_path: Path, item: Item) -> None:
+    old, new, said = MISBEHAVED[how]
+    made = await built(tmp_path, item, ATOM_A.replace(old, new))
+    assert made.result.status == "needs_review"
+    failed = {gate.gate: gate.findings for gate in made.result.gates if not gate.passed}
+    assert "schema" in failed
+    assert said in str(failed["schema"]).lower(), failed
+    with pytest.raises(InputError, match="the gates did not pass this checker"):
+        open_checker(tmp_path / "checker")
+
+
+@pytest.mark.parametrize("how", MISBEHAVED)
+async def test_an_atom_that_misbehaves_in_a_check_is_an_error(how: str, tmp_path: Path, item: Item) -> None:
+    old, new, said = MISBEHAVED[how]
+    await built(tmp_path, item, ATOM_A)
+    atoms = tmp_path / "checker" / "atoms.py"
+    atoms.write_text(atoms.read_text().replace(old, new))
+    verdict = await judged(tmp_path, item)
+    assert (verdict.status, verdict.exit_code, verdict.found_items) == ("ERROR", 2, ())
+    (trouble,) = verdict.errors
+    assert trouble.source_file == "power.rpt"
+    assert said in trouble.message.lower()
+
+
+async def test_a_reply_that_cannot_be_read_is_asked_for_once_more(tmp_path: Path, item: Item) -> None:
+    script = replies()
+    script["checklist.parser"] = ["no tag at all", "none either"]
+    async with opened(tmp_path, ScriptedProvider(script)) as run:
+        with pytest.raises(ReplyError, match="atom_a"):
+            await checker_of(run, SPEC, item, Places(), manner(), folder=None)
+
+
+@pytest.mark.parametrize("role", ["checklist.analysis", "checklist.section3", "checklist.parser", "checklist.logic"])
+async def test_whoever_abstains_names_the_words(role: str, tmp_path: Path, item: Item) -> None:
+    script = scripted(ATOM_A)
+
+    async def answer(request: Request) -> Reply:
+        if request.role == role:
+            raise NeedsModel([NotUnderstood("flux", "section 2")])
+        return await script.complete(request)
+
+    async with opened(tmp_path, ScriptedProvider(answer)) as run:
+        result = await check_all(run, item, Places(), manner())
+    assert isinstance(result, SpecResult | BuildResult)
+    assert (result.status, result.exit_code) == ("NEEDS_MODEL", 3)
+    assert [(words.text, words.where) for words in result.needs_model] == [("flux", "section 2")]
+    assert isinstance(result, SpecResult) == (role in ("checklist.analysis", "checklist.section3"))
+
+
+async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    places = Places({"A": logs}, root=tmp_path / "nosuch", base=tmp_path)
+    assert places.folders(tmp_path) == (logs, tmp_path)
+    assert places.of(None, Path("x")) == tmp_path
+    assert Places(search_root=tmp_path).roots(tmp_path).expand("${LOG_ROOT}/x", "") == logs / "x"
+    (tmp_path / "power.rpt").rename(tmp_path / "power.rpt.gz")
+    assert own_files(item, Roots(base=tmp_path)) == [tmp_path / "power.rpt.gz"]
+    long = tmp_path / "long.yaml"
+    long.write_text(f"description: x\ninput_files: [{'y' * 5000}, power.rpt]\n")
+    assert own_files(load_item(long), Roots(base=tmp_path)) == [tmp_path / "power.rpt.gz"]
+    async with opened(tmp_path, scripted(ATOM_A)) as run:
+        written = await spec_of(run, load_item(long), places, manner())
+    assert not isinstance(written, SpecResult), "a spec can be written before there is any log"

@@ -1,0 +1,185 @@
+"""What `check` makes again, and what it does not, when something changed since the last time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checks import EXAMPLES, ROUNDS, Desk, edit
+from transom.checklist.rules.knowledge import SHIPPED
+
+SPEC = tuple(f"spec/{name}" for name in ROUNDS)
+BUILD = ("build/discover", "build/parser", "build/logic", "build/atoms", "build/config", "build/gates")
+ALL = ("spec/inputs", *SPEC, "spec/document", *BUILD, "run/verdict")
+
+
+@pytest.fixture
+def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+    """A desk at which VER-01 was checked."""
+    table = Desk.at(here, capfd)
+    first = table.check("all", "VER-01.yaml")
+    assert (first.code, first.stages("working")) == (0, list(ALL))
+    return table
+
+
+def again(desk: Desk) -> list[str]:
+    """Check VER-01 once more; returns the stages that were made anew."""
+    answer = desk.check("all", "VER-01.yaml")
+    assert answer.code == 0, answer
+    return [stage for stage in answer.stages("working") if stage != "run/verdict"]
+
+
+def without_format(text: str) -> str:
+    """Section 1 without the field `netlist.format`, in its list and in both examples."""
+    left = re.sub(r'\n *(- `format` \(String\).*|"format": "[^"]*",)', "", text)
+    assert "format`" not in left
+    return left
+
+
+def test_nothing_changed_nothing_is_made(desk: Desk) -> None:
+    assert again(desk) == []
+
+
+def test_an_edited_round_counts_and_what_follows_is_made_again(desk: Desk) -> None:
+    section = desk.file("round2_section1.md")
+    section.write_text(without_format(section.read_text("utf-8")), "utf-8")
+    answer = desk.check("all", "VER-01.yaml")
+    assert answer.stages("edited by hand") == ["spec/round2_section1"]
+    assert answer.stages("unchanged") == ["spec/inputs", "spec/round1_analysis"]
+    assert answer.stages("working") == [*SPEC[2:], "spec/document", *BUILD, "run/verdict"]
+    assert again(desk) == []
+
+
+def test_the_edited_field_is_gone_from_all_that_follows(desk: Desk) -> None:
+    assert "netlist.format" in desk.file("checker.yaml").read_text("utf-8")
+    section = desk.file("round2_section1.md")
+    section.write_text(without_format(section.read_text("utf-8")), "utf-8")
+    assert desk.check("all", "VER-01.yaml", "-q").code == 0
+    for name in ("round3_section2.md", "checker.yaml"):
+        assert "netlist.format" not in desk.file(name).read_text("utf-8"), name
+    assert '"format"' not in desk.file("atom_a.py").read_text("utf-8").partition("spef")[0]
+
+
+@pytest.mark.parametrize("index", range(5))
+def test_a_deleted_round_is_made_again_with_what_follows(index: int, desk: Desk) -> None:
+    stage = SPEC[index]
+    asked = len(desk.records("reply"))
+    desk.file(f"{ROUNDS[index]}.md").unlink()
+    made = again(desk)
+    assert made[0] == stage
+    assert set(made) >= {"spec/document", "build/parser", "build/logic"} if index else set(made) >= set(SPEC)
+    replies = [record["stage"] for record in desk.records("reply")[asked:]]
+    assert replies[0] == stage, "it is asked again, not answered from the journal"
+    assert again(desk) == []
+
+
+@pytest.mark.parametrize("name", ["atom_a.py", "logic.json", "atoms.py", "checker.yaml"])
+def test_a_deleted_part_of_the_checker_is_made_again(name: str, desk: Desk) -> None:
+    path = desk.file(name)
+    before = path.read_bytes()
+    path.unlink()
+    made = again(desk)
+    assert "build/gates" in made
+    assert not set(made) & set(SPEC)
+    assert path.read_bytes() == before
+
+
+def test_an_edited_atom_is_held_to_the_gates_again(desk: Desk) -> None:
+    edit(desk.file("atom_a.py"), "def extract_context(", "import os\n\n\ndef extract_context(")
+    answer = desk.check("all", "VER-01.yaml", "--format", "json")
+    assert answer.stages("edited by hand") == ["build/parser"]
+    assert (answer.code, answer.document["status"]) == (1, "needs_review")
+    failed = [gate["gate"] for gate in answer.document["gates"] if not gate["passed"]]
+    assert failed == ["forbidden_io"]
+    assert "the gates did not pass this checker" in desk.check("run", "VER-01.yaml", "-q").line()
+
+
+def test_a_changed_description_makes_all_again(desk: Desk) -> None:
+    edit(desk.here / "VER-01.yaml", "that the netlist and SPEF versions are", "the netlist/spef version is")
+    assert set(again(desk)) >= {*SPEC, "spec/document", "build/config"}
+    assert "netlist/spef version" in desk.file("checker.yaml").read_text("utf-8")
+
+
+def pause(desk: Desk) -> str:
+    """Edit round 2 and change what it is made from; returns the run that waits."""
+    section = desk.file("round2_section1.md")
+    section.write_text(without_format(section.read_text("utf-8")), "utf-8")
+    edit(desk.here / "VER-01.yaml", "netlist and SPEF versions are", "SPEF and netlist versions are")
+    run = desk.run_of("VER-01").name
+    line = desk.check("all", "VER-01.yaml", "-q").line(3)
+    assert line.startswith(f"run {run} is paused: both {section} and what stage spec/round2_section1 is made from")
+    assert f"transom answer {run} keep" in line
+    assert f"transom answer {run} redo" in line
+    assert desk.check("all", "VER-01.yaml", "-q").line(3) == line, "it waits until somebody answers"
+    return run
+
+
+def test_what_a_person_keeps_is_kept(desk: Desk) -> None:
+    run = pause(desk)
+    mine = desk.file("round2_section1.md").read_text("utf-8")
+    assert desk("answer", run, "keep").out == f"keep spec/round2_section1; go on with: transom resume {run}\n"
+    answer = desk("resume", run)
+    assert (answer.code, answer.stages("edited by hand")) == (0, ["spec/round2_section1"])
+    assert desk.file("round2_section1.md").read_text("utf-8") == mine
+    assert "netlist.format" not in desk.file("checker.yaml").read_text("utf-8")
+    assert again(desk) == []
+
+
+def test_what_a_person_gives_up_is_still_not_lost(desk: Desk) -> None:
+    run = pause(desk)
+    mine = desk.file("round2_section1.md").read_text("utf-8")
+    assert desk("answer", run, "redo", "--format", "json").document["answer"] == "redo"
+    answer = desk("resume", run)
+    assert answer.code == 0
+    assert "round2_section1.md was changed by hand; that version is kept as round2_section1.md.kept-1" in answer.err
+    assert desk.file("round2_section1.md.kept-1").read_text("utf-8") == mine
+    assert "netlist.format" in desk.file("checker.yaml").read_text("utf-8")
+    assert again(desk) == []
+
+
+def test_an_answer_needs_a_question(desk: Desk) -> None:
+    line = desk("answer", desk.run_of("VER-01").name, "keep").line()
+    assert "this run waits for no answer; see: transom runs show" in line
+
+
+def test_new_logs_change_the_verdict_and_never_the_checker(desk: Desk) -> None:
+    checker = [desk.file(name).read_bytes() for name in ("atoms.py", "checker.yaml", "build.json")]
+    data = desk.here / "data" / "updown"
+    shutil.copy(data / "sta_eco.log", data / "sta_signoff.log")
+    for command in (("all", "VER-01.yaml"), ("run", "VER-01.yaml")):
+        assert desk.verdict(*command)["status"] == "FAIL"
+    assert desk.attempts("build/parser") == desk.attempts("build/discover") == 1
+    assert len([record for record in desk.records("reply") if record["stage"] == "build/parser"]) == 1
+    assert [desk.file(name).read_bytes() for name in ("atoms.py", "checker.yaml", "build.json")] == checker
+    shutil.copy(EXAMPLES / "data" / "updown" / "sta_signoff.log", data)
+    assert desk.verdict("all", "VER-01.yaml")["status"] == "PASS"
+
+
+def test_new_values_never_rebuild_the_checker(desk: Desk) -> None:
+    edit(desk.here / "VER-01.yaml", "waivers:\n  value: N/A", "waivers:\n  value: 0")
+    assert desk.check("run", "VER-01.yaml", "-q").code == 0
+    assert desk.attempts("build/parser") == 1
+
+
+def test_a_corrected_knowledge_file_makes_again_what_it_answered(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    desk = Desk.at(here, capfd)
+    mine = here / "mine"
+    mine.mkdir()
+    shutil.copy(SHIPPED / "versions.yaml", mine)
+    (here / "transom.yaml").write_text("paths:\n  knowledge_dirs: [mine]\n", "utf-8")
+    for item in ("VER-01", "STA-01"):
+        assert desk.check("all", f"{item}.yaml", "-q").code == 0
+    assert again(desk) == []
+    asked = len(desk.records("reply"))
+    edit(mine / "versions.yaml", "so that its origin can be confirmed", "so that everybody can tell its origin")
+    other = desk.check("all", "STA-01.yaml")
+    assert other.stages("working") == ["run/verdict"], "what another file answered stays"
+    made = again(desk)
+    assert set(made) >= set(SPEC), made
+    assert "spec/inputs" not in made
+    assert "everybody can tell" in desk.file("round2_section1.md").read_text("utf-8")
+    assert len(desk.records("reply")) > asked
+    assert again(desk) == []

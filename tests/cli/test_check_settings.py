@@ -1,0 +1,214 @@
+"""Every setting that `check` obeys, changed, with its effect."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checks import Desk, edit
+from transom.checklist.rules.knowledge import SHIPPED
+from transom.config import NOT_YET, known_keys
+from transom.errors import SandboxUnavailable
+from transom.sandbox import Level, Sandbox
+
+
+@pytest.fixture
+def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+    return Desk.at(here, capfd)
+
+
+def settle(desk: Desk, text: str) -> None:
+    (desk.here / "transom.yaml").write_text(text, "utf-8")
+
+
+def search_root(desk: Desk) -> None:
+    desk("check", "all", "VER-01.yaml", "-q").line()
+    settle(desk, "paths: {search_root: data}\n")
+    answer = desk("check", "all", "VER-01.yaml", "--format", "json", "-q")
+    assert (answer.code, answer.document["inputs"][0]["path"]) == (0, "updown/sta_signoff.log")
+    (desk.here / "data" / "logs").mkdir()
+    shutil.copy("data/updown/setup_signoff.rpt", "data/logs/mine.rpt")
+    edit(desk.here / "STA-01.yaml", "${CHECKLIST_ROOT}/updown/setup_signoff.rpt", "${LOG_ROOT}/mine.rpt")
+    assert desk("check", "all", "STA-01.yaml", "-q").code == 0, "LOG_ROOT is its logs/"
+
+
+def item_specs_dir(desk: Desk) -> None:
+    settle(desk, "paths: {item_specs_dir: specs}\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert (desk.here / "specs" / "VER-01_ItemSpec.md").is_file()
+    desk("check", "spec", "VER-01.yaml", "-q", "-o", "told")
+    assert (desk.here / "told" / "VER-01_ItemSpec.md").is_file(), "-o counts more"
+
+
+def output_dir(desk: Desk) -> None:
+    settle(desk, "paths: {output_dir: checkers}\n")
+    desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
+    desk.check("build", "specs/VER-01_ItemSpec.md", "--item", "VER-01.yaml", "-q")
+    assert (desk.here / "checkers" / "VER-01_checker" / "atoms.py").is_file()
+
+
+def knowledge_dirs(desk: Desk) -> None:
+    (desk.here / "mine").mkdir()
+    shutil.copy(SHIPPED / "versions.yaml", "mine")
+    edit(desk.here / "mine" / "versions.yaml", "name: Netlist File Loading Status", "name: Netlist Was Read")
+    settle(desk, "paths: {knowledge_dirs: [mine]}\n")
+    assert desk.verdict("all", "VER-01.yaml")["found_items"][0]["name"] == "Netlist Was Read"
+    (desk.here / "mine" / "versions.yaml").write_text("domain: [\n", "utf-8")
+    assert re.match(r"\S*mine/versions\.yaml:\d+: ", desk.check("all", "VER-01.yaml", "-q").line())
+
+
+def cache_dir(desk: Desk) -> None:
+    settle(desk, "paths: {cache_dir: kept}\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert (desk.here / "kept" / "state.db").is_file()
+    assert not (desk.here / ".transom").exists()
+
+
+def workspace(desk: Desk) -> None:
+    settle(desk, "workspace: elsewhere\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert (desk.here / "elsewhere" / "runs" / "VER-01").is_dir()
+
+
+def state_dir(desk: Desk) -> None:
+    settle(desk, "state_dir: local\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert (desk.here / "local" / "state.db").is_file()
+    assert not (desk.here / ".transom" / "state.db").exists()
+    assert (desk.here / ".transom" / "runs" / "VER-01").is_dir()
+
+
+def timeout_per_stage(desk: Desk) -> None:
+    settle(desk, "execution: {timeout_per_stage: 0.001}\n")
+    line = desk.check("all", "VER-01.yaml", "-q").line(3)
+    run = desk.run_of("VER-01").name
+    stage = re.fullmatch(
+        rf"run {run} is paused: stage (\S+) reached its limit of 0\.001 s; go on with: transom resume {run}", line
+    )
+    assert stage, line
+    assert desk("runs", "show", run, "--format", "json").document["status"] == "paused"
+    settle(desk, "execution: {timeout_per_stage: 60}\n")
+    assert desk("resume", run, "-q").code == 0
+
+
+def snippets(desk: Desk) -> str:
+    """What the parser saw of the logs the last time."""
+    request = [request for request in desk.requests() if request["role"] == "checklist.parser"][-1]
+    (text,) = [block["text"] for block in request["blocks"] if block["name"] == "log_snippets"]
+    return str(text)
+
+
+def max_total_read_bytes(desk: Desk) -> None:
+    desk.check("all", "VER-01.yaml", "-q")
+    before = snippets(desk)
+    settle(desk, "tool_constraints: {max_total_read_bytes: 1500}\n")
+    desk.check("all", "VER-01.yaml", "-q")
+    assert len(snippets(desk)) < 3000 < len(before)
+
+
+def header_lines_default(desk: Desk) -> None:
+    desk.check("all", "VER-01.yaml", "-q")
+    before = snippets(desk)
+    settle(desk, "tool_constraints: {header_lines_default: 2}\n")
+    desk.check("all", "VER-01.yaml", "-q")
+    assert len(snippets(desk)) < len(before)
+
+
+def seat(name: str, role: str, key: str, value: object) -> Callable[[Desk], None]:
+    def check(desk: Desk) -> None:
+        settle(desk, f"llm: {{{name}: {{{key}: {value}}}}}\n")
+        desk.check("all", "VER-01.yaml", "-q")
+        settings = {request["role"]: request["settings"][key] for request in desk.requests()}
+        assert settings.pop(role) == value
+        assert value not in settings.values(), "of this seat alone"
+
+    return check
+
+
+def level(desk: Desk) -> None:
+    settle(desk, "sandbox: {level: L1}\n")
+    assert desk.verdict("all", "VER-01.yaml")["sandbox_level"] == "L1"
+    assert json.loads(desk.file("build.json").read_text("utf-8"))["sandbox_level"] == "L1"
+
+
+def logging_level(desk: Desk) -> None:
+    assert "info: run" not in desk("check", "spec", "VER-01.yaml").err
+    settle(desk, "logging: {level: INFO}\n")
+    run = desk.run_of("VER-01")
+    said = f"info: run {run.name}: check VER-01 in {run}\n"
+    assert said in desk("check", "spec", "VER-01.yaml").err
+    assert said not in desk("check", "spec", "VER-01.yaml", "-q").err
+    settle(desk, "")
+    assert said in desk("check", "spec", "VER-01.yaml", "-v").err
+
+
+def log_file(desk: Desk) -> None:
+    settle(desk, "logging: {level: INFO, log_file: logs/mine.jsonl}\n")
+    desk("check", "spec", "VER-01.yaml")
+    lines = [json.loads(line) for line in (desk.here / "logs" / "mine.jsonl").read_text("utf-8").splitlines()]
+    assert [line["message"].split(": ")[1] for line in lines][-1] == "READY"
+
+
+def model(desk: Desk) -> None:
+    settle(desk, "model: wizard\n")
+    assert "unknown provider 'wizard'" in desk("check", "spec", "VER-01.yaml", "-q").line()
+    assert desk("check", "spec", "VER-01.yaml", "--model", "rules", "-q").code == 0
+
+
+OBEYED: dict[str, Callable[[Desk], None]] = {
+    "model": model,
+    "state_dir": state_dir,
+    "workspace": workspace,
+    "paths.search_root": search_root,
+    "paths.item_specs_dir": item_specs_dir,
+    "paths.cache_dir": cache_dir,
+    "paths.output_dir": output_dir,
+    "paths.knowledge_dirs": knowledge_dirs,
+    "llm.agent_a.temperature": seat("agent_a", "checklist.parser", "temperature", 0.75),
+    "llm.agent_a.max_tokens": seat("agent_a", "checklist.parser", "max_tokens", 1234),
+    "llm.agent_b.temperature": seat("agent_b", "checklist.logic", "temperature", 0.75),
+    "llm.agent_b.max_tokens": seat("agent_b", "checklist.logic", "max_tokens", 1234),
+    "execution.timeout_per_stage": timeout_per_stage,
+    "logging.level": logging_level,
+    "logging.log_file": log_file,
+    "tool_constraints.max_total_read_bytes": max_total_read_bytes,
+    "tool_constraints.header_lines_default": header_lines_default,
+    "sandbox.level": level,
+}
+
+
+@pytest.mark.parametrize("key", OBEYED)
+def test_a_setting_has_its_effect(key: str, desk: Desk) -> None:
+    OBEYED[key](desk)
+
+
+def test_every_setting_is_obeyed_or_said_to_come_later() -> None:
+    assert set(known_keys()) == set(OBEYED) | set(NOT_YET)
+    assert not set(OBEYED) & set(NOT_YET)
+
+
+def test_an_unknown_setting_names_the_nearest(desk: Desk) -> None:
+    settle(desk, "paths:\n  serch_root: data\n")
+    line = desk("check", "spec", "VER-01.yaml").line()
+    assert re.fullmatch(
+        r"\S*transom\.yaml:2: unknown setting paths\.serch_root; did you mean paths\.search_root\?", line
+    )
+
+
+def test_the_seeds_file_is_read_too(desk: Desk) -> None:
+    (desk.here / "config").mkdir()
+    (desk.here / "config" / "agent_config.yaml").write_text("paths:\n  search_root: data\n", "utf-8")
+    assert desk("check", "all", "VER-01.yaml", "-q").code == 0
+
+
+def test_a_level_that_this_machine_has_not_is_one_line(desk: Desk) -> None:
+    try:
+        Sandbox(level=Level.L3)
+    except SandboxUnavailable:
+        settle(desk, "sandbox: {level: L3}\n")
+        assert "L3" in desk.check("all", "VER-01.yaml", "-q").line()
