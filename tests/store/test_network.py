@@ -28,7 +28,7 @@ half a line
     ("path", "kind", "network"),
     [
         ("/", "ext4", False),
-        ("/work/.transom", "ext4", False),
+        ("/srv/.transom", "ext4", False),
         ("/home/ada/work", "nfs4", True),
         ("/home/bob", "autofs", False),
         ("/home/adam", "autofs", False),

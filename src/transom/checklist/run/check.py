@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from transom import __version__
@@ -167,24 +167,11 @@ async def check_files(
     item = item or checker.item
     settled = settle(checker.config, item)
     patterned_items(checker.config, settled.requirements)
-    gathered = Gathered(Evidence((), ()))
-    outcome, waived = Outcome(), Waived()
-    errors: tuple[Trouble, ...] = ()
-    try:
-        async with runner.worker(checker.atoms + BATCH_SOURCE) as worker:
-            gathered = await gather(inputs, worker, await sources_of(worker))
-            errors = gathered.errors
-            if not errors:
-                outcome = await evaluate(
-                    checker.config, gathered.evidence, settled.requirements, _logic(checker.config, worker)
-                )
-                waived = apply_waivers(outcome, settled.waivers, checker.config, gathered.evidence, as_of)
-    except AtomFailed as error:
-        errors = (*gathered.errors, Trouble(source_file=None, message=f"the atoms failed ({error.kind}): {error}"))
-        outcome, waived = Outcome(), Waived()
+    judged = await _judge(checker, settled, inputs, runner, as_of)
+    outcome, waived = judged.outcome, judged.waived
     return Verdict(
         item_id=checker.config.item_id,
-        status=_status(errors, waived, fail_on_unused=fail_on_unused),
+        status=_status(judged.errors, waived, fail_on_unused=fail_on_unused),
         checker_type=settled.type,
         capability_type=checker.config.capability_type,
         found_items=outcome.found,
@@ -193,16 +180,42 @@ async def check_files(
         waived=waived.waived,
         waiver_comments=waived.comments,
         unused_waivers=waived.unused,
-        errors=errors,
-        warnings=(*_item_warnings(item), *gathered.warnings, *outcome.warnings, *waived.warnings),
+        errors=judged.errors,
+        warnings=(*_item_warnings(item), *judged.gathered.warnings, *outcome.warnings, *waived.warnings),
         matching=checker.config.matching,
         sources=outcome.sources,
         config_differences=settled.differences,
-        inputs=gathered.read,
+        inputs=judged.gathered.read,
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
     )
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What the atoms saw and what follows from it; with errors nothing follows."""
+
+    gathered: Gathered
+    outcome: Outcome = field(default_factory=Outcome)
+    waived: Waived = field(default_factory=Waived)
+    errors: tuple[Trouble, ...] = ()
+
+
+async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runner: AtomRunner, as_of: str) -> _Judged:
+    gathered = Gathered(Evidence((), ()))
+    try:
+        async with runner.worker(checker.atoms + BATCH_SOURCE) as worker:
+            gathered = await gather(inputs, worker, await sources_of(worker))
+            if gathered.errors:
+                return _Judged(gathered, errors=gathered.errors)
+            logic = _logic(checker.config, worker)
+            outcome = await evaluate(checker.config, gathered.evidence, settled.requirements, logic)
+            waived = apply_waivers(outcome, settled.waivers, checker.config, gathered.evidence, as_of)
+            return _Judged(gathered, outcome, waived)
+    except AtomFailed as error:
+        failed = Trouble(source_file=None, message=f"the atoms failed ({error.kind}): {error}")
+        return _Judged(gathered, errors=(*gathered.errors, failed))
 
 
 def _logic(config: CheckerConfig, worker: AtomWorker) -> Logic:
