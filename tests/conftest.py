@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,6 +21,13 @@ def _plain_environment() -> Iterator[None]:
             if name.startswith(("TRANSOM_", "OTEL_")) or name.endswith("_API_KEY") or name == "PYTHONUNBUFFERED":
                 patch.delenv(name)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> None:
+    """Let programs that tests start be interrupted: what a shell puts into the background hands on SIGINT ignored."""
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -154,7 +154,8 @@ class KnownSource(Shape):
     Attributes:
         files: globs of its names (`*`, `?`), compared without `.gz`.
         signs: a regex for a line by which such a file is known whatever its name.
-        account: a regex for lines that must not be overlooked: one that no rule reads is an error at run time.
+        account: a regex for lines that must not be overlooked: one that no rule reads is an error at run time. Of a
+            record only the line that its `end` matches counts as read.
         expect: the error when nothing was read from a file that `speaks` of the matter; None where that is no error.
         must: one of these stands in every such file that is understood, else a model is needed.
         refuse: regex -> why such a file is not understood.
@@ -197,7 +198,11 @@ class Lines(_Rule):
 
 
 class Records(_Rule):
-    """One entry for the lines from `start` to `end`: groups of `patterns` are fields."""
+    """One entry for the lines from `start` to `end`: groups of `patterns` are fields.
+
+    Its evidence is the line that `end` matches. A record without an end is an error, also at the next `start` and at
+    the end of the file.
+    """
 
     kind: Literal["records"]
     category: Key
@@ -345,7 +350,7 @@ class Domain(Shape):
     tolerance: Notes
     steps: Notes
     edge_cases: Notes
-    scenarios: tuple[KnownScenario, ...]
+    scenarios: Annotated[tuple[KnownScenario, ...], Field(min_length=4)]
     examples: Annotated[tuple[dict[str, Json], ...], Field(min_length=1)]
     tests: TestData
 
