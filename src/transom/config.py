@@ -159,17 +159,13 @@ class Settings(_Section):
 
 _SEATS = ("agent_a", "agent_b", "reflect")
 _LATER_MODEL = "the models that it would choose from come later; `model` and --model decide"
-_LATER_REPAIR = "automatic repair comes later"
 _LATER_CLEANUP = "clean-up of older attempts comes later; everything is kept"
 
 NOT_YET: dict[str, str] = {
     **{f"llm.{seat}.{name}": _LATER_MODEL for seat in _SEATS for name in ("provider", "model")},
-    "llm.reflect.temperature": _LATER_REPAIR,
-    "llm.reflect.max_tokens": _LATER_REPAIR,
     "cache.retention_policy": _LATER_CLEANUP,
     "cache.max_checkpoints_per_hour": _LATER_CLEANUP,
     "cache.cleanup_on_success": _LATER_CLEANUP,
-    "execution.max_iterations": _LATER_REPAIR,
     "execution.enable_streaming": "the providers of this version answer in one piece",
     "logging.log_llm_calls": "every call is kept in the journal, see `transom window show`",
     "tool_constraints.max_read_lines_per_call": "reading tools for models come later",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT
 from tests.checklist.test_visibility import EXAMPLE, replies
 from transom.checklist.build.flow import BuiltChecker
+from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
     Manner,
@@ -26,7 +28,7 @@ from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import Roots, Verdict
 from transom.checklist.run.stage import Occasion
 from transom.checklist.spec.document import section_texts
-from transom.errors import InputError, NeedsModel, NotUnderstood, ReplyError
+from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import Chain, Reply, Request, ScriptedProvider
 from transom.runs import Run, Workspace
 from transom.sandbox import Limits, Sandbox
@@ -63,7 +65,8 @@ def scripted(atom: str, checker: str = CHECKER) -> ScriptedProvider:
 
 
 def manner(limits: Limits = SHORT) -> Manner:
-    return Manner(Occasion("2026-11-21"), Sandbox(limits))
+    """A build that may not repair itself; repairs have their own tests."""
+    return Manner(Occasion("2026-11-21"), Sandbox(limits), build=BuildSettings(max_iterations=0))
 
 
 async def built(root: Path, item: Item, atom: str) -> BuiltChecker:
@@ -97,12 +100,13 @@ MISBEHAVED = {
 async def test_an_atom_that_misbehaves_fails_its_gates(how: str, tmp_path: Path, item: Item) -> None:
     old, new, said = MISBEHAVED[how]
     made = await built(tmp_path, item, ATOM_A.replace(old, new))
-    assert made.result.status == "needs_review"
+    assert (made.result.status, made.result.exit_code) == ("human_required", 3)
     failed = {gate.gate: gate.findings for gate in made.result.gates if not gate.passed}
     assert "schema" in failed
     assert said in str(failed["schema"]).lower(), failed
-    with pytest.raises(InputError, match="the gates did not pass this checker"):
-        open_checker(tmp_path / "checker")
+    verdict = await judged(tmp_path, item)
+    assert (verdict.status, verdict.exit_code) == ("ERROR", 2), "the stub in its place never passes"
+    assert "this checker was not finished" in verdict.errors[0].message
 
 
 @pytest.mark.parametrize("how", MISBEHAVED)
@@ -122,8 +126,13 @@ async def test_a_reply_that_cannot_be_read_is_asked_for_once_more(tmp_path: Path
     script = replies()
     script["checklist.parser"] = ["no tag at all", "none either"]
     async with opened(tmp_path, ScriptedProvider(script)) as run:
-        with pytest.raises(ReplyError, match="atom_a"):
-            await checker_of(run, SPEC, item, Places(), manner(), folder=None)
+        made = await checker_of(run, SPEC, item, Places(), manner(), folder=tmp_path / "checker")
+    assert made.status == "human_required" if isinstance(made, BuildResult) else not made.done
+    report = json.loads((tmp_path / "checker" / "human_intervention_report.json").read_text())
+    (error,) = report["last_validation_errors"]
+    assert (error["gate"], error["artifact"]) == ("reply", "atom_a")
+    assert "atom_a" in error["message"]
+    assert (await judged(tmp_path, item)).status == "ERROR"
 
 
 @pytest.mark.parametrize("role", ["checklist.analysis", "checklist.section3", "checklist.parser", "checklist.logic"])

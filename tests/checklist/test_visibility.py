@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER
+from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import Manner, Places, checker_of, spec_of
 from transom.checklist.roles import make_role
@@ -44,6 +45,8 @@ SEEN = {
     "checklist.section4": SHOWN | {"one", "two", "three", "file"},
     "checklist.parser": {"one", "fourone", "file", "folder", "log"},
     "checklist.logic": {"two", "three", "fourtwo", "atom"},
+    "checklist.repair_a": {"one", "fourone", "file", "folder", "log", "atom"},
+    "checklist.repair_b": {"two", "three", "fourtwo", "atom"},
 }
 ALL = SHOWN.union({"reason"}, *SEEN.values(), {"fourthree"})
 
@@ -73,7 +76,13 @@ def replies() -> dict[str, list[str]]:
     tags = ["analysis", "section1", "section2", "section3", "section4"]
     spec = [f"<{tag}>\n{section}\n</{tag}>" for tag, section in zip(tags, sections, strict=True)]
     atom = ATOM_A.replace("    results = []\n", "    results = []  # canaryatom\n")
-    build = [f"<atom_a>\n```python\n{atom}```\n</atom_a>", f"<checker>\n```yaml\n{CHECKER}```\n</checker>"]
+    faulty = atom.replace('"value": str(', '"value": bool(')  # so that both repair roles are asked
+    build = [
+        f"<atom_a>\n```python\n{faulty}```\n</atom_a>",
+        f"<checker>\n```yaml\n{CHECKER}```\n</checker>",
+        f"<atom_a>\n```python\n{atom}```\n</atom_a>",
+        f"<checker>\n```yaml\n{CHECKER}```\n</checker>",
+    ]
     return {role: [reply] for role, reply in zip(SEEN, [*spec, *build], strict=True)}
 
 
@@ -87,7 +96,7 @@ async def walk(tmp_path: Path) -> tuple[ScriptedProvider, dict[str, bytes]]:
     provider = ScriptedProvider(replies())
     workspace = Workspace.at(tmp_path / ".transom")
     places = Places({"CHECKLIST_ROOT": data})
-    manner = Manner(Occasion("2026-11-21"), Sandbox())
+    manner = Manner(Occasion("2026-11-21"), Sandbox(), build=BuildSettings(max_iterations=2))
     async with SqliteStore.open(workspace.database) as store:
         chain = Chain((provider,))
         run = await Run.open("check", {"i": 1}, name="i", workspace=workspace, store=store, chain=chain)
@@ -121,7 +130,7 @@ async def test_the_last_round_sees_names_and_sizes_of_inputs_the_others_their_co
 
 @pytest.mark.parametrize("role", sorted(SEEN))
 def test_a_foreign_block_is_refused_by_every_role(role: str) -> None:
-    foreign = "log_snippets" if role != "checklist.parser" else "section_2"
+    foreign = "section_2" if role in ("checklist.parser", "checklist.repair_a") else "log_snippets"
     with pytest.raises(VisibilityError, match=foreign):
         assemble(make_role(role), [Block(foreign, "x")])
 

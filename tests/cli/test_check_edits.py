@@ -91,10 +91,36 @@ def test_an_edited_atom_is_held_to_the_gates_again(desk: Desk) -> None:
     edit(desk.file("atom_a.py"), "def extract_context(", "import os\n\n\ndef extract_context(")
     answer = desk.check("all", "VER-01.yaml", "--format", "json")
     assert answer.stages("edited by hand") == ["build/parser"]
-    assert (answer.code, answer.document["status"]) == (1, "needs_review")
+    assert (answer.code, answer.document["status"]) == (3, "human_required")
     failed = [gate["gate"] for gate in answer.document["gates"] if not gate["passed"]]
     assert failed == ["forbidden_io"]
-    assert "the gates did not pass this checker" in desk.check("run", "VER-01.yaml", "-q").line()
+    assert answer.document["waits_for"].startswith("[forbidden_io] atom"), "nobody mends what a person wrote"
+
+
+def test_a_build_that_gave_up_is_helped_from_the_command_line(desk: Desk) -> None:
+    run, good = desk.run_of("VER-01").name, desk.file("atoms.py").read_bytes()
+    edit(desk.file("atom_a.py"), "def extract_context(", "import os\n\n\ndef extract_context(")
+    said = desk.check("all", "VER-01.yaml")
+    assert (said.code, said.out.splitlines()[0].split()[0]) == (3, "human_required")
+    assert "waits for a person: [forbidden_io] atom" in said.out
+    shown = desk("runs", "show", run).out
+    assert f'help it with: transom answer {run} "YOUR WORDS" or --edit FILE' in shown
+    assert (
+        "it waits for: build/checker/atoms.py, build/checker/checker.yaml"
+        in desk("answer", run, "--edit", str(desk.here / "VER-01.txt")).line()
+    )
+    (desk.here / "mine.py").write_bytes(good)
+    answered = desk("answer", run, "--edit", str(desk.here / "mine.py"), "words of mine", "--reset-iterations")
+    assert answered.out == f"taken: atoms.py, your words, more repairs; go on with: transom resume {run}\n"
+    assert desk("resume", run).code == 0
+    assert desk.file("atoms.py").read_bytes() == good
+    assert "this run waits for no answer" in desk("answer", run, "keep").line()
+    assert "waits for no answer" in desk("answer", run).line()
+
+
+def test_build_goes_on_only_with_a_build_that_there_is(desk: Desk) -> None:
+    spec = ("check", "build", str(desk.file("ItemSpec.md")), "--item", "VER-01.yaml", "--resume")
+    assert "there is no build to go on with" in desk(*spec).line()
 
 
 def test_a_changed_description_makes_all_again(desk: Desk) -> None:

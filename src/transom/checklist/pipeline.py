@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.checklist.build.checker import BUILD_FILE, CHECKER_FILE
-from transom.checklist.build.flow import BuildInputs, BuildSettings, BuiltChecker, build_checker
+from transom.checklist.build.flow import BuiltChecker, build_checker
+from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.item import Item, load_item
 from transom.checklist.results import BuildResult, SpecResult, WordsRow
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
@@ -143,7 +144,15 @@ async def verdict_of(
     return await judge(run, checker, item, inputs, manner.sandbox, manner.occasion, folder=copy_to)
 
 
-async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> SpecResult | BuildResult | Verdict:
+@dataclass(frozen=True)
+class Judged:
+    """A verdict, and the checker folder that it was made with."""
+
+    verdict: Verdict
+    checker: Path
+
+
+async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> SpecResult | BuildResult | Judged:
     """Spec, build and run in one go; where one of them stops, its own answer."""
     own_files(item, places.roots(places.of(item, run.folder)))  # an undefined variable is said before anybody is asked
     spec = await spec_of(run, item, places, manner)
@@ -157,7 +166,8 @@ async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> Spe
         return built
     if not built.done:
         return built.result
-    return await verdict_of(run, open_checker(built.folder), item, places, manner, copy_to=places.out)
+    checker = open_checker(built.folder)
+    return Judged(await verdict_of(run, checker, item, places, manner, copy_to=places.out), built.folder)
 
 
 def checker_folder(item_id: str) -> str:

@@ -103,6 +103,40 @@ class BuildResult(Document):
         return {"done": 0, "needs_review": 1, "ERROR": 2, "human_required": 3, "NEEDS_MODEL": 3}[self.status]
 
 
+class GeneratedCode(Shape):
+    """The texts of a checker that was not finished; "" for what could never be read."""
+
+    atom_a: str = ""
+    atoms_b_and_c: str = ""
+    yaml: str = ""
+
+
+class ErrorRow(Shape):
+    """One repair that was tried, and the findings that it was to mend."""
+
+    iteration: int
+    source: str
+    errors: tuple[FindingRow, ...]
+
+
+class Intervention(Document):
+    """`human_intervention_report.json`: why a build could not be finished, and what a person can do about it."""
+
+    schema_: Literal["transom.intervention/1"] = Field(default="transom.intervention/1", alias="schema")
+    status: Literal["HUMAN_INTERVENTION_REQUIRED"] = "HUMAN_INTERVENTION_REQUIRED"
+    item_id: str
+    total_iterations: int
+    failure_summary: str
+    error_history: tuple[ErrorRow, ...]
+    last_validation_errors: tuple[FindingRow, ...]
+    last_generated_code: GeneratedCode
+    key_decisions: tuple[dict[str, str], ...]
+    generated_code_signatures: dict[str, str]
+    suggested_actions: tuple[str, ...]
+    cache_location: str
+    resume_command: str
+
+
 class LintResult(Document):
     """`check lint --format json`."""
 
@@ -115,10 +149,14 @@ class LintResult(Document):
 
 
 class BuildRecord(Document):
-    """`build.json`: how a checker came to be. No clock, no path: equal builds give equal bytes."""
+    """`build.json`: how a checker came to be. No clock, no path: equal builds give equal bytes.
+
+    Attributes:
+        tried_on: SHA-256 of each file that the gates tried it on, by base name.
+    """
 
     schema_: Literal["transom.built/1"] = Field(default="transom.built/1", alias="schema")
-    status: Literal["done", "needs_review"]
+    status: Literal["done", "needs_review", "human_required"]
     transom: str
     item_id: str
     item_sha256: str | None = None
@@ -128,6 +166,14 @@ class BuildRecord(Document):
     sandbox_level: str
     gates: tuple[GateRow, ...]
     mutation: MutationRow | None = None
+    tried_on: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that the gates found, in their order."""
+        return tuple(
+            Finding(row.gate, row.artifact, row.line, row.message) for gate in self.gates for row in gate.findings
+        )
 
     @staticmethod
     def of(
@@ -151,3 +197,9 @@ class BuildRecord(Document):
             sandbox_level=level,
             gates=gates,
         )
+
+    @staticmethod
+    def unfinished(item_id: str, item: str, spec: str) -> BuildRecord:
+        """The record of a checker that never came to its gates."""
+        made = BuildRecord.of((), item, spec, "none", item_id, "nobody", None)
+        return made.model_copy(update={"status": "human_required"})

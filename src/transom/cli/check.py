@@ -57,11 +57,25 @@ async def build(
     allow_needs_review: Annotated[
         bool, typer.Option("--allow-needs-review", help="Build although the ItemSpec has findings.")
     ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the build of this ItemSpec; there must be one.")
+    ] = False,
+    reset_iterations: Annotated[
+        bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
+    ] = False,
 ) -> int:
     """Build a checker from an ItemSpec: generated atoms and checker.yaml, held to the gates on real files."""
     from transom.cli.checking import Options, build_command
 
-    options = Options(item=item, variables=tuple(var or ()), root=root, out=out, allow_needs_review=allow_needs_review)
+    options = Options(
+        item=item,
+        variables=tuple(var or ()),
+        root=root,
+        out=out,
+        allow_needs_review=allow_needs_review,
+        resume=resume,
+        reset_iterations=reset_iterations,
+    )
     return await build_command(session, itemspec, options)
 
 

@@ -14,9 +14,11 @@ from typing import Any, cast
 
 from transom.canonical import Json
 from transom.checklist.build.checker import SPEC_FILE
-from transom.checklist.build.flow import FOLDER, BuildSettings, BuiltChecker
+from transom.checklist.build.flow import BuiltChecker
+from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
+    Judged,
     Manner,
     Places,
     check_all,
@@ -58,12 +60,16 @@ class Options:
     strict: bool = False
     fail_on_unused: bool = False
     allow_needs_review: bool = False
+    resume: bool = False
+    checkpoint: str | None = None
+    reset_iterations: bool = False
     debug: bool = False
     reports: tuple[str, ...] = ()
 
     def entry(self, command: str, session: Session, targets: Sequence[Path] = ()) -> dict[str, Json]:
         """As the run keeps it: paths absolute, the day settled, and what the session was told on the command line."""
-        kept: dict[str, Any] = {**asdict(self), "as_of": self.day, "command": command}
+        # A resumed command does not reset again what it once reset.
+        kept: dict[str, Any] = {**asdict(self), "as_of": self.day, "command": command, "reset_iterations": False}
         kept |= {key: str(value.absolute()) for key, value in kept.items() if isinstance(value, Path)}
         kept["variables"] = [_absolute(text, "=") for text in self.variables]
         kept["reports"] = [_absolute(text, ":") for text in self.reports]
@@ -159,7 +165,11 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
     async with session.open_store() as store:
         if item:
             await claim_id(store, item)
+        if options.resume and not Run.known(store, "check-build", inputs):
+            raise InputError("there is no build to go on with", where=str(itemspec), hint="leave out --resume")
         async with _opened(session, store, "check-build", name, inputs, entry) as run:
+            if options.reset_iterations:
+                await run.help(reset=True)
             target = places.out / checker_folder(name) if places.out else None
             built = await checker_of(run, spec.text, item, places, _manner(session, options), folder=target)
             result = built if isinstance(built, BuildResult) else built.result
@@ -206,11 +216,13 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> S
     places = _places(session, options, session.settings.paths.output_dir)
     async with _run_of(session, store, item, options, "all") as run:
         result = await check_all(run, item, places, _manner(session, options))
-        if isinstance(result, Verdict):
-            built = places.out / checker_folder(item.item_id) if places.out else run.folder / FOLDER
-            await register_checker(store, item, built, (built / SPEC_FILE).read_text(encoding="utf-8"))
-        await _finish(run, result.status)
-    return _shown(result, run.id, started) if isinstance(result, Verdict) else result
+        if not isinstance(result, Judged):
+            await _finish(run, result.status)
+            return result
+        spec = (result.checker / SPEC_FILE).read_text(encoding="utf-8")
+        await register_checker(store, item, result.checker, spec)
+        await _finish(run, result.verdict.status)
+    return _shown(result.verdict, run.id, started)
 
 
 @asynccontextmanager
@@ -300,9 +312,8 @@ def _manner(session: Session, options: Options, *, needs_sandbox: bool = True) -
         header_lines=settings.tool_constraints.header_lines_default,
         total_bytes=settings.tool_constraints.max_total_read_bytes,
     )
-    build = BuildSettings(
-        session.call_settings("agent_a", CallSettings()), session.call_settings("agent_b", CallSettings()), limits
-    )
+    parser, logic, repair = (session.call_settings(seat, CallSettings()) for seat in ("agent_a", "agent_b", "reflect"))
+    build = BuildSettings(parser, logic, repair, limits, settings.execution.max_iterations)
     level = settings.sandbox.level
     sandbox = Sandbox(level=Level(level) if level else None) if needs_sandbox else cast("Sandbox", None)
     return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build)

@@ -1,24 +1,31 @@
 """Runs: journaled stages that survive any kill, honour edits and ask nobody twice."""
 
 from transom.runs.artifact import A_PERSON, Artifact, File, model_file, text_file
-from transom.runs.export import adopt, export, retract
+from transom.runs.export import adopt, export, retract, source_of
 from transom.runs.run import Run, trace_id
 from transom.runs.stage import Stage, write_file
+from transom.runs.walk import Route, Table, as_langgraph, to, walk
 from transom.runs.workspace import Workspace, find_workspace
 
 __all__ = [
     "A_PERSON",
     "Artifact",
     "File",
+    "Route",
     "Run",
     "Stage",
+    "Table",
     "Workspace",
     "adopt",
+    "as_langgraph",
     "export",
     "find_workspace",
     "model_file",
     "retract",
+    "source_of",
     "text_file",
+    "to",
     "trace_id",
+    "walk",
     "write_file",
 ]

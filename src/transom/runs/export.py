@@ -47,9 +47,16 @@ async def export(
             if progress:
                 progress(f"{target.name} {what}; that version is kept as {aside.name}")
     write_file(target, data)
-    row: dict[str, Json] = {"copy": digest(data), "artifact": digest(artifact.read_bytes()) if artifact else ""}
+    made = digest(artifact.read_bytes()) if artifact else ""
+    row: dict[str, Json] = {"copy": digest(data), "artifact": made, "source": str(artifact or "")}
     await store.put(_TABLE, str(target.absolute()), row)
     return target
+
+
+def source_of(store: Store, target: Path) -> Path | None:
+    """The run's own file that a copy was last made from, None where there was none."""
+    source = _known(store, target).get("source")
+    return Path(source) if source else None
 
 
 def adopt(store: Store, target: Path, artifact: Path, *, clean: Callable[[str], str] = lambda text: text) -> bool:

@@ -10,6 +10,9 @@ Records of a run's stream, by kind:
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised
     decided   {stage, fingerprint, edited, answer}                a person's "keep" or "redo"
+    nodes     {table, nodes}                                      which nodes a walk was begun with
+    handed    {after, files}                                      a flow gave up after so many repairs
+    helped    {after, guidance, reset}                            what a person said to a flow that could not go on
     closed    {status}
 """
 
@@ -71,6 +74,21 @@ class StageHistory:
     last: str = "new"
 
 
+@dataclass(frozen=True)
+class Help:
+    """What a person said to a flow that could not go on.
+
+    Attributes:
+        after: how many repairs had been tried.
+        guidance: her words for the next repair, "" where she gave none.
+        reset: whether the flow may try as often again as at first, not just once.
+    """
+
+    after: int
+    guidance: str = ""
+    reset: bool = False
+
+
 ReplyKey = tuple[str, str, str, int, str, str]
 
 
@@ -82,6 +100,9 @@ class RunState:
     stages: dict[str, StageHistory] = field(default_factory=dict)
     replies: dict[ReplyKey, Any] = field(default_factory=dict)
     decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    nodes: dict[str, list[str]] = field(default_factory=dict)
+    handed: dict[str, Any] | None = None
+    helps: list[Help] = field(default_factory=list)
     status: str = "new"
     paused: str | None = None
     waiting: dict[str, str] | None = None
@@ -139,6 +160,19 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             state.waiting = None
         case "closed":
             state.status = data["status"]
+        case _:
+            _apply_flow(state, kind, data)
+
+
+def _apply_flow(state: RunState, kind: str, data: Any) -> None:
+    """Records of a flow that may turn back."""
+    match kind:
+        case "nodes":
+            state.nodes[data["table"]] = data["nodes"]
+        case "handed":
+            state.handed = data
+        case "helped":
+            state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
 
 
 def _apply_done(stage: StageHistory, data: Any) -> None:

@@ -21,7 +21,7 @@ from transom.errors import InputError, Paused, RunError, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.runs.artifact import A_PERSON, Artifact, File, input_digest
 from transom.runs.decide import Plan, decide
-from transom.runs.journal import Attempt, StageHistory, apply, fold, reply_key
+from transom.runs.journal import Attempt, Help, StageHistory, apply, fold, reply_key
 from transom.runs.lock import RunLock
 from transom.runs.stage import Stage, cause, set_aside, write_file
 from transom.runs.workspace import Workspace
@@ -87,7 +87,7 @@ class Run:
         Raises:
             RunBusy: another process works on it.
         """
-        key = digest({"kind": kind, "inputs": dict(inputs)})
+        key = _key(kind, inputs)
         fresh: dict[str, Json] = {
             "id": f"{_now():%Y%m%d-%H%M%S}-{key[:6]}",
             "kind": kind,
@@ -98,6 +98,11 @@ class Run:
         run = Run(row["id"], workspace.run_folder(row["name"], row["id"]), workspace, store, chain)
         await run.append("opened", {"entry": dict(entry)} if entry is not None else {})
         return run
+
+    @staticmethod
+    def known(store: Store, kind: str, inputs: Mapping[str, Json]) -> bool:
+        """Whether a run of this kind and these inputs was ever opened."""
+        return store.get(RUNS, _key(kind, inputs)) is not None
 
     async def __aenter__(self) -> Self:
         return self
@@ -280,9 +285,70 @@ class Run:
         await self.append("decided", {**waiting, "answer": answer})
         return str(waiting["stage"])
 
+    @property
+    def helps(self) -> tuple[Help, ...]:
+        """What people said when a flow of this run could not go on, in order."""
+        return tuple(self._state.helps)
+
+    async def hand_over(self, after: int, files: Sequence[Path]) -> None:
+        """Record that a flow cannot go on without a person.
+
+        Args:
+            after: how many repairs it had tried.
+            files: what she may edit.
+        """
+        names = [path.relative_to(self.folder).as_posix() for path in files]
+        await self.append("handed", {"after": after, "files": names})
+
+    async def help(self, guidance: str = "", *, reset: bool = False) -> None:
+        """Record what a person says to a flow that cannot go on; see `Help`.
+
+        Raises:
+            InputError: no flow of this run waits for a person.
+        """
+        if self._state.handed is None:
+            raise InputError(f"run {self.id} waits for nobody's help", hint=f"see: transom runs show {self.id}")
+        await self.append("helped", {"after": self._state.handed["after"], "guidance": guidance, "reset": reset})
+
+    def take_edit(self, file: Path) -> Path:
+        """Put a person's version in the place of the file that a flow gave up on; they agree in their ending.
+
+        Raises:
+            InputError: no flow waits, no file of that ending is asked for, or it cannot be read or written.
+        """
+        names: list[str] = (self._state.handed or {}).get("files", [])
+        fitting = [name for name in names if Path(name).suffix == file.suffix]
+        if not fitting:
+            wanted = ", ".join(names) or "nothing"
+            raise InputError("is no file that this run waits for", where=str(file), hint=f"it waits for: {wanted}")
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", where=str(file)) from error
+        return write_file(self.folder / fitting[0], data)
+
+    async def hold_to_nodes(self, table: str, nodes: Sequence[str]) -> None:
+        """Refuse a walk whose table has lost a node since the run began: it would silently go another way.
+
+        Raises:
+            RunError: a node was renamed or removed.
+        """
+        begun = self._state.nodes.get(table)
+        gone = sorted(set(begun or ()) - set(nodes))
+        if gone:
+            hint = "finish it with the version of transom that began it, or start afresh in another --workspace"
+            what = f"this run was begun by a flow with a step {', '.join(gone)}, which this version does not have"
+            raise RunError(what, where=self.id, hint=hint)
+        if begun is None or set(begun) != set(nodes):
+            await self.append("nodes", {"table": table, "nodes": list(nodes)})
+
     async def finish(self, status: str) -> None:
         """Record how the run ended."""
         await self.append("closed", {"status": status})
+
+
+def _key(kind: str, inputs: Mapping[str, Json]) -> str:
+    return digest({"kind": kind, "inputs": dict(inputs)})
 
 
 def trace_id(run_id: str) -> str:

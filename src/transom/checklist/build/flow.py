@@ -1,77 +1,40 @@
-"""`check build`: ItemSpec -> checker folder. Look at real files, write atoms and YAML, hold them to the gates."""
+"""`check build`: ItemSpec -> checker folder. Look at real files, write, try, mend what the gates name, or ask a person.
+
+The flow is a table of nodes and routes; `run.stage` beneath the nodes keeps what was paid for.
+
+    load_spec > preprocess > parser > logic > validate > done
+                                               |   ^
+                                               v   |
+                                     repair_a, repair_b        (the parser first; the rest once that is clean)
+                                               |
+                                               v
+                                         human_required
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
-from transom.agent import call
-from transom.checklist.build.checker import (
-    ATOMS_FILE,
-    BUILD_FILE,
-    CHECKER_FILE,
-    ITEM_FILE,
-    SPEC_FILE,
-    atoms_source,
-    checker_yaml,
-)
-from transom.checklist.build.gates import Trial, hold
-from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
+from transom.canonical import pretty_json
+from transom.checklist.build import routes
+from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, SPEC_FILE
+from transom.checklist.build.handover import REPORT_FILE, report_of, stub_files
+from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.sight import Sight, look
+from transom.checklist.build.state import ATOM_A, CHECKER, BuildState, Granted, Tried, told
+from transom.checklist.build.trying import Bench
+from transom.checklist.build.writing import Writers, inputs_of
 from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
-from transom.checklist.roles import make_role
-from transom.checklist.spec.document import parse_section2, section_texts
+from transom.errors import NeedsModel, ReplyError
 from transom.gates import Finding
-from transom.llm import Block, CallSettings
-from transom.runs import A_PERSON, Artifact, Run, Stage, adopt, export, model_file, text_file
+from transom.runs import Artifact, Route, Run, Stage, Table, adopt, export, model_file, source_of, to, walk
 from transom.sandbox import Sandbox
-from transom.tools.files import ViewLimits
 
-FOLDER = "build/checker"
-
-
-@dataclass(frozen=True)
-class BuildInputs:
-    """What a checker is built from.
-
-    Attributes:
-        item_id, description: of the item, or as the ItemSpec's title says where there is no item.
-        item_text: the item's YAML, None without one.
-        spec: the ItemSpec, as an artifact of the same run or as a text.
-        files: the item's own input files that exist, in its order.
-        roots: where else to look, and what file names are shown relative to.
-    """
-
-    item_id: str
-    description: str
-    item_text: str | None
-    spec: Artifact[str] | str
-    files: tuple[Path, ...]
-    roots: tuple[Path, ...]
-
-    @property
-    def spec_text(self) -> str:
-        return self.spec.value if isinstance(self.spec, Artifact) else self.spec
-
-    def section(self, number: str) -> Artifact[str] | str:
-        """A section as an input of its own: a stage is redone when its sections change, not when others do.
-
-        Raises:
-            InputError: the ItemSpec has no such section.
-        """
-        text = section_texts(self.spec_text)[number]
-        return self.spec.part(text) if isinstance(self.spec, Artifact) else text
-
-
-@dataclass(frozen=True)
-class BuildSettings:
-    """How the build roles ask, and how much of the logs they are shown."""
-
-    parser: CallSettings = field(default_factory=CallSettings)
-    logic: CallSettings = field(default_factory=CallSettings)
-    limits: ViewLimits = field(default_factory=ViewLimits)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -102,151 +65,209 @@ async def build_checker(
         NeedsModel: the embedded rules do not understand the ItemSpec or the files.
         InputError: the ItemSpec lacks a section.
     """
-    target = folder or run.folder / FOLDER
-    for name in (ATOMS_FILE, CHECKER_FILE) if folder else ():
-        if adopt(run.store, target / name, run.folder / FOLDER / name):
+    if folder:
+        _adopt_edits(run, folder)
+    start = BuildState(inputs, granted(run, settings.max_iterations))
+    state = await walk(run, build_table(run, sandbox, settings, folder), start)
+    assert state.result is not None
+    return BuiltChecker(Path(state.result.checker_path or run.folder), state.result)
+
+
+def build_table(run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Path | None) -> Table[BuildState]:
+    """The flow as a table; every node declared, every route pure."""
+    nodes = _Nodes(run, Writers(run, settings), Bench(run, sandbox), settings, folder)
+    repairs = ("repair_a", "repair_b", "human_required", "done")
+    return Table(
+        name="build",
+        start="load_spec",
+        nodes={
+            "load_spec": nodes.load_spec,
+            "preprocess": nodes.preprocess,
+            "parser": nodes.parser,
+            "logic": nodes.logic,
+            "validate": nodes.validate,
+            "repair_a": nodes.repair_a,
+            "repair_b": nodes.repair_b,
+            "human_required": nodes.human_required,
+            "done": nodes.done,
+        },
+        routes={
+            "load_spec": to("preprocess"),
+            "preprocess": Route(("parser", "done"), routes.after_preprocess),
+            "parser": Route(("logic", *repairs), routes.after_parser),
+            "logic": Route(("validate", *repairs), routes.after_logic),
+            "validate": Route(repairs, routes.after_validate),
+            "repair_a": Route(("validate", "logic", *repairs), routes.after_repair_a),
+            "repair_b": Route(("validate", *repairs), routes.after_repair_b),
+        },
+        # A repair takes at most three steps (repair, logic, validate) beside the first walk through.
+        most_steps=8 + 3 * granted(run, settings.max_iterations).repairs,
+    )
+
+
+def granted(run: Run, max_iterations: int) -> Granted:
+    """How many repairs a run may make: the setting's, and more from where a person said to go on."""
+    more = (help_.after + (max(max_iterations, 1) if help_.reset else 1) for help_ in run.helps)
+    words = tuple((help_.after, help_.guidance) for help_ in run.helps)
+    return Granted(max([max_iterations, *more]), words)
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """The nodes of the table: each takes the state and gives the next one."""
+
+    run: Run
+    writers: Writers
+    bench: Bench
+    settings: BuildSettings
+    folder: Path | None
+
+    async def load_spec(self, state: BuildState) -> BuildState:
+        return replace(state, sections=inputs_of(state.inputs))
+
+    async def preprocess(self, state: BuildState) -> BuildState:
+        """Discovery and the views of files. It is kept with the run, so that new logs never rebuild a checker."""
+        inputs, limits = state.inputs, self.settings.limits
+
+        async def step(stage: Stage, section_4_1: str, *_: object) -> Sight:
+            # The item's text and the limits are inputs all the same: they decide on which files, and on how much.
+            sight = await asyncio.to_thread(look, section_4_1, inputs.files, inputs.roots, limits)
+            stage.memoise = bool(sight.files) and not sight.broken
+            return sight
+
+        assert state.sections is not None
+        declared = [state.sections["4.1"], inputs.item_text or "", asdict(limits)]
+        sight = await self.run.stage("build/discover", step, *declared, out=model_file("discovered.json", Sight))
+        return replace(state, sight=sight, result=_unseen(self.run, sight.value, inputs.roots))
+
+    async def parser(self, state: BuildState) -> BuildState:
+        atom_a, unread = await _read(self.writers.parser(state), ATOM_A)
+        return replace(state, atom_a=atom_a, unread=unread)
+
+    async def logic(self, state: BuildState) -> BuildState:
+        logic, unread = await _read(self.writers.logic(state), CHECKER)
+        return replace(state, logic=logic or state.logic, unread=unread, fields_changed=False)
+
+    async def validate(self, state: BuildState) -> BuildState:
+        state = replace(state, atoms=await self.bench.atoms(state))
+        state = replace(state, config=await self.bench.config(state))
+        return replace(state, record=await self.bench.gates(state))
+
+    async def repair_a(self, state: BuildState) -> BuildState:
+        atom_a, unread, stuck = await self._repaired(state, "repair_a", self.writers.repair_a, ATOM_A)
+        before = routes.emitted_fields(state.atom_a.value) if state.atom_a else frozenset()
+        changed = atom_a is not None and routes.emitted_fields(atom_a.value) != before
+        state = _after(state, "repair_a", unread, stuck)
+        return replace(state, atom_a=atom_a or state.atom_a, fields_changed=changed or state.fields_changed)
+
+    async def repair_b(self, state: BuildState) -> BuildState:
+        logic, unread, stuck = await self._repaired(state, "repair_b", self.writers.repair_b, CHECKER)
+        return replace(_after(state, "repair_b", unread, stuck), logic=logic or state.logic)
+
+    async def human_required(self, state: BuildState) -> BuildState:
+        """The report, and a stub in the checker's place: what was not finished must never pass."""
+        target = self.folder or self.run.folder / "build" / "unfinished"
+        report = report_of(self.run, state)
+        text = pretty_json(report).encode("utf-8")
+        # A person may finish the stub in its place: then that counts as an edit of what was tried last.
+        made = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config}
+        for name, data in {**stub_files(state), REPORT_FILE: text}.items():
+            tried = made.get(name)
+            path = tried.path if tried else None
+            await export(self.run.store, target / name, data, artifact=path, progress=self.run.progress)
+        await self._write_beside(state.inputs, target)
+        await self.run.hand_over(state.iteration, [one.path for one in made.values() if one])
+        waits = f"{report.failure_summary}; see {target / REPORT_FILE}"
+        return replace(state, result=_result(self.run, state, "human_required", target, waits))
+
+    async def done(self, state: BuildState) -> BuildState:
+        """The folder of the last iteration, and a copy of it where a person wants one."""
+        if state.result:
+            return state
+        assert state.atoms and state.config and state.record
+        made: list[tuple[str, Artifact[Any]]] = [
+            (ATOMS_FILE, state.atoms),
+            (CHECKER_FILE, state.config),
+            (BUILD_FILE, state.record),
+        ]
+        target = self.folder or state.record.path.parent
+        for name, artifact in made:
+            if artifact.path != target / name:
+                data, path = artifact.path.read_bytes(), artifact.path
+                await export(self.run.store, target / name, data, artifact=path, progress=self.run.progress)
+        await self._write_beside(state.inputs, target)
+        return replace(state, result=_result(self.run, state, state.record.value.status, target))
+
+    async def _repaired(
+        self, state: BuildState, role: str, write: Callable[[BuildState], Awaitable[Artifact[T]]], artifact: str
+    ) -> tuple[Artifact[T] | None, tuple[Finding, ...], str]:
+        """What a repair wrote, what could not be read of it, and why nobody could make it."""
+        count = len(state.findings)
+        more = f" and {count - 1} more" if count > 1 else ""
+        why = f"{told(state.findings[0])}{more}"
+        self.run.progress(f"{role} {state.iteration + 1} of {state.granted.repairs}, because of {why}")
+        try:
+            value, unread = await _read(write(state), artifact)
+        except NeedsModel:
+            return None, (), f"{self.run.chain.name} does not repair"
+        return value, unread, ""
+
+    async def _write_beside(self, inputs: BuildInputs, target: Path) -> None:
+        """A copy of item and ItemSpec beside the checker."""
+        beside = {SPEC_FILE: inputs.spec_text.encode("utf-8")}
+        if inputs.item_text is not None:
+            beside[ITEM_FILE] = inputs.item_text.encode("utf-8")
+        for name, data in beside.items():
+            await export(self.run.store, target / name, data, progress=self.run.progress)
+
+
+async def _read(writing: Awaitable[Artifact[T]], artifact: str) -> tuple[Artifact[T] | None, tuple[Finding, ...]]:
+    """What a role wrote; a reply that could not be read is a finding like any other."""
+    try:
+        return await writing, ()
+    except ReplyError as error:
+        return None, (Finding("reply", artifact, None, str(error)),)
+
+
+def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str) -> BuildState:
+    """The state after a repair; one that nobody could make is none."""
+    if stuck:
+        return replace(state, stuck=stuck)
+    return replace(state, tried=(*state.tried, Tried(role, state.findings)), unread=unread)
+
+
+def _adopt_edits(run: Run, target: Path) -> None:
+    """Take what a person changed in the checker folder back to the artifact that it was made from."""
+    for name in (ATOMS_FILE, CHECKER_FILE):
+        made = source_of(run.store, target / name)
+        if made and made.is_relative_to(run.folder) and adopt(run.store, target / name, made):
             run.progress(f"{name} was changed by hand; the change counts")
-    sight = await _look(run, inputs, settings.limits)
-    if not sight.value.files:
-        return BuiltChecker(target, _waiting(run, inputs.roots))
-    if sight.value.broken:
-        return BuiltChecker(target, _broken(run, sight.value))
-    atom_a = await _parser(run, inputs, sight, settings.parser)
-    logic = await _logic(run, inputs, atom_a, settings.logic)
-    atoms = await run.stage("build/atoms", _atoms, atom_a, logic, out=text_file(ATOMS_FILE, FOLDER))
-    named = [inputs.item_id, inputs.description]
-    yaml = await run.stage("build/config", _config, logic, *named, out=text_file(CHECKER_FILE, FOLDER))
-    author = _author(atom_a.by, edited=A_PERSON in (atom_a.by, logic.by, atoms.by, yaml.by))
-    record = await _gates(run, inputs, _trial(inputs, sight.value, sandbox), atoms, yaml, author)
-    await _write_folder(run, inputs, target)
-    return BuiltChecker(target, _result(run, record.value, target))
 
 
-async def _look(run: Run, inputs: BuildInputs, limits: ViewLimits) -> Artifact[Sight]:
-    """Discovery and the views of files. It is kept with the run, so that new logs never rebuild a checker."""
-
-    async def step(stage: Stage, section_4_1: str, *_: object) -> Sight:
-        # The item's text and the limits are inputs all the same: they decide on which files, and on how much of them.
-        sight = await asyncio.to_thread(look, section_4_1, inputs.files, inputs.roots, limits)
-        stage.memoise = bool(sight.files) and not sight.broken
-        return sight
-
-    out = model_file("discovered.json", Sight)
-    declared = [inputs.section("4.1"), inputs.item_text or "", asdict(limits)]
-    return await run.stage("build/discover", step, *declared, out=out)
-
-
-async def _parser(run: Run, inputs: BuildInputs, sight: Artifact[Sight], settings: CallSettings) -> Artifact[str]:
-    role = make_role("checklist.parser", settings)
-
-    async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight) -> str:
-        blocks = [
-            Block("section_1", section_1),
-            Block("section_4_1", section_4_1),
-            Block("available_files", seen.listing(), trust="untrusted"),
-            Block("log_snippets", seen.snippets, trust="untrusted"),
-        ]
-        answer = await call(stage, role, blocks, read_atom_a)
-        stage.note("response.md", answer.reply.text)
-        return answer.value
-
-    sections = [inputs.section("1"), inputs.section("4.1")]
-    return await run.stage("build/parser", step, *sections, sight, out=text_file("atom_a.py"), uses=[role])
+def _unseen(run: Run, sight: Sight, roots: Sequence[Path]) -> BuildResult | None:
+    """The answer where there is nothing to look at, or something that cannot be read."""
+    if not sight.files:
+        folders = ", ".join(str(root) for root in roots) or "any root"
+        wanted = f"no log or report was found under {folders}; name a folder that has some with --root or --var"
+        return BuildResult(status="needs_review", waits_for=wanted, run_id=run.id)
+    if sight.broken:
+        # Without the item's own files there is nothing to build for: an error, as it is for a check.
+        findings = [Finding("inputs", name, None, why) for name, why in sight.broken.items()]
+        row = GateRow(gate="inputs", passed=False, findings=tuple(map(FindingRow.of, findings)))
+        return BuildResult(status="ERROR", gates=(row,), run_id=run.id)
+    return None
 
 
-async def _logic(run: Run, inputs: BuildInputs, atom_a: Artifact[str], settings: CallSettings) -> Artifact[LogicReply]:
-    role = make_role("checklist.logic", settings)
-
-    async def step(stage: Stage, section_2: str, section_3: str, section_4_2: str, code: str) -> LogicReply:
-        blocks = [
-            Block("section_2", section_2),
-            Block("section_3", section_3),
-            Block("section_4_2", section_4_2),
-            Block("atom_a_code", code),
-        ]
-        answer = await call(stage, role, blocks, read_logic)
-        stage.note("response.md", answer.reply.text)
-        return answer.value
-
-    sections = [inputs.section("2"), inputs.section("3"), inputs.section("4.2")]
-    out = model_file("logic.json", LogicReply)
-    return await run.stage("build/logic", step, *sections, atom_a, out=out, uses=[role])
-
-
-async def _atoms(stage: Stage, atom_a: str, logic: LogicReply) -> str:
-    del stage
-    return atoms_source(atom_a, logic)
-
-
-async def _config(stage: Stage, logic: LogicReply, item_id: str, description: str) -> str:
-    del stage
-    return checker_yaml(logic.config(item_id, description))
-
-
-async def _gates(
-    run: Run,
-    inputs: BuildInputs,
-    trial: Trial,
-    atoms: Artifact[str],
-    yaml: Artifact[str],
-    author: str,
-) -> Artifact[BuildRecord]:
-    """The gates; a failure is not memoised, since other logs may be what it needs."""
-
-    async def step(stage: Stage, code: str, config: str, item: str, spec: str, who: str) -> BuildRecord:
-        provider, _, model = who.partition(":")
-        rows = await hold(code, config, parse_section2(section_texts(spec)["2"]), trial)
-        record = BuildRecord.of(rows, item, spec, trial.level, inputs.item_id, provider, model or None)
-        stage.memoise = record.status == "done"
-        return record
-
-    out = model_file(BUILD_FILE, BuildRecord, FOLDER)
-    texts = [inputs.item_text or "", inputs.spec]
-    return await run.stage("build/gates", step, atoms, yaml, *texts, author, out=out)
-
-
-def _trial(inputs: BuildInputs, sight: Sight, sandbox: Sandbox) -> Trial:
-    others = [root / name for name in sight.shown for root in inputs.roots]
-    return Trial(sandbox, inputs.files, tuple(path for path in others if path.is_file()))
-
-
-def _author(parser: str, *, edited: bool) -> str:
-    """Who wrote the atoms, and whether a person had a hand in the checker since."""
-    if not edited or parser == A_PERSON:
-        return parser
-    return f"{parser}, edited by {A_PERSON}"
-
-
-async def _write_folder(run: Run, inputs: BuildInputs, target: Path) -> None:
-    """A copy of item and ItemSpec beside the checker, and the whole folder where a person wants it."""
-    source = run.folder / FOLDER
-    beside = {SPEC_FILE: inputs.spec_text.encode("utf-8")}
-    if inputs.item_text is not None:
-        beside[ITEM_FILE] = inputs.item_text.encode("utf-8")
-    written = {name: (source / name).read_bytes() for name in (ATOMS_FILE, CHECKER_FILE, BUILD_FILE)}
-    for name, data in {**beside, **({} if target == source else written)}.items():
-        kept = source / name if name in written else None
-        await export(run.store, target / name, data, artifact=kept, progress=run.progress)
-
-
-def _waiting(run: Run, roots: Sequence[Path]) -> BuildResult:
-    folders = ", ".join(str(root) for root in roots) or "any root"
-    wanted = f"no log or report was found under {folders}; name a folder that has some with --root or --var"
-    return BuildResult(status="needs_review", waits_for=wanted, run_id=run.id)
-
-
-def _broken(run: Run, sight: Sight) -> BuildResult:
-    """Without the item's own files there is nothing to build for: an error, as it is for a check."""
-    findings = [Finding("inputs", name, None, why) for name, why in sight.broken.items()]
-    row = GateRow(gate="inputs", passed=False, findings=tuple(FindingRow.of(finding) for finding in findings))
-    return BuildResult(status="ERROR", gates=(row,), run_id=run.id)
-
-
-def _result(run: Run, record: BuildRecord, target: Path) -> BuildResult:
-    return BuildResult(
-        status=record.status,
-        checker_path=str(target),
-        gates=record.gates,
-        mutation=record.mutation,
-        run_id=run.id,
+def _result(run: Run, state: BuildState, status: str, target: Path, waits_for: str | None = None) -> BuildResult:
+    record: BuildRecord | None = state.record.value if state.record else None
+    return BuildResult.model_validate(
+        {
+            "status": status,
+            "checker_path": str(target),
+            "iterations": state.iteration,
+            "gates": record.gates if record else (),
+            "mutation": record.mutation if record else None,
+            "waits_for": waits_for,
+            "run_id": run.id,
+        }
     )

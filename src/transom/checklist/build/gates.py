@@ -45,6 +45,11 @@ class Trial:
     def level(self) -> str:
         return self.sandbox.level.value
 
+    @property
+    def files(self) -> list[Path]:
+        """All files that there are today."""
+        return [path for path in dict.fromkeys((*self.own, *self.others)) if path.is_file()]
+
     def samples(self, sources: Sequence[Source]) -> list[Sample]:
         """The files for the schema gate; those that do not exist any more are passed over."""
         fitting = [path for path in self.others if path not in self.own and classify(path.name, sources)[0]]

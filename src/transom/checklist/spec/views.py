@@ -130,6 +130,18 @@ BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
             "checker",
             "atoms",
         ),
+        # A repair sees what the writer of the artifact saw, and beside it what was written and what is wrong with it.
+        "checklist.repair_a": _view(
+            "parser_role data_structure parsing_rules parser_contract instructions_repair_a",
+            "section_1 section_4_1 available_files log_snippets previous_code findings tried guidance retry",
+            "atom_a",
+        ),
+        "checklist.repair_b": _view(
+            "logic_role type_system logic_contract yaml_template instructions_repair_b",
+            "section_2 section_3 section_4_2 atom_a_code previous_checker findings tried guidance retry",
+            "checker",
+            "atoms",
+        ),
     }
 )
 

@@ -1,0 +1,111 @@
+"""Handing a build over to a person: a report of what was tried, and a stub in the checker's place that never passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from transom.canonical import pretty_json
+from transom.checklist.atoms import CheckerConfig, ValidationItem
+from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, checker_yaml
+from transom.checklist.build.routes import to_mend
+from transom.checklist.build.state import ATOM_A, CHECKER, BuildState, told
+from transom.checklist.results import BuildRecord, ErrorRow, FindingRow, GeneratedCode, Intervention
+from transom.checklist.vectors import STANDARD_SOURCE
+from transom.gates import Finding
+from transom.runs import Run
+
+REPORT_FILE = "human_intervention_report.json"
+
+_STUB = '''"""This checker was not finished; see {report}. Whatever it is run on, the verdict is ERROR."""
+
+from typing import Dict, List
+
+SCOPE = "file"
+SOURCES = [{{"kind": "unfinished", "rank": "primary", "files": ["*"]}}]
+
+
+def extract_context(text: str, source_file: str) -> List[Dict]:
+    raise ValueError("this checker was not finished: {summary}")
+
+
+{others}'''
+
+
+def report_of(run: Run, state: BuildState) -> Intervention:
+    """What a person needs to take over. It names folders of this machine, so it is written for her and never read."""
+    logic = state.logic.value if state.logic else None
+    return Intervention(
+        item_id=state.inputs.item_id,
+        total_iterations=state.iteration,
+        failure_summary=_summary(state),
+        error_history=tuple(
+            ErrorRow(iteration=number, source=tried.role, errors=tuple(map(FindingRow.of, tried.because)))
+            for number, tried in enumerate(state.tried, 1)
+        ),
+        last_validation_errors=tuple(map(FindingRow.of, state.findings)),
+        last_generated_code=GeneratedCode(
+            atom_a=state.atom_a.value if state.atom_a else "",
+            atoms_b_and_c=logic.atoms if logic else "",
+            yaml=state.config.value if state.config else "",
+        ),
+        key_decisions=state.decisions,
+        generated_code_signatures=state.signatures,
+        suggested_actions=tuple(_actions(run, state)),
+        cache_location=str(run.folder / "build"),
+        resume_command=f"transom resume {run.id}",
+    )
+
+
+def stub_files(state: BuildState) -> dict[str, bytes]:
+    """The files of a checker folder whose verdict is always ERROR, by name."""
+    summary = _summary(state).replace("\\", "/").replace('"', "'").replace("\n", " ")
+    code = _STUB.format(report=REPORT_FILE, summary=summary, others=STANDARD_SOURCE.strip() + "\n")
+    item = ValidationItem(id="2.1", name="Unfinished checker", select="unfinished.checker")
+    inputs = state.inputs
+    config = CheckerConfig(item_id=inputs.item_id, description=inputs.description, capability_type=1, items=(item,))
+    return {
+        ATOMS_FILE: code.encode("utf-8"),
+        CHECKER_FILE: checker_yaml(config).encode("utf-8"),
+        BUILD_FILE: pretty_json(_record(state)).encode("utf-8"),
+    }
+
+
+def _record(state: BuildState) -> BuildRecord:
+    if state.record and not state.unread:
+        return state.record.value.model_copy(update={"status": "human_required"})
+    return BuildRecord.unfinished(state.inputs.item_id, state.inputs.item_text or "", state.inputs.spec_text)
+
+
+def _summary(state: BuildState) -> str:
+    count = len(state.findings)
+    first = told(state.findings[0]) if state.findings else "nothing was found"
+    more = f" and {count - 1} more" if count > 1 else ""
+    tried = f"{state.iteration} repair{'' if state.iteration == 1 else 's'} did not help" if state.iteration else ""
+    return "; ".join(part for part in (tried, state.stuck, f"{first}{more}") if part)
+
+
+def _actions(run: Run, state: BuildState) -> list[str]:
+    """What could help, from what is wrong: edit, say, name a model, correct the ItemSpec or bring other logs."""
+    wanted = to_mend(state.findings)
+    file = _file_of(state, wanted)
+    actions = [f"edit {file} and give: transom resume {run.id}"] if file else []
+    actions.append(f'say what it should do: transom answer {run.id} "YOUR WORDS", then transom resume {run.id}')
+    if state.stuck:
+        actions.append(f"let a model repair it: transom resume {run.id} --model PROVIDER:NAME")
+    if ATOM_A in wanted:
+        actions.append("compare Sections 1 and 4.1 of the ItemSpec with the real files: formats, keywords, patterns")
+        if any(_about_files(finding) for finding in state.findings):
+            actions.append("see whether the input files are the right ones: they may not hold what is asked for")
+    else:
+        actions.append("compare Section 2 of the ItemSpec with the fields that the parser emits")
+    return actions
+
+
+def _file_of(state: BuildState, wanted: frozenset[str]) -> Path | None:
+    made = state.config if wanted == {CHECKER} else state.atoms
+    made = made or state.atom_a
+    return made.path if made else None
+
+
+def _about_files(finding: Finding) -> bool:
+    return finding.gate.startswith(("schema", "mutation"))

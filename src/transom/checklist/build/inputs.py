@@ -1,0 +1,61 @@
+"""What a checker is built from, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from transom.checklist.spec.document import section_texts
+from transom.llm import CallSettings
+from transom.runs import Artifact
+from transom.tools.files import ViewLimits
+
+
+@dataclass(frozen=True)
+class BuildInputs:
+    """What a checker is built from.
+
+    Attributes:
+        item_id, description: of the item, or as the ItemSpec's title says where there is no item.
+        item_text: the item's YAML, None without one.
+        spec: the ItemSpec, as an artifact of the same run or as a text.
+        files: the item's own input files that exist, in its order.
+        roots: where else to look, and what file names are shown relative to.
+    """
+
+    item_id: str
+    description: str
+    item_text: str | None
+    spec: Artifact[str] | str
+    files: tuple[Path, ...]
+    roots: tuple[Path, ...]
+
+    @property
+    def spec_text(self) -> str:
+        return self.spec.value if isinstance(self.spec, Artifact) else self.spec
+
+    def section(self, number: str) -> Artifact[str] | str:
+        """A section as an input of its own: a stage is redone when its sections change, not when others do.
+
+        Raises:
+            InputError: the ItemSpec has no such section.
+        """
+        text = section_texts(self.spec_text)[number]
+        return self.spec.part(text) if isinstance(self.spec, Artifact) else text
+
+
+@dataclass(frozen=True)
+class BuildSettings:
+    """How the build roles ask, how much of the logs they are shown, and how often they may mend what they wrote.
+
+    Attributes:
+        parser, logic, repair: how the roles are asked.
+        limits: how much of the logs is shown.
+        max_iterations: repairs after the first draft, of all artifacts together.
+    """
+
+    parser: CallSettings = field(default_factory=CallSettings)
+    logic: CallSettings = field(default_factory=CallSettings)
+    repair: CallSettings = field(default_factory=CallSettings)
+    limits: ViewLimits = field(default_factory=ViewLimits)
+    max_iterations: int = 3

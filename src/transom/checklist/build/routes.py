@@ -1,0 +1,70 @@
+"""Where the developer flow goes next: pure functions of its state."""
+
+from __future__ import annotations
+
+import re
+
+from transom.checklist.build.state import ATOM_A, ATOM_B, ATOM_C, CHECKER, BuildState
+from transom.gates import Finding
+
+# What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
+_DOUBTS = frozenset({"mutation"})
+_KEY = re.compile(r"""["'](\w+)["']\s*(?::|\]\s*=(?!=))""")
+
+
+def after_preprocess(state: BuildState) -> str:
+    """Without files to look at there is nothing to write a parser for."""
+    return "done" if state.result else "parser"
+
+
+def after_parser(state: BuildState) -> str:
+    """A parser that could be read goes on to its logic."""
+    return _repair(state) if state.unread else "logic"
+
+
+def after_logic(state: BuildState) -> str:
+    """A configuration that could be read is tried."""
+    return _repair(state) if state.unread else "validate"
+
+
+def after_validate(state: BuildState) -> str:
+    """Done, or a repair, or a person."""
+    return _repair(state) if state.findings else "done"
+
+
+def after_repair_a(state: BuildState) -> str:
+    """The logic is written again only where it has none yet or the parser's fields are others than before."""
+    if state.stuck or state.unread:
+        return _repair(state)
+    return "validate" if state.logic and not state.fields_changed else "logic"
+
+
+def after_repair_b(state: BuildState) -> str:
+    """What was mended is tried."""
+    return _repair(state) if state.stuck or state.unread else "validate"
+
+
+def to_mend(findings: tuple[Finding, ...]) -> frozenset[str]:
+    """The artifacts to mend now: the parser first and alone, since the others build on it.
+
+    What names no artifact that we know is taken for the parser's.
+    """
+    named = {finding.artifact for finding in findings}
+    later = named & {ATOM_B, ATOM_C, CHECKER}
+    return frozenset(later) if named == later else frozenset({ATOM_A})
+
+
+def emitted_fields(code: str) -> frozenset[str]:
+    """The keys that a parser's code writes: a superset of the fields that it emits.
+
+    Read from the text, since code that does not parse has fields as well.
+    """
+    return frozenset(_KEY.findall(code))
+
+
+def _repair(state: BuildState) -> str:
+    wanted = to_mend(state.findings)
+    exhausted = state.stuck or state.iteration >= state.granted.repairs
+    if exhausted or any(state.belongs_to_a_person(artifact) for artifact in wanted):
+        return "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
+    return "repair_a" if ATOM_A in wanted else "repair_b"

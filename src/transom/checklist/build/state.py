@@ -1,0 +1,138 @@
+"""What the developer flow knows on its way: artifacts, and what was tried. Nothing is kept here that no stage keeps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from transom.checklist.build.inputs import BuildInputs
+from transom.checklist.build.reading import LogicReply
+from transom.checklist.build.sight import Sight
+from transom.checklist.results import BuildRecord, BuildResult
+from transom.gates import Finding
+from transom.runs import A_PERSON, Artifact
+
+ATOM_A, ATOM_B, ATOM_C, CHECKER = "atom_a", "atom_b", "atom_c", "checker.yaml"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One repair.
+
+    Attributes:
+        role: who was asked, `repair_a` or `repair_b`.
+        because: the findings that it was to mend.
+    """
+
+    role: str
+    because: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Granted:
+    """How often the flow may repair, and what people said on the way.
+
+    Attributes:
+        repairs: all in all, over the whole run.
+        guidance: a person's words, each with the number of repairs before it.
+    """
+
+    repairs: int
+    guidance: tuple[tuple[int, str], ...] = ()
+
+    def words(self, repair: int) -> str:
+        """What had been said before the repair of that 1-based number, "" where nothing was."""
+        return "\n\n".join(text for after, text in self.guidance if after < repair and text)
+
+
+@dataclass(frozen=True)
+class BuildState:
+    """The state of one build.
+
+    Attributes:
+        inputs: from what.
+        granted: how often it may be repaired.
+        sections: the ItemSpec's sections by number, each an input of its own.
+        sight: the discovered files and their snippets.
+        atom_a: the parser's code; None until a reply could be read.
+        logic: the checker's YAML, and own atoms B and C.
+        atoms, config: `atoms.py` and `checker.yaml`, as they are tried.
+        record: what the gates said of them.
+        unread: findings about replies that could not be read.
+        tried: the repairs so far.
+        fields_changed: whether the last repair of the parser changed what it emits.
+        stuck: why nobody can repair, "" while somebody can.
+        result: the answer, where the flow has come to its end.
+    """
+
+    inputs: BuildInputs
+    granted: Granted
+    sections: Mapping[str, Artifact[str] | str] | None = None
+    sight: Artifact[Sight] | None = None
+    atom_a: Artifact[str] | None = None
+    logic: Artifact[LogicReply] | None = None
+    atoms: Artifact[str] | None = None
+    config: Artifact[str] | None = None
+    record: Artifact[BuildRecord] | None = None
+    unread: tuple[Finding, ...] = ()
+    tried: tuple[Tried, ...] = ()
+    fields_changed: bool = False
+    stuck: str = ""
+    result: BuildResult | None = None
+
+    @property
+    def iteration(self) -> int:
+        """How many repairs there were."""
+        return len(self.tried)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong now: with a reply that could not be read, else with what was tried last."""
+        if self.unread:
+            return self.unread
+        return self.record.value.findings if self.record else ()
+
+    @property
+    def decisions(self) -> tuple[dict[str, str], ...]:
+        """What was decided on the way, and why: one `{round, decision, reason}` for each repair."""
+        return tuple(
+            {"round": str(number), "decision": tried.role, "reason": told(tried.because[0])}
+            for number, tried in enumerate(self.tried, 1)
+        )
+
+    @property
+    def summary(self) -> str:
+        """The repairs so far and what remained after each, for whoever repairs next."""
+        remained = [*(tried.because for tried in self.tried[1:]), self.findings]
+        rows = [
+            f"{number}. {tried.role}, because of:\n{listed(tried.because)}\n   What remained:\n{listed(after)}"
+            for number, (tried, after) in enumerate(zip(self.tried, remained, strict=False), 1)
+        ]
+        return "\n".join(rows)
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The functions of `atoms.py` and their parameters, as far as it parses."""
+        try:
+            body = ast.parse(self.atoms.value if self.atoms else "").body
+        except (SyntaxError, ValueError):
+            return {}
+        return {node.name: ast.unparse(node.args) for node in body if isinstance(node, ast.FunctionDef)}
+
+    def belongs_to_a_person(self, artifact: str) -> bool:
+        """Whether a person wrote or edited it: then no role may write it again."""
+        atoms = (self.atoms, self.atom_a if artifact == ATOM_A else self.logic)
+        kept = (self.config, self.logic) if artifact == CHECKER else atoms
+        return any(one is not None and one.by == A_PERSON for one in kept)
+
+
+def told(finding: Finding) -> str:
+    """One finding on one line."""
+    place = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
+    return f"[{finding.gate}] {place}: {finding.message}"
+
+
+def listed(findings: tuple[Finding, ...]) -> str:
+    """Findings, one a line."""
+    return "\n".join(f"- {told(finding)}" for finding in findings) or "- nothing"

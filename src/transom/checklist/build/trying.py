@@ -1,0 +1,105 @@
+"""Trying what was written: `atoms.py` and `checker.yaml` of one iteration, held to the gates on real files."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, atoms_source, checker_yaml
+from transom.checklist.build.gates import Trial, hold
+from transom.checklist.build.inputs import BuildInputs
+from transom.checklist.build.reading import LogicReply
+from transom.checklist.build.sight import Sight
+from transom.checklist.build.state import BuildState
+from transom.checklist.build.writing import numbered
+from transom.checklist.results import BuildRecord
+from transom.checklist.spec.document import parse_section2, section_texts
+from transom.errors import InputError
+from transom.runs import A_PERSON, Artifact, File, Run, Stage, model_file, text_file
+from transom.sandbox import Sandbox
+
+FOLDER = "build/checker"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where a checker is put together and tried. Each iteration leaves a checker folder of its own."""
+
+    run: Run
+    sandbox: Sandbox
+
+    async def atoms(self, state: BuildState) -> Artifact[str]:
+        """`atoms.py` of this iteration. One that a person edited stays as it is from then on."""
+        if state.atoms and state.atoms.by == A_PERSON:
+            return state.atoms
+        out = text_file(ATOMS_FILE, numbered(FOLDER, state.iteration))
+        return await self.run.stage(
+            numbered("build/atoms", state.iteration), _atoms, state.atom_a, state.logic, out=out
+        )
+
+    async def config(self, state: BuildState) -> Artifact[str]:
+        """`checker.yaml` of this iteration; as for the atoms."""
+        if state.config and state.config.by == A_PERSON:
+            return state.config
+        named = [state.inputs.item_id, state.inputs.description]
+        out = text_file(CHECKER_FILE, numbered(FOLDER, state.iteration))
+        return await self.run.stage(numbered("build/config", state.iteration), _config, state.logic, *named, out=out)
+
+    async def gates(self, state: BuildState) -> Artifact[BuildRecord]:
+        """What the gates say of both.
+
+        A record that holds findings counts only for the files that it was made on: other logs may be what it takes.
+        """
+        assert state.sight is not None
+        trial = trial_of(state.inputs, state.sight.value, self.sandbox)
+        files = {path.name: _sha256(path) for path in trial.files}
+
+        async def step(stage: Stage, code: str, config: str, item: str, spec: str, who: str) -> BuildRecord:
+            del stage
+            provider, _, model = who.partition(":")
+            rows = await hold(code, config, parse_section2(section_texts(spec)["2"]), trial)
+            record = BuildRecord.of(rows, item, spec, trial.level, state.inputs.item_id, provider, model or None)
+            return record.model_copy(update={"tried_on": files})
+
+        out = model_file(BUILD_FILE, BuildRecord, numbered(FOLDER, state.iteration))
+        declared = [state.atoms, state.config, state.inputs.item_text or "", state.inputs.spec, author(state)]
+        name, reuse = numbered("build/gates", state.iteration), self._holds(out, files)
+        return await self.run.stage(name, step, *declared, out=out, reuse=reuse)
+
+    def _holds(self, out: File[BuildRecord], files: dict[str, str]) -> bool:
+        path = self.run.folder / out.folder / out.name
+        try:
+            record = out.read(path) if path.is_file() else None
+        except InputError:
+            return True  # the stage itself says what is wrong with the file
+        return record is None or record.status == "done" or record.tried_on == files
+
+
+def trial_of(inputs: BuildInputs, sight: Sight, sandbox: Sandbox) -> Trial:
+    """What a checker is tried on: the item's own files, and those seen beside them."""
+    others = [root / name for name in sight.shown for root in inputs.roots]
+    return Trial(sandbox, inputs.files, tuple(path for path in others if path.is_file()))
+
+
+def author(state: BuildState) -> str:
+    """Who wrote the atoms, and whether a person had a hand in the checker since."""
+    assert state.atom_a is not None
+    parser = state.atom_a.by
+    hands = {one.by for one in (state.atom_a, state.logic, state.atoms, state.config) if one}
+    return parser if parser == A_PERSON or A_PERSON not in hands else f"{parser}, edited by {A_PERSON}"
+
+
+async def _atoms(stage: Stage, atom_a: str, logic: LogicReply) -> str:
+    del stage
+    return atoms_source(atom_a, logic)
+
+
+async def _config(stage: Stage, logic: LogicReply, item_id: str, description: str) -> str:
+    del stage
+    return checker_yaml(logic.config(item_id, description))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

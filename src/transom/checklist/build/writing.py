@@ -1,0 +1,211 @@
+"""The roles of a build at work: each writes its artifact once, and mends it where the gates object."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from transom.agent import call
+from transom.checklist.build.inputs import BuildInputs, BuildSettings
+from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
+from transom.checklist.build.routes import to_mend
+from transom.checklist.build.sight import Sight
+from transom.checklist.build.state import ATOM_B, ATOM_C, CHECKER, BuildState, listed
+from transom.checklist.roles import make_role
+from transom.formats.yaml_files import dump_yaml
+from transom.llm import Block
+from transom.runs import Artifact, Run, Stage, model_file, text_file
+
+ATOM_A_FILE = "atom_a.py"
+LOGIC_FILE = "logic.json"
+RESPONSE_FILE = "response.md"
+
+_NOTHING_YET = "(no reply could be read yet)"
+
+
+@dataclass(frozen=True)
+class Writers:
+    """The parser and the logic role of one run, and those who repair after them."""
+
+    run: Run
+    settings: BuildSettings
+
+    async def parser(self, state: BuildState) -> Artifact[str]:
+        """Atom A, from Sections 1 and 4.1 and what was seen of the files.
+
+        Raises:
+            NeedsModel: the embedded rules do not understand the sections.
+            ReplyError: no code could be read, twice.
+        """
+        role = make_role("checklist.parser", self.settings.parser)
+
+        async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight) -> str:
+            answer = await call(stage, role, _parser_blocks(section_1, section_4_1, seen), read_atom_a)
+            stage.note(RESPONSE_FILE, answer.reply.text)
+            return answer.value
+
+        declared = [*_sections(state, "1", "4.1"), state.sight]
+        return await self.run.stage("build/parser", step, *declared, out=text_file(ATOM_A_FILE), uses=[role])
+
+    async def logic(self, state: BuildState) -> Artifact[LogicReply]:
+        """The checker's YAML, from Sections 2, 3 and 4.2 and the parser's code.
+
+        Raises:
+            NeedsModel, ReplyError: as for the parser.
+        """
+        role = make_role("checklist.logic", self.settings.logic)
+
+        async def step(stage: Stage, section_2: str, section_3: str, section_4_2: str, code: str) -> LogicReply:
+            answer = await call(stage, role, _logic_blocks(section_2, section_3, section_4_2, code), read_logic)
+            stage.note(RESPONSE_FILE, answer.reply.text)
+            return answer.value
+
+        declared = [*_sections(state, "2", "3", "4.2"), state.atom_a]
+        out = model_file(LOGIC_FILE, LogicReply)
+        return await self.run.stage(numbered("build/logic", state.iteration), step, *declared, out=out, uses=[role])
+
+    async def repair_a(self, state: BuildState) -> Artifact[str]:
+        """Atom A again: what was written, what is wrong with it, what was tried.
+
+        Raises:
+            NeedsModel: nobody in the chain can repair.
+            ReplyError: no code could be read, twice.
+        """
+        role = make_role("checklist.repair_a", self.settings.repair)
+
+        async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight, code: str, *rest: str) -> str:
+            blocks = [*_parser_blocks(section_1, section_4_1, seen), Block("previous_code", code, trust="untrusted")]
+            answer = await call(stage, role, [*blocks, *_reflection(*rest)], read_atom_a)
+            stage.note(RESPONSE_FILE, answer.reply.text)
+            return answer.value
+
+        code = state.atom_a or _NOTHING_YET
+        declared = [*_sections(state, "1", "4.1"), state.sight, code, *_so_far(state)]
+        name = numbered("build/repair_a", state.iteration + 1)
+        return await self.run.stage(name, step, *declared, out=text_file(ATOM_A_FILE), uses=[role])
+
+    async def repair_b(self, state: BuildState) -> Artifact[LogicReply]:
+        """The YAML and own atoms again; what the findings do not name keeps its bytes, whatever the reply says.
+
+        Raises:
+            NeedsModel, ReplyError: as for `repair_a`.
+        """
+        role = make_role("checklist.repair_b", self.settings.repair)
+        named = sorted(to_mend(state.findings))
+
+        async def step(
+            stage: Stage, section_2: str, section_3: str, section_4_2: str, code: str, was: LogicReply | str, *rest: str
+        ) -> LogicReply:
+            before = was if isinstance(was, LogicReply) else None
+            shown = Block("previous_checker", _shown(before), trust="untrusted")
+            blocks = [*_logic_blocks(section_2, section_3, section_4_2, code), shown]
+            answer = await call(stage, role, [*blocks, *_reflection(*rest)], read_logic)
+            stage.note(RESPONSE_FILE, answer.reply.text)
+            return keeping(before, answer.value, frozenset(named)) if before else answer.value
+
+        was = state.logic or _NOTHING_YET
+        declared = [*_sections(state, "2", "3", "4.2"), state.atom_a, was, *_so_far(state)]
+        name = numbered("build/repair_b", state.iteration + 1)
+        return await self.run.stage(name, step, *declared, out=model_file(LOGIC_FILE, LogicReply), uses=[role])
+
+
+def numbered(stage: str, iteration: int) -> str:
+    """The name of a stage in an iteration; the first draft's has no number."""
+    return f"{stage}#{iteration}" if iteration else stage
+
+
+def keeping(before: LogicReply, after: LogicReply, named: frozenset[str]) -> LogicReply:
+    """A repair in which only what the findings name has changed.
+
+    Args:
+        before, after: what was tried, and the answer.
+        named: the artifacts that the findings name.
+    """
+    checker = after.checker if CHECKER in named else before.checker
+    atoms = _kept_atoms(before.atoms, after.atoms, named)
+    if atoms != before.atoms:
+        checker = {**checker, "atoms": "own" if atoms else "standard"}
+    return LogicReply(checker=checker, atoms=atoms)
+
+
+def _kept_atoms(before: str, after: str, named: frozenset[str]) -> str:
+    """Atoms B and C; each from the answer only where a finding names it."""
+    if not named & {ATOM_B, ATOM_C}:
+        return before
+    old, new = _halves(before), _halves(after)
+    if named >= {ATOM_B, ATOM_C} or old is None or new is None:
+        return after
+    b = new[0] if ATOM_B in named else old[0]
+    c = new[1] if ATOM_C in named else old[1]
+    return f"{b}\n\n\n{c}\n"
+
+
+def _halves(code: str) -> tuple[str, str] | None:
+    """Atom B with its helpers, and atom C; None where the code does not parse or has no atom C."""
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError):
+        return None
+    found = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == "check_existence"]
+    if not found:
+        return None
+    node, lines = found[-1], code.splitlines()
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+    own = lines[first : node.end_lineno]
+    rest = lines[:first] + lines[node.end_lineno :]
+    return "\n".join(rest).strip("\n"), "\n".join(own)
+
+
+def _sections(state: BuildState, *numbers: str) -> list[Artifact[str] | str]:
+    assert state.sections is not None
+    return [state.sections[number] for number in numbers]
+
+
+def _parser_blocks(section_1: str, section_4_1: str, seen: Sight) -> list[Block]:
+    return [
+        Block("section_1", section_1),
+        Block("section_4_1", section_4_1),
+        Block("available_files", seen.listing(), trust="untrusted"),
+        Block("log_snippets", seen.snippets, trust="untrusted"),
+    ]
+
+
+def _logic_blocks(section_2: str, section_3: str, section_4_2: str, code: str) -> list[Block]:
+    return [
+        Block("section_2", section_2),
+        Block("section_3", section_3),
+        Block("section_4_2", section_4_2),
+        Block("atom_a_code", code),
+    ]
+
+
+def _so_far(state: BuildState) -> tuple[str, str, str]:
+    """Findings, what was tried, a person's words: inputs of a repair like any other."""
+    return listed(state.findings), state.summary, state.granted.words(state.iteration + 1)
+
+
+def _reflection(findings: str, tried: str, guidance: str) -> list[Block]:
+    """The blocks that make a request a repair. Findings may quote a log, so they are data."""
+    blocks = [Block("findings", findings, trust="untrusted")]
+    if tried:
+        blocks.append(Block("tried", tried, trust="untrusted"))
+    if guidance:
+        blocks.append(Block("guidance", guidance))
+    return blocks
+
+
+def _shown(logic: LogicReply | None) -> str:
+    """What a Logic role wrote, as it wrote it."""
+    if logic is None:
+        return _NOTHING_YET
+    own = f"\n```python\n{logic.atoms.strip()}\n```" if logic.atoms else ""
+    return f"```yaml\n{dump_yaml(logic.checker).strip()}\n```{own}"
+
+
+def inputs_of(inputs: BuildInputs) -> dict[str, Artifact[str] | str]:
+    """The sections of an ItemSpec that a build reads.
+
+    Raises:
+        InputError: it lacks one.
+    """
+    return {number: inputs.section(number) for number in ("1", "2", "3", "4.1", "4.2")}
