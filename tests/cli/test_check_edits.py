@@ -98,7 +98,8 @@ def test_an_edited_atom_is_held_to_the_gates_again(desk: Desk) -> None:
 
 
 def test_a_build_that_gave_up_is_helped_from_the_command_line(desk: Desk) -> None:
-    run, good = desk.run_of("VER-01").name, desk.file("atoms.py").read_bytes()
+    run, atoms = desk.run_of("VER-01").name, desk.file("atoms.py")
+    good = atoms.read_bytes()
     edit(desk.file("atom_a.py"), "def extract_context(", "import os\n\n\ndef extract_context(")
     said = desk.check("all", "VER-01.yaml")
     assert (said.code, said.out.splitlines()[0].split()[0]) == (3, "human_required")
@@ -113,7 +114,7 @@ def test_a_build_that_gave_up_is_helped_from_the_command_line(desk: Desk) -> Non
     answered = desk("answer", run, "--edit", str(desk.here / "mine.py"), "words of mine", "--reset-iterations")
     assert answered.out == f"taken: atoms.py, your words, more repairs; go on with: transom resume {run}\n"
     assert desk("resume", run).code == 0
-    assert desk.file("atoms.py").read_bytes() == good
+    assert atoms.read_bytes() == good
     assert "this run waits for no answer" in desk("answer", run, "keep").line()
     assert "waits for no answer" in desk("answer", run).line()
 
