@@ -134,17 +134,26 @@ async def verdict_of(
 ) -> Verdict:
     """Run a checker on the files of today.
 
+    Args:
+        copy_to: the file for a person's copy of the verdict.
+
     Raises:
         InputError: a variable is not defined, or patterns that do not fit the checker.
     """
     item = item or checker.item
     roots = places.roots(places.of(item, checker.folder))
     inputs = Inputs.of(item, roots) if item else Inputs((), roots)
-    return await judge(run, checker, item, inputs, manner.sandbox, manner.occasion, folder=copy_to)
+    return await judge(run, checker, item, inputs, manner.sandbox, manner.occasion, copy_to=copy_to)
 
 
-async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> SpecResult | BuildResult | Verdict:
-    """Spec, build and run in one go; where one of them stops, its own answer."""
+async def check_all(
+    run: Run, item: Item, places: Places, manner: Manner, *, copy_to: Path | None = None
+) -> SpecResult | BuildResult | Verdict:
+    """Spec, build and run in one go; where one of them stops, its own answer.
+
+    Args:
+        copy_to: the file for a person's copy of the verdict.
+    """
     own_files(item, places.roots(places.of(item, run.folder)))  # an undefined variable is said before anybody is asked
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
@@ -157,7 +166,7 @@ async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> Spe
         return built
     if not built.done:
         return built.result
-    return await verdict_of(run, open_checker(built.folder), item, places, manner, copy_to=places.out)
+    return await verdict_of(run, open_checker(built.folder), item, places, manner, copy_to=copy_to)
 
 
 def checker_folder(item_id: str) -> str:

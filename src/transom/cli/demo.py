@@ -30,7 +30,8 @@ def add_to(app: typer.Typer) -> None:
 async def demo(session: Session) -> int:
     """Run the shipped checklist examples with the embedded default, and show one verdict, one window, one trace."""
     from transom.checklist.run import Verdict
-    from transom.cli.checking import Options, answer_of
+    from transom.cli.checking import answer_of
+    from transom.cli.options import Options
 
     folder = _examples(session.cwd)
     quiet = replace(session, verbosity=-1)
@@ -39,7 +40,7 @@ async def demo(session: Session) -> int:
     async with session.open_store() as store:
         for item in sorted(folder.glob("*.yaml")):
             started = time.monotonic()
-            answer = await answer_of(quiet, store, Options(item=item, variables=variables))
+            answer = await answer_of(quiet, store, item, Options(variables=variables))
             session.progress(f"{item.stem}: {answer.status} in {time.monotonic() - started:.1f} s")
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
