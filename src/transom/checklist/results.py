@@ -115,7 +115,11 @@ class LintResult(Document):
 
 
 class BuildRecord(Document):
-    """`build.json`: how a checker came to be. No clock, no path: equal builds give equal bytes."""
+    """`build.json`: how a checker came to be. No clock, no path: equal builds give equal bytes.
+
+    Attributes:
+        files: name -> SHA-256 of `atoms.py` and `checker.yaml` as the gates saw them.
+    """
 
     schema_: Literal["transom.built/1"] = Field(default="transom.built/1", alias="schema")
     status: Literal["done", "needs_review"]
@@ -128,6 +132,7 @@ class BuildRecord(Document):
     sandbox_level: str
     gates: tuple[GateRow, ...]
     mutation: MutationRow | None = None
+    files: dict[str, str] = Field(default_factory=dict)
 
     @staticmethod
     def of(

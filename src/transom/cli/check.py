@@ -83,6 +83,9 @@ async def run(
     as_of: AsOfOption = None,
     strict: StrictOption = False,
     fail_on_unused_waivers: UnusedOption = False,
+    approved_only: Annotated[
+        bool, typer.Option("--approved-only", help="Refuse a checker that nobody approved as it is today.")
+    ] = False,
     report: Annotated[
         list[str] | None, typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or text.")
     ] = None,
@@ -97,6 +100,7 @@ async def run(
         as_of=as_of,
         strict=strict,
         fail_on_unused=fail_on_unused_waivers,
+        approved_only=approved_only,
         reports=tuple(report or ()),
     )
     return await run_command(session, targets, options)
@@ -141,6 +145,18 @@ async def lint(
     from transom.cli.linting import lint_command
 
     return lint_command(session, targets)
+
+
+@command(check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"')
+async def approve(
+    session: Session,
+    checker: Annotated[Path, typer.Argument(metavar="CHECKER", help="The checker's folder.")],
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who approves it.")],
+) -> int:
+    """Record that a person approves a checker as it is; a later change of atoms, YAML or ItemSpec voids it."""
+    from transom.cli.linting import approve_command
+
+    return approve_command(session, checker, by)
 
 
 async def _resume(session: Session, entry: dict[str, Any]) -> int:

@@ -189,6 +189,9 @@ async def _run_one(
     """Judge one target. `taken`: where copies of verdicts of this command went."""
     started = time.monotonic()
     checker, item = _checker_of(store, target, strict=options.strict)
+    if options.approved_only and not checker.approved.by:
+        hint = f"approve it with: transom check approve {checker.folder} --by NAME"
+        raise InputError(f"not approved: {checker.approved.why_not}", where=str(checker.folder), hint=hint)
     inputs: dict[str, Json] = {"checker": place(checker.folder), "item": place(item.path) if item else None}
     entry = options.entry("run", session, targets)
     name = checker.config.item_id

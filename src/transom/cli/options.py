@@ -33,6 +33,7 @@ class Options:
     strict: bool = False
     fail_on_unused: bool = False
     allow_needs_review: bool = False
+    approved_only: bool = False
     debug: bool = False
     reports: tuple[str, ...] = ()
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from transom.agent import call
+from transom.canonical import digest
 from transom.checklist.build.checker import (
     ATOMS_FILE,
     BUILD_FILE,
@@ -197,6 +198,7 @@ async def _gates(
         provider, _, model = who.partition(":")
         rows = await hold(code, config, parse_section2(section_texts(spec)["2"]), trial)
         record = BuildRecord.of(rows, item, spec, trial.level, inputs.item_id, provider, model or None)
+        record = record.model_copy(update={"files": {ATOMS_FILE: digest(code), CHECKER_FILE: digest(config)}})
         stage.memoise = record.status == "done"
         return record
 
