@@ -160,7 +160,19 @@ def model(desk: Desk) -> None:
     assert desk("check", "spec", "VER-01.yaml", "--model", "rules", "-q").code == 0
 
 
+def kept_back(desk: Desk) -> None:
+    """That a remote provider is sent nothing of it: tests/checklist/test_egress.py; here, that a window says so."""
+    settle(desk, "egress: {logs: local, local_blocks: [section_1]}\n")
+    assert desk.check("all", "VER-01.yaml", "-q").code == 0, "rules answers on this machine"
+    (request,) = [one for one in desk.requests() if one["role"] == "checklist.parser"]
+    local = {block["name"] for block in request["blocks"] if block["egress"] == "local"}
+    assert local == {"section_1", "available_files", "log_snippets"}
+    assert "never sent to a remote provider: log text, section_1\n" in desk("doctor").out
+
+
 OBEYED: dict[str, Callable[[Desk], None]] = {
+    "egress.logs": kept_back,
+    "egress.local_blocks": kept_back,
     "model": model,
     "state_dir": state_dir,
     "workspace": workspace,

@@ -115,6 +115,7 @@ def _settings(session: Session) -> dict[str, Any]:
         "file": str(settings.file) if settings.file else None,
         "set": settings.origins,
         "model": settings.model,
+        "egress": {"logs": settings.egress.logs, "local_blocks": list(settings.egress.local_blocks)},
         "without_effect": idle,
     }
 
@@ -190,6 +191,12 @@ def _knowledge_lines(knowledge: dict[str, Any]) -> list[str]:
 
 
 def _settings_lines(settings: dict[str, Any]) -> list[str]:
-    lines = [style("settings", "bold"), f"  file {settings['file'] or 'none'}", f"  model {settings['model']}"]
+    kept = [*(["log text"] if settings["egress"]["logs"] == "local" else []), *settings["egress"]["local_blocks"]]
+    lines = [
+        style("settings", "bold"),
+        f"  file {settings['file'] or 'none'}",
+        f"  model {settings['model']}",
+        f"  never sent to a remote provider: {', '.join(kept) or 'nothing is kept back (egress.logs, local_blocks)'}",
+    ]
     idle = [f"  {one['key']} ({one['where']}) has no effect yet: {one['why']}" for one in settings["without_effect"]]
     return lines + idle

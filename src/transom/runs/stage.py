@@ -90,8 +90,9 @@ class Stage:
 
     async def _journal(self, key: dict[str, object], request: Request, reply: Reply) -> None:
         store = self._run.store
+        marked = self._run.chain.policy.mark(request)
         window = {
-            "request": await store.put_blob(canonical_json(request.to_json()).encode("utf-8", "surrogatepass")),
+            "request": await store.put_blob(canonical_json(marked.to_json()).encode("utf-8", "surrogatepass")),
             "rendered": await store.put_blob(render(request).as_text().encode("utf-8", "surrogatepass")),
         }
         record = {**key, "attempt": self.attempt, "role": request.role, "window": window, "reply": reply.to_json()}
