@@ -139,13 +139,19 @@ def _installed(name: str) -> str:
 
 
 def _knowledge(session: Session) -> dict[str, Any]:
-    from transom.cli.providers import knowledge_domains
+    from transom.cli.providers import knowledge_domains, knowledge_remarks
 
-    dirs = [str(folder) for folder in session.settings.paths.knowledge_dirs]
+    settings = session.settings
+    found: dict[str, Any] = {
+        "dirs": [str(folder) for folder in settings.paths.knowledge_dirs],
+        "domains": [],
+        "remarks": [],
+        "error": None,
+    }
     try:
-        return {"dirs": dirs, "domains": knowledge_domains(session.settings), "error": None}
+        return found | {"domains": knowledge_domains(settings), "remarks": knowledge_remarks(settings)}
     except InputError as error:
-        return {"dirs": dirs, "domains": [], "error": str(error)}
+        return found | {"error": str(error)}
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
@@ -186,6 +192,7 @@ def _knowledge_lines(knowledge: dict[str, Any]) -> list[str]:
     return [
         style("knowledge", "bold"),
         f"  domains {domains}",
+        *(f"  {remark}" for remark in knowledge["remarks"]),
         *([f"  {knowledge['error']}"] if knowledge["error"] else []),
     ]
 

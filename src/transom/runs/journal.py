@@ -4,7 +4,7 @@ Records of a run's stream, by kind:
 
     opened    {entry?}                                            how `transom resume` starts it again
     started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
-    reply     {stage, attempt, epoch, conversation, ordinal, request, chain, window, reply}
+    reply     {stage, attempt, epoch, conversation, ordinal, request, chain, role, sees, window, reply}
     writing   {stage, output}                                     its file is about to be written
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
