@@ -204,6 +204,15 @@ def test_every_setting_is_obeyed_or_said_to_come_later() -> None:
     assert not set(OBEYED) & set(NOT_YET)
 
 
+def test_credentials_of_an_address_are_never_journaled(desk: Desk) -> None:
+    address = "https://ann:canarypass@models.example:8443/v1?api_key=canarykey#canaryend"
+    desk("check", "spec", "VER-01.yaml", "--base-url", address, "-q")
+    (entry,) = [record["entry"] for record in desk.records("opened")]
+    assert entry["base_url"] == "https://models.example:8443/v1"
+    for path in (desk.here / ".transom").rglob("*"):
+        assert path.is_dir() or b"canary" not in path.read_bytes(), path
+
+
 def test_an_unknown_setting_names_the_nearest(desk: Desk) -> None:
     settle(desk, "paths:\n  serch_root: data\n")
     line = desk("check", "spec", "VER-01.yaml").line()

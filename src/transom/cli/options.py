@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit, urlunsplit
 
 from transom.canonical import Json
 from transom.checklist.build.flow import BuildSettings
@@ -45,7 +46,7 @@ class Options:
         kept["reports"] = [_absolute(text, ":") for text in self.reports]
         kept["targets"] = [str(target.absolute()) for target in targets]
         told = session.settings.origins.get("model") == "command line"
-        kept |= {"cwd": str(session.cwd), "base_url": session.base_url}
+        kept |= {"cwd": str(session.cwd), "base_url": without_credentials(session.base_url)}
         kept["model"] = session.settings.model if told else None
         return cast("dict[str, Json]", kept)
 
@@ -70,6 +71,14 @@ class Options:
             return date.fromisoformat(self.as_of).isoformat()
         except ValueError as error:
             raise InputError(f"{self.as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
+
+
+def without_credentials(url: str | None) -> str | None:
+    """An address without user, password and query, any of which may hold a key: the journal keeps no secrets."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _absolute(text: str, sign: str) -> str:

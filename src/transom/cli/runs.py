@@ -73,27 +73,32 @@ async def answer(
         Literal["keep", "redo"],
         typer.Argument(metavar="keep|redo", help="keep: the file you edited counts. redo: make it again."),
     ],
+    stage: Annotated[
+        str | None, typer.Option("--stage", metavar="NAME", help="For which stage, where several wait.")
+    ] = None,
 ) -> int:
     """Answer a paused run whose file and inputs both changed."""
     async with found_run(session, run) as (store, found):
         row = found.row
-        if found.state.waiting is None:
+        if not found.state.waiting:
             hint = f"see: transom runs show {row.id}"
             raise InputError("this run waits for no answer", where=row.id, hint=hint)
-        stage = await _decide(session, store, row, choice)
+        answered = await _decide(session, store, row, choice, stage)
+        left = [one for one in found.state.waiting if one != answered]
     if session.format == "json":
-        print_json({"schema": "transom.answer/1", "run_id": row.id, "stage": stage, "answer": choice})
+        print_json({"schema": "transom.answer/1", "run_id": row.id, "stage": answered, "answer": choice})
     else:
-        print_text(f"{choice} {stage}; go on with: transom resume {row.id}")
+        more = f"{', '.join(left)} waits for an answer, too" if left else f"go on with: transom resume {row.id}"
+        print_text(f"{choice} {answered}; {more}")
     return 0
 
 
-async def _decide(session: Session, store: Any, row: RunRow, choice: str) -> str:
+async def _decide(session: Session, store: Any, row: RunRow, choice: str, stage: str | None) -> str:
     from transom.llm import Chain, RulesProvider
 
     nobody = Chain((RulesProvider({}, {}, {}),))  # no stage is walked, so nobody is asked
     async with session.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
-        return await run.decide(choice)
+        return await run.decide(choice, stage)
 
 
 def _last(one: RunView) -> str:
@@ -123,7 +128,7 @@ def _document(session: Session, found: RunView) -> dict[str, Any]:
     return {
         "schema": "transom.run/1",
         **_summary(found),
-        "waiting": found.state.waiting,
+        "waiting": list(found.state.waiting.values()),
         "inputs": found.row.inputs,
         "folder": str(session.workspace.run_folder(found.row.name, found.row.id)),
         "trace_id": trace_id(found.row.id),
@@ -176,8 +181,12 @@ def _lines(document: dict[str, Any]) -> list[str]:
     ]
     if rows:
         lines += ["stages", *table(rows, indent="  ")]
+    several = len(document["waiting"]) > 1
+    for one in document["waiting"]:
+        which = f" --stage {one['stage']}" if several else ""
+        lines.append(f"answer with: transom answer {document['run_id']} keep|redo{which}")
     if document["waiting"]:
-        lines.append(f"answer with: transom answer {document['run_id']} keep|redo")
-    elif document["status"] in _COLOURS:
+        return lines
+    if document["status"] in _COLOURS:
         lines.append(f"go on with: transom resume {document['run_id']}")
     return lines
