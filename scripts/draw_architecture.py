@@ -94,7 +94,13 @@ def draw_resume() -> str:
 
 def draw_views() -> str:
     """A table of roles and their blocks."""
-    rows = ["| role | our own blocks, as rendered | blocks of the run | answers in |", "|---|---|---|---|"]
+    head = (
+        "role",
+        "blocks of its prompt (`checklist/prompts/`), as sent",
+        "blocks that differ from run to run",
+        "answers in",
+    )
+    rows = [f"| {' | '.join(head)} |", "|---|---|---|---|"]
     for role, view in VIEWS.items():
         ours = ", ".join(f"`{block}`" for block in dict.fromkeys(prompt.block for prompt in view.prompt))
         given = ", ".join(f"`{block}`" for block in view.dynamic)

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from transom.canonical import digest
-from transom.cli.checking import Options, answer_of
+from transom.cli.checking import answer_of
+from transom.cli.options import Options
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider
@@ -63,10 +64,8 @@ def attempt(item: Path, data: Path, work: Path, failpoint: int, *, counted: bool
 
         async def walk() -> None:
             async with session.open_store() as store:
-                options = Options(
-                    item=item, variables=(f"CHECKLIST_ROOT={data}",), out=work / "out", as_of="2026-11-21"
-                )
-                await answer_of(session, store, options)
+                options = Options(variables=(f"CHECKLIST_ROOT={data}",), out=work / "out", as_of="2026-11-21")
+                await answer_of(session, store, item, options)
 
         asyncio.run(walk())
     except BaseException as error:  # noqa: BLE001  the child must end here, whatever happens

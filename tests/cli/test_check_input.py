@@ -92,6 +92,29 @@ def test_a_bad_command(name: str, desk: Desk) -> None:
     assert re.match(expected, desk("check", *arguments).line())
 
 
+def test_a_name_that_is_no_utf_8_is_refused_at_the_door(desk: Desk) -> None:
+    name = "a\udcff.yaml"
+    (desk.here / name).write_bytes((desk.here / "VER-01.yaml").read_bytes())
+    line = desk("check", "all", name).line()
+    assert line == r"command line: 'a\udcff.yaml' is not UTF-8; rename that file or folder"
+    assert "is not UTF-8" in desk("check", "spec", "VER-01.yaml", "-o", "o\udcff").line()
+    assert not (desk.here / ".transom").exists()
+
+
+def test_broken_yaml_says_what_to_write(desk: Desk) -> None:
+    for text in (
+        "description: x\n  more: y\n",
+        "a\nb: c\n",
+        "a: b\n- c\n",
+        "a: [b\n",
+        "a: 'b\n",
+        "a: {b: c]\n",
+        "%x\n",
+    ):
+        (desk.here / "bad.yaml").write_text(text)
+        assert re.match(r"bad\.yaml:\d: is not valid YAML: .*; \w+", desk("check", "spec", "bad.yaml").line()), text
+
+
 @pytest.mark.parametrize("command", [["resume"], ["runs", "show"], ["answer", "keep"], ["window", "show"]])
 def test_an_unknown_run_is_named_with_the_nearest(command: list[str], desk: Desk) -> None:
     desk("check", "spec", "VER-01.yaml", "-q")

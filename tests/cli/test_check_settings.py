@@ -160,7 +160,19 @@ def model(desk: Desk) -> None:
     assert desk("check", "spec", "VER-01.yaml", "--model", "rules", "-q").code == 0
 
 
+def kept_back(desk: Desk) -> None:
+    """That a remote provider is sent nothing of it: tests/checklist/test_egress.py; here, that a window says so."""
+    settle(desk, "egress: {logs: local, local_blocks: [section_1]}\n")
+    assert desk.check("all", "VER-01.yaml", "-q").code == 0, "rules answers on this machine"
+    (request,) = [one for one in desk.requests() if one["role"] == "checklist.parser"]
+    local = {block["name"] for block in request["blocks"] if block["egress"] == "local"}
+    assert local == {"section_1", "available_files", "log_snippets"}
+    assert "never sent to a remote provider: log text, section_1\n" in desk("doctor").out
+
+
 OBEYED: dict[str, Callable[[Desk], None]] = {
+    "egress.logs": kept_back,
+    "egress.local_blocks": kept_back,
     "model": model,
     "state_dir": state_dir,
     "workspace": workspace,
@@ -190,6 +202,15 @@ def test_a_setting_has_its_effect(key: str, desk: Desk) -> None:
 def test_every_setting_is_obeyed_or_said_to_come_later() -> None:
     assert set(known_keys()) == set(OBEYED) | set(NOT_YET)
     assert not set(OBEYED) & set(NOT_YET)
+
+
+def test_credentials_of_an_address_are_never_journaled(desk: Desk) -> None:
+    address = "https://ann:canarypass@models.example:8443/v1?api_key=canarykey#canaryend"
+    desk("check", "spec", "VER-01.yaml", "--base-url", address, "-q")
+    (entry,) = [record["entry"] for record in desk.records("opened")]
+    assert entry["base_url"] == "https://models.example:8443/v1"
+    for path in (desk.here / ".transom").rglob("*"):
+        assert path.is_dir() or b"canary" not in path.read_bytes(), path
 
 
 def test_an_unknown_setting_names_the_nearest(desk: Desk) -> None:

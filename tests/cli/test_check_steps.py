@@ -136,7 +136,7 @@ def test_several_targets_are_one_document_and_the_gravest_code(desk: Desk) -> No
     assert json.loads(Path("reports.json").read_text("utf-8")) == answer.document
     assert "3 checks: 2 PASS, 1 FAIL" in Path("reports.txt").read_text("utf-8")
     for item, status in (("VER-01", "PASS"), ("VER-02", "FAIL"), ("STA-01", "PASS")):
-        assert json.loads(Path("verdicts", item, "verdict.json").read_text("utf-8"))["status"] == status
+        assert json.loads(Path("verdicts", f"{item}_verdict.json").read_text("utf-8"))["status"] == status
     Path("data/updown/sta_signoff.log").unlink()
     assert desk.check("run", *targets, "-q").code == 2, "error before no"
 

@@ -6,13 +6,16 @@ import asyncio
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import transom.cli.app as app_module
-from tests.cli.helpers import transom, walked
+from tests.cli.helpers import clean_environment, transom, walked
 from transom.canonical import Json
 from transom.cli import main
 from transom.cli.history import RunRow, all_runs, history
@@ -170,6 +173,52 @@ def test_answering_a_paused_run(choice: str, kept: bool, here: Path, capsys: pyt
     assert (table == "by hand") is kept
     assert main(["answer", run, choice]) == 2
     assert f"{run}: this run waits for no answer; see: transom runs show {run}" in capsys.readouterr().err
+
+
+def test_several_choices_are_answered_by_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.runs.helpers import desk
+
+    _, run = walked(here)
+    table, _ = desk(here)
+    for name in ("one", "two"):
+        table.file(f"{name}.md").write_text("by hand")
+    with pytest.raises(Paused):
+        asyncio.run(table.walk("another source"))
+    assert main(["answer", run, "keep", "--stage", "two"]) == 2
+    assert f"stage two of run {run} waits for no choice" in capsys.readouterr().err
+    assert shown(capsys, "answer", run, "keep", "--stage", "one")["stage"] == "one"
+
+
+def test_a_run_that_was_killed_before_its_first_record_is_listed(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from transom.llm import Chain, ScriptedProvider
+from transom.runs import Run, Workspace
+from transom.store import SqliteStore
+
+class Killed(SqliteStore):
+    async def append(self, *_, **__):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    at = Workspace.at(Path(".transom"))
+    async with Killed.open(at.database) as store:
+        await Run.open("check", {}, name="x", workspace=at, store=store, chain=Chain((ScriptedProvider({}),)))
+
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=here, env=clean_environment(), check=False)
+    assert done.returncode == -signal.SIGKILL
+    (listed,) = shown(capsys, "runs", "list")["runs"]
+    assert (listed["status"], listed["started_at"], listed["last_at"]) == ("new", None, None)
+    assert main(["runs", "list"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].endswith("new     -")
+    assert shown(capsys, "runs", "show", listed["run_id"])["stages"] == []
+    assert main(["resume", listed["run_id"]]) == 2
+    assert "no command of transom started this run" in capsys.readouterr().err
 
 
 def walked_again(folder: Path) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from tests.cli.test_runs import opened
 from tests.runs.helpers import FIRST
 from transom.cli import main
 from transom.cli.session import Options, Session
-from transom.llm import Chain, Dropped, Request, ScriptedProvider, Turn, Window, render
+from transom.llm import Chain, Dropped, Request, Role, ScriptedProvider, Turn, Window, render
 from transom.runs import Stage, text_file
 
 
@@ -39,6 +39,29 @@ def test_every_call_with_what_was_sent(here: Path, capsys: pytest.CaptureFixture
         ("source", "turn", "ours"),
     ]
     assert all(one["tokens"] > 0 for one in first["blocks"])
+
+
+def test_what_a_role_might_have_seen_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, run = walked(here)
+    assert "may also see" not in (main(["window", "show", run]), capsys.readouterr().out)[1], "both roles saw all"
+
+    async def sparing(stage: Stage) -> str:
+        window = Window(FIRST.prompt, (), (Dropped("source", 900, "over the limit"),))
+        role = Role(FIRST.name, FIRST.prompt, FIRST.sees | {"retry", "hints"})
+        return (await stage.ask(Request(FIRST.name, window), role)).text
+
+    async def walk() -> str:
+        session = Session.start(Options(), cwd=here, environ={})
+        async with session.open_store() as store:
+            chain = Chain((ScriptedProvider(lambda request: "yes"),))
+            async with session.open_run("other", {}, name="y", store=store, chain=chain) as other:
+                await other.stage("s", sparing, out=text_file("s.md"))
+                return other.id
+
+    other = asyncio.run(walk())
+    assert main(["window", "show", other]) == 0
+    assert "  may also see: hints, retry\n" in capsys.readouterr().out
+    assert windows(capsys, other)["calls"][0]["may_also_see"] == ["hints", "retry"]
 
 
 def test_one_call_for_people_ends_with_the_exact_bytes(here: Path) -> None:
@@ -86,7 +109,7 @@ def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str
     assert main(["window", "show", run]) == 0
     text = capsys.readouterr().out
     assert "  left out: log (900 tokens), over the limit" in text
-    assert "  and 1 earlier turns" in text
+    assert "  and 1 earlier turn\n" in text
     (call,) = windows(capsys, run)["calls"]
     assert call["dropped"] == [{"name": "log", "tokens": 900, "why": "over the limit"}]
     assert call["rendered"].endswith("before \udc80"), "text that is not UTF-8 survives as a JSON escape"

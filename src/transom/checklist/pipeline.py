@@ -135,13 +135,16 @@ async def verdict_of(
 ) -> Verdict:
     """Run a checker on the files of today.
 
+    Args:
+        copy_to: the file for a person's copy of the verdict.
+
     Raises:
         InputError: a variable is not defined, or patterns that do not fit the checker.
     """
     item = item or checker.item
     roots = places.roots(places.of(item, checker.folder))
     inputs = Inputs.of(item, roots) if item else Inputs((), roots)
-    return await judge(run, checker, item, inputs, manner.sandbox, manner.occasion, folder=copy_to)
+    return await judge(run, checker, item, inputs, manner.sandbox, manner.occasion, copy_to=copy_to)
 
 
 @dataclass(frozen=True)
@@ -152,8 +155,14 @@ class Judged:
     checker: Path
 
 
-async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> SpecResult | BuildResult | Judged:
-    """Spec, build and run in one go; where one of them stops, its own answer."""
+async def check_all(
+    run: Run, item: Item, places: Places, manner: Manner, *, copy_to: Path | None = None
+) -> SpecResult | BuildResult | Judged:
+    """Spec, build and run in one go; where one of them stops, its own answer.
+
+    Args:
+        copy_to: the file for a person's copy of the verdict.
+    """
     own_files(item, places.roots(places.of(item, run.folder)))  # an undefined variable is said before anybody is asked
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
@@ -167,7 +176,7 @@ async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> Spe
     if not built.done:
         return built.result
     checker = open_checker(built.folder)
-    return Judged(await verdict_of(run, checker, item, places, manner, copy_to=places.out), built.folder)
+    return Judged(await verdict_of(run, checker, item, places, manner, copy_to=copy_to), built.folder)
 
 
 def checker_folder(item_id: str) -> str:

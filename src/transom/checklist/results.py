@@ -152,7 +152,8 @@ class BuildRecord(Document):
     """`build.json`: how a checker came to be. No clock, no path: equal builds give equal bytes.
 
     Attributes:
-        tried_on: SHA-256 of each file that the gates tried it on, by base name.
+        files: name -> SHA-256 of `atoms.py` and `checker.yaml` as the gates saw them.
+        tried_on: base name -> SHA-256 of each file that the gates tried them on.
     """
 
     schema_: Literal["transom.built/1"] = Field(default="transom.built/1", alias="schema")
@@ -166,6 +167,7 @@ class BuildRecord(Document):
     sandbox_level: str
     gates: tuple[GateRow, ...]
     mutation: MutationRow | None = None
+    files: dict[str, str] = Field(default_factory=dict)
     tried_on: dict[str, str] = Field(default_factory=dict)
 
     @property

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from transom import __version__
 from transom.canonical import pretty_json
+from transom.checklist.item import load_item
 from transom.checklist.results import BuildResult, FindingRow, SpecResult, WordsRow
 from transom.checklist.run import Verdict, gravest, text_report, text_reports, together
-from transom.cli.output import print_json, print_text, style
+from transom.checklist.run.verdict import MadeBy, NotUnderstoodWords
+from transom.cli.output import counted, print_json, print_text, say, style
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.runs import write_file
@@ -43,6 +46,65 @@ def print_verdicts(session: Session, verdicts: Sequence[Verdict], reports: Seque
         text = pretty_json(document) if kind == "json" else plain
         write_file(path, text.encode("utf-8", "backslashreplace"))
     return gravest(verdict.exit_code for verdict in verdicts)
+
+
+def print_answer(session: Session, answer: SpecResult | BuildResult | Verdict) -> int:
+    """Print what `check all` came to: the verdict, or the answer of the step that stopped it."""
+    if isinstance(answer, SpecResult):
+        return _waits(print_spec(session, answer))
+    if isinstance(answer, BuildResult):
+        return print_build(session, answer)
+    return print_verdicts(session, [answer])
+
+
+def print_answers(
+    session: Session, answers: Sequence[tuple[Path, SpecResult | BuildResult | Verdict]], day: str
+) -> list[int]:
+    """Print what `check all` came to for several items: the verdicts in one document, what has none on stderr.
+
+    Args:
+        answers: each item's file and answer.
+        day: by which waivers expire.
+    """
+    verdicts: list[Verdict] = []
+    codes: list[int] = []
+    for path, answer in answers:
+        if isinstance(answer, Verdict):
+            verdicts.append(answer)
+        elif answer.status == "NEEDS_MODEL":
+            verdicts.append(_not_understood(path, answer, day))
+        else:
+            say(f"transom: {path}: {_stopped(answer)}; see: transom runs show {answer.run_id}")
+            codes.append(_waits(answer.exit_code))
+    return [*codes, print_verdicts(session, verdicts)] if verdicts else codes
+
+
+def _waits(code: int) -> int:
+    """A person is needed before there can be a verdict: that is no answer `no`."""
+    return 3 if code == 1 else code
+
+
+def _stopped(answer: SpecResult | BuildResult) -> str:
+    if isinstance(answer, SpecResult):
+        return f"the ItemSpec {answer.itemspec_path} has {counted(len(answer.findings), 'finding')} to mend"
+    failed = ", ".join(gate.gate for gate in answer.gates if not gate.passed)
+    return answer.waits_for or f"the build ended as {answer.status}" + (f", failed: {failed}" if failed else "")
+
+
+def _not_understood(path: Path, answer: SpecResult | BuildResult, day: str) -> Verdict:
+    item = load_item(path)
+    words = tuple(NotUnderstoodWords(text=row.text, where=row.where) for row in answer.needs_model)
+    return Verdict(
+        item_id=item.item_id,
+        status="NEEDS_MODEL",
+        checker_type=None,
+        capability_type=None,
+        needs_model=words,
+        made_by=MadeBy(transom=__version__, item_sha256=item.sha256),
+        sandbox_level=None,
+        as_of=day,
+        run_id=answer.run_id,
+    )
 
 
 def print_spec(session: Session, result: SpecResult) -> int:

@@ -21,7 +21,7 @@ from transom import __version__
 from transom.cli.command import HELP_NAMES, Group, Invocation, nearest
 from transom.cli.output import print_text, say
 from transom.cli.session import Session
-from transom.errors import TransomError
+from transom.errors import InputError, TransomError
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -55,11 +55,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _invoke(argv: list[str], invocation: Invocation) -> int:
+    _refuse_undecodable(argv)
     try:
         with build_app().make_context("transom", argv, obj=invocation) as context:
             return int(context.command.invoke(context) or 0)
     except typer.Exit as error:  # --help and --version end so; what they printed is flushed like any output
         return error.exit_code
+
+
+def _refuse_undecodable(argv: list[str]) -> None:
+    """A name that is no UTF-8 can stand neither in the journal nor in a verdict; better said before than after."""
+    for argument in argv:
+        try:
+            argument.encode("utf-8")
+        except UnicodeEncodeError as error:
+            hint = "rename that file or folder"
+            raise InputError(f"{argument!a} is not UTF-8", where="command line", hint=hint) from error
 
 
 def build_app() -> Any:

@@ -14,6 +14,11 @@ check_app = group("check", "From a one-line description to a verdict on real fil
 
 ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")]
 OutOption = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where files for you go.")]
+_COPIES = "Where files for you go: verdict.json, or ID_verdict.json each where several are named"
+RunOutOption = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help=f"{_COPIES}.")]
+AllOutOption = Annotated[
+    Path | None, typer.Option("-o", "--out", metavar="DIR", help=f"{_COPIES}; ID_ItemSpec.md and ID_checker/.")
+]
 VarOption = Annotated[list[str] | None, typer.Option("--var", metavar="NAME=PATH", help="What ${NAME} stands for.")]
 RootOption = Annotated[
     Path | None, typer.Option("--root", metavar="DIR", help="Where to look for logs beside the item's own.")
@@ -36,7 +41,8 @@ async def spec(
     strict: StrictOption = False,
 ) -> int:
     """Write an item's ItemSpec: what to extract, what to check, what may be waived, how to go about it."""
-    from transom.cli.checking import Options, spec_command
+    from transom.cli.checking import spec_command
+    from transom.cli.options import Options
 
     return await spec_command(session, Options(item=item, out=out, debug=debug, strict=strict))
 
@@ -65,7 +71,8 @@ async def build(
     ] = False,
 ) -> int:
     """Build a checker from an ItemSpec: generated atoms and checker.yaml, held to the gates on real files."""
-    from transom.cli.checking import Options, build_command
+    from transom.cli.checking import build_command
+    from transom.cli.options import Options
 
     options = Options(
         item=item,
@@ -86,16 +93,20 @@ async def run(
     session: Session,
     targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml...", help="Checkers, or their items.")],
     var: VarOption = None,
-    out: OutOption = None,
+    out: RunOutOption = None,
     as_of: AsOfOption = None,
     strict: StrictOption = False,
     fail_on_unused_waivers: UnusedOption = False,
+    approved_only: Annotated[
+        bool, typer.Option("--approved-only", help="Refuse a checker that nobody approved as it is today.")
+    ] = False,
     report: Annotated[
         list[str] | None, typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or text.")
     ] = None,
 ) -> int:
     """Run checkers on the files of today."""
-    from transom.cli.checking import Options, run_command
+    from transom.cli.checking import run_command
+    from transom.cli.options import Options
 
     options = Options(
         variables=tuple(var or ()),
@@ -103,6 +114,7 @@ async def run(
         as_of=as_of,
         strict=strict,
         fail_on_unused=fail_on_unused_waivers,
+        approved_only=approved_only,
         reports=tuple(report or ()),
     )
     return await run_command(session, targets, options)
@@ -113,19 +125,19 @@ async def run(
 )
 async def all_(
     session: Session,
-    item: ItemArgument,
+    items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml...", help="The checklist items.")],
     var: VarOption = None,
     root: RootOption = None,
-    out: OutOption = None,
+    out: AllOutOption = None,
     as_of: AsOfOption = None,
     strict: StrictOption = False,
     fail_on_unused_waivers: UnusedOption = False,
 ) -> int:
     """Spec, build and run in one go; a checker that is not stale is used again."""
-    from transom.cli.checking import Options, all_command
+    from transom.cli.checking import all_command
+    from transom.cli.options import Options
 
     options = Options(
-        item=item,
         variables=tuple(var or ()),
         root=root,
         out=out,
@@ -133,7 +145,7 @@ async def all_(
         strict=strict,
         fail_on_unused=fail_on_unused_waivers,
     )
-    return await all_command(session, options)
+    return await all_command(session, items, options)
 
 
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
@@ -147,6 +159,18 @@ async def lint(
     from transom.cli.linting import lint_command
 
     return lint_command(session, targets)
+
+
+@command(check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"')
+async def approve(
+    session: Session,
+    checker: Annotated[Path, typer.Argument(metavar="CHECKER", help="The checker's folder.")],
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who approves it.")],
+) -> int:
+    """Record that a person approves a checker as it is; a later change of atoms, YAML or ItemSpec voids it."""
+    from transom.cli.linting import approve_command
+
+    return approve_command(session, checker, by)
 
 
 async def _resume(session: Session, entry: dict[str, Any]) -> int:

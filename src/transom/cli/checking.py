@@ -5,21 +5,19 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, date, datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from transom.canonical import Json
 from transom.checklist.build.checker import SPEC_FILE
 from transom.checklist.build.flow import BuiltChecker
-from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
     Judged,
-    Manner,
     Places,
     check_all,
     checker_folder,
@@ -31,96 +29,18 @@ from transom.checklist.pipeline import (
 )
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import LoadedChecker, Verdict, printed
-from transom.checklist.run.stage import Occasion
+from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
-from transom.cli.answers import parse_report, print_build, print_spec, print_verdicts
+from transom.cli.answers import parse_report, print_answer, print_answers, print_build, print_spec, print_verdicts
+from transom.cli.options import Options, manner_of, places_of, session_of
 from transom.cli.output import gravest, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
-from transom.config import load_settings
 from transom.errors import InputError, TransomError
-from transom.llm import CallSettings
 from transom.runs import Run, export
-from transom.sandbox import Level, Sandbox
 from transom.store import SqliteStore
-from transom.tools.files import ViewLimits
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the commands of `check` take beside the common options. Kept in the run, so that it can be resumed."""
-
-    item: Path | None = None
-    variables: tuple[str, ...] = ()
-    root: Path | None = None
-    out: Path | None = None
-    as_of: str | None = None
-    strict: bool = False
-    fail_on_unused: bool = False
-    allow_needs_review: bool = False
-    resume: bool = False
-    checkpoint: str | None = None
-    reset_iterations: bool = False
-    debug: bool = False
-    reports: tuple[str, ...] = ()
-
-    def entry(self, command: str, session: Session, targets: Sequence[Path] = ()) -> dict[str, Json]:
-        """As the run keeps it: paths absolute, the day settled, and what the session was told on the command line."""
-        # A resumed command does not reset again what it once reset.
-        kept: dict[str, Any] = {**asdict(self), "as_of": self.day, "command": command, "reset_iterations": False}
-        kept |= {key: str(value.absolute()) for key, value in kept.items() if isinstance(value, Path)}
-        kept["variables"] = [_absolute(text, "=") for text in self.variables]
-        kept["reports"] = [_absolute(text, ":") for text in self.reports]
-        kept["targets"] = [str(target.absolute()) for target in targets]
-        told = session.settings.origins.get("model") == "command line"
-        kept |= {"cwd": str(session.cwd), "base_url": session.base_url}
-        kept["model"] = session.settings.model if told else None
-        return cast("dict[str, Json]", kept)
-
-    @staticmethod
-    def from_entry(entry: Mapping[str, Any]) -> Options:
-        """The inverse of `entry`."""
-        kept = {field.name: entry[field.name] for field in fields(Options) if field.name in entry}
-        kept |= {name: Path(kept[name]) for name in ("item", "root", "out") if kept.get(name)}
-        kept |= {name: tuple(kept.get(name, ())) for name in ("variables", "reports")}
-        return Options(**kept)
-
-    @property
-    def day(self) -> str:
-        """The day by which waivers expire, ISO.
-
-        Raises:
-            InputError: `--as-of` is no date.
-        """
-        if self.as_of is None:
-            return date.today().isoformat()
-        try:
-            return date.fromisoformat(self.as_of).isoformat()
-        except ValueError as error:
-            raise InputError(f"{self.as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
-
-
-def _absolute(text: str, sign: str) -> str:
-    """`NAME=PATH` or `FORMAT:PATH` with the path absolute, so that it means the same from any folder."""
-    name, found, path = text.partition(sign)
-    return f"{name}{found}{Path(path).expanduser().absolute()}" if found and path else text
-
-
-def session_of(entry: Mapping[str, Any], today: Session) -> Session:
-    """The session of the command that opened a run: its folder, so its settings file, and its chain.
-
-    A `--model` of today counts more: a person may resume with another one.
-    """
-    cwd = Path(entry.get("cwd") or today.cwd)
-    given: dict[str, object] = {"workspace": str(today.workspace_root)}
-    told = today.settings.origins.get("model") == "command line"
-    model = today.settings.model if told else entry.get("model")
-    if model:
-        given["model"] = model
-    base_url = today.base_url or entry.get("base_url")
-    return replace(today, settings=load_settings(cwd, command_line=given), cwd=cwd, base_url=base_url)
 
 
 async def resume_check(today: Session, entry: Mapping[str, Any]) -> int:
@@ -135,15 +55,16 @@ async def resume_check(today: Session, entry: Mapping[str, Any]) -> int:
         case "run":
             return await run_command(session, targets, options)
         case _:
-            return await all_command(session, options)
+            return await all_command(session, targets or [_item_path(options)], options)
 
 
 async def spec_command(session: Session, options: Options) -> int:
     """`check spec`."""
     item = load_item(_item_path(options), strict=options.strict)
-    places = _places(session, options, session.settings.paths.item_specs_dir)
-    async with session.open_store() as store, _run_of(session, store, item, options, "spec") as run:
-        spec = await spec_of(run, item, places, _manner(session, options, needs_sandbox=False))
+    places = places_of(session, options, session.settings.paths.item_specs_dir)
+    entry = options.entry("spec", session)
+    async with session.open_store() as store, _run_of(session, store, item, entry) as run:
+        spec = await spec_of(run, item, places, manner_of(session, options, needs_sandbox=False))
         if isinstance(spec, WrittenSpec):
             await register_spec(store, item, spec.document.value)
         result = spec if isinstance(spec, SpecResult) else spec.result
@@ -157,7 +78,7 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
     """`check build`."""
     item = load_item(options.item, strict=options.strict) if options.item else None
     spec = read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
-    places = _places(session, options, session.settings.paths.output_dir)
+    places = places_of(session, options, session.settings.paths.output_dir)
     places = places if item else replace(places, base=itemspec.absolute().parent)
     inputs: dict[str, Json] = {"itemspec": place(itemspec), "item": place(item.path) if item else None}
     name = item.item_id if item else spec.item_id
@@ -171,7 +92,7 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
             if options.reset_iterations:
                 await run.help(reset=True)
             target = places.out / checker_folder(name) if places.out else None
-            built = await checker_of(run, spec.text, item, places, _manner(session, options), folder=target)
+            built = await checker_of(run, spec.text, item, places, manner_of(session, options), folder=target)
             result = built if isinstance(built, BuildResult) else built.result
             if isinstance(built, BuiltChecker) and built.done and item:
                 await register_checker(store, item, built.folder, spec.text)
@@ -184,10 +105,11 @@ async def run_command(session: Session, targets: Sequence[Path], options: Option
     reports = [parse_report(text) for text in options.reports]
     verdicts: list[Verdict] = []
     codes: list[int] = []
+    taken: set[Path] = set()
     async with session.open_store() as store:
         for target in targets:
             try:
-                verdicts.append(await _run_one(session, store, target, targets, options))
+                verdicts.append(await _run_one(session, store, target, targets, options, taken))
             except TransomError as error:
                 if len(targets) == 1:
                     raise
@@ -197,25 +119,40 @@ async def run_command(session: Session, targets: Sequence[Path], options: Option
     return gravest(codes)
 
 
-async def all_command(session: Session, options: Options) -> int:
-    """`check all`."""
+async def all_command(session: Session, items: Sequence[Path], options: Options) -> int:
+    """`check all`. Of several items one that cannot be judged costs the others nothing."""
+    if len(items) == 1:
+        async with session.open_store() as store:
+            result = await answer_of(session, store, items[0], options)
+        return print_answer(session, result)
+    answers: list[tuple[Path, SpecResult | BuildResult | Verdict]] = []
+    codes: list[int] = []
     async with session.open_store() as store:
-        result = await answer_of(session, store, options)
-    if isinstance(result, SpecResult):
-        code = print_spec(session, result)
-        return 3 if code == 1 else code  # a person is needed before there can be a verdict
-    if isinstance(result, BuildResult):
-        return print_build(session, result)
-    return print_verdicts(session, [result])
+        for item in items:
+            try:
+                answers.append((item, await answer_of(session, store, item, options, items)))
+            except TransomError as error:
+                say(f"transom: {error}")
+                codes.append(error.exit_code)
+    return gravest([*codes, *print_answers(session, answers, options.day)])
 
 
-async def answer_of(session: Session, store: SqliteStore, options: Options) -> SpecResult | BuildResult | Verdict:
-    """Spec, build and run of one item; where one of them stops, its own answer."""
+async def answer_of(
+    session: Session, store: SqliteStore, path: Path, options: Options, all_items: Sequence[Path] = ()
+) -> SpecResult | BuildResult | Verdict:
+    """Spec, build and run of one item; where one of them stops, its own answer.
+
+    Args:
+        path: the item's file.
+        all_items: the items of the whole command where there are several.
+    """
     started = time.monotonic()
-    item = load_item(_item_path(options), strict=options.strict)
-    places = _places(session, options, session.settings.paths.output_dir)
-    async with _run_of(session, store, item, options, "all") as run:
-        result = await check_all(run, item, places, _manner(session, options))
+    item = load_item(path, strict=options.strict)
+    places = places_of(session, options, session.settings.paths.output_dir)
+    copy = _verdict_copy(places, item.item_id, several=len(all_items) > 1)
+    entry = options.entry("all", session, all_items or [path])
+    async with _run_of(session, store, item, entry) as run:
+        result = await check_all(run, item, places, manner_of(session, options), copy_to=copy)
         if not isinstance(result, Judged):
             await _finish(run, result.status)
             return result
@@ -226,13 +163,10 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> S
 
 
 @asynccontextmanager
-async def _run_of(
-    session: Session, store: SqliteStore, item: Item, options: Options, command: str
-) -> AsyncIterator[Run]:
+async def _run_of(session: Session, store: SqliteStore, item: Item, entry: Mapping[str, Json]) -> AsyncIterator[Run]:
     """The one run of an item, in which `check spec` and `check all` both work."""
     await claim_id(store, item)
     inputs: dict[str, Json] = {"item": place(item.path), "item_id": item.item_id}
-    entry = options.entry(command, session)
     async with _opened(session, store, "check", item.item_id, inputs, entry) as run:
         yield run
 
@@ -257,17 +191,25 @@ async def _finish(run: Run, status: str) -> None:
 
 
 async def _run_one(
-    session: Session, store: SqliteStore, target: Path, targets: Sequence[Path], options: Options
+    session: Session, store: SqliteStore, target: Path, targets: Sequence[Path], options: Options, taken: set[Path]
 ) -> Verdict:
+    """Judge one target. `taken`: where copies of verdicts of this command went."""
     started = time.monotonic()
     checker, item = _checker_of(store, target, strict=options.strict)
+    if options.approved_only and not checker.approved.by:
+        hint = f"approve it with: transom check approve {checker.folder} --by NAME"
+        raise InputError(f"not approved: {checker.approved.why_not}", where=str(checker.folder), hint=hint)
     inputs: dict[str, Json] = {"checker": place(checker.folder), "item": place(item.path) if item else None}
     entry = options.entry("run", session, targets)
     name = checker.config.item_id
-    places = replace(_places(session, options, None), base=None if item else home(store, checker.folder))
+    places = replace(places_of(session, options, None), base=None if item else home(store, checker.folder))
     async with _opened(session, store, "check-run", name, inputs, entry) as run:
-        copy_to = places.out / name if places.out and len(targets) > 1 else places.out
-        verdict = await verdict_of(run, checker, item, places, _manner(session, options), copy_to=copy_to)
+        copy_to = _verdict_copy(places, name, several=len(targets) > 1)
+        if copy_to in taken:
+            what = f"another target of this command is for {name}, too; its verdict lies in {copy_to}"
+            raise InputError(what, where=str(target), hint="run it by itself, with an -o of its own")
+        taken |= {copy_to} if copy_to else set()
+        verdict = await verdict_of(run, checker, item, places, manner_of(session, options), copy_to=copy_to)
         await _finish(run, verdict.status)
     return _shown(verdict, run.id, started)
 
@@ -284,39 +226,17 @@ def _checker_of(store: SqliteStore, target: Path, *, strict: bool) -> tuple[Load
     return open_checker(newest_checker(store, item)), item
 
 
+def _verdict_copy(places: Places, item_id: str, *, several: bool) -> Path | None:
+    """Where a person's copy of the verdict goes; several in one folder are told apart by their names."""
+    if places.out is None:
+        return None
+    return places.out / (f"{item_id}_{VERDICT_FILE}" if several else VERDICT_FILE)
+
+
 def _item_path(options: Options) -> Path:
     if options.item is None:
         raise InputError("no item was given", hint="name its YAML file")
     return options.item
-
-
-def _places(session: Session, options: Options, default_out: Path | None) -> Places:
-    from transom.cli.variables import parse_variables
-
-    variables = parse_variables(options.variables, session.cwd, None)
-    for where, folder in _named_folders(options, variables):
-        if not os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir it never raises
-            raise InputError(f"{folder} is no folder", where=where, hint="name a folder that exists")
-    return Places(variables, session.settings.paths.search_root, options.root, options.out or default_out)
-
-
-def _named_folders(options: Options, variables: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
-    yield from ((f"--var {name}", folder) for name, folder in variables.items())
-    if options.root:
-        yield "--root", options.root
-
-
-def _manner(session: Session, options: Options, *, needs_sandbox: bool = True) -> Manner:
-    settings = session.settings
-    limits = ViewLimits(
-        header_lines=settings.tool_constraints.header_lines_default,
-        total_bytes=settings.tool_constraints.max_total_read_bytes,
-    )
-    parser, logic, repair = (session.call_settings(seat, CallSettings()) for seat in ("agent_a", "agent_b", "reflect"))
-    build = BuildSettings(parser, logic, repair, limits, settings.execution.max_iterations)
-    level = settings.sandbox.level
-    sandbox = Sandbox(level=Level(level) if level else None) if needs_sandbox else cast("Sandbox", None)
-    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build)
 
 
 async def _copy_rounds(run: Run, out: Path, item_id: str) -> None:

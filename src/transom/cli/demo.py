@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from transom.errors import InputError
 if TYPE_CHECKING:
     from transom.checklist.run import Verdict
 
+FOLDER = "demo"
 _SHOWN = "VER-02"
 _PARSER_CALL = 6  # after the five rounds of the specification
 _COLOURS = {"PASS": "green", "FAIL": "red", "ERROR": "red"}
@@ -30,16 +33,18 @@ def add_to(app: typer.Typer) -> None:
 async def demo(session: Session) -> int:
     """Run the shipped checklist examples with the embedded default, and show one verdict, one window, one trace."""
     from transom.checklist.run import Verdict
-    from transom.cli.checking import Options, answer_of
+    from transom.cli.checking import answer_of
+    from transom.cli.options import Options
 
     folder = _examples(session.cwd)
+    session = _apart(session)
     quiet = replace(session, verbosity=-1)
     variables = (f"CHECKLIST_ROOT={folder / 'data'}",)
     verdicts: list[Verdict] = []
     async with session.open_store() as store:
         for item in sorted(folder.glob("*.yaml")):
             started = time.monotonic()
-            answer = await answer_of(quiet, store, Options(item=item, variables=variables))
+            answer = await answer_of(quiet, store, item, Options(variables=variables))
             session.progress(f"{item.stem}: {answer.status} in {time.monotonic() - started:.1f} s")
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
@@ -50,6 +55,24 @@ async def demo(session: Session) -> int:
     elif verdicts:
         await _show(session, verdicts)
     return 0
+
+
+def _apart(session: Session) -> Session:
+    """In a workspace of its own below the usual one, so that the examples claim none of a person's item ids.
+
+    Nor do her settings decide what the examples show or where their files go.
+    """
+    from transom.config.model import Paths
+
+    settings = session.settings
+    told = settings.origins.get("model") == "command line"
+    apart = {
+        "workspace": session.workspace_root / FOLDER,
+        "state_dir": settings.state_dir / FOLDER if settings.state_dir else None,
+        "paths": Paths(),
+        "model": settings.model if told else "rules",
+    }
+    return replace(session, settings=settings.model_copy(update=apart))
 
 
 def _examples(cwd: Path) -> Path:
@@ -77,8 +100,9 @@ async def _show(session: Session, verdicts: list[Verdict]) -> None:
     await show_blocks(session, run_id, _PARSER_CALL)
     print_text("", style("One trace: what happened when", "bold"))
     await show(session, run_id)
+    where = f"--workspace {shlex.quote(os.path.relpath(session.workspace_root, session.cwd))}"
     print_text(
         "",
-        f"every byte of it:      transom window show {run_id} --call {_PARSER_CALL}",
-        f"the run's files:       transom runs show {run_id}",
+        f"every byte of it:      transom window show {run_id} --call {_PARSER_CALL} {where}",
+        f"the run's files:       transom runs show {run_id} {where}",
     )

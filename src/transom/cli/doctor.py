@@ -115,6 +115,7 @@ def _settings(session: Session) -> dict[str, Any]:
         "file": str(settings.file) if settings.file else None,
         "set": settings.origins,
         "model": settings.model,
+        "egress": {"logs": settings.egress.logs, "local_blocks": list(settings.egress.local_blocks)},
         "without_effect": idle,
     }
 
@@ -138,13 +139,19 @@ def _installed(name: str) -> str:
 
 
 def _knowledge(session: Session) -> dict[str, Any]:
-    from transom.cli.providers import knowledge_domains
+    from transom.cli.providers import knowledge_domains, knowledge_remarks
 
-    dirs = [str(folder) for folder in session.settings.paths.knowledge_dirs]
+    settings = session.settings
+    found: dict[str, Any] = {
+        "dirs": [str(folder) for folder in settings.paths.knowledge_dirs],
+        "domains": [],
+        "remarks": [],
+        "error": None,
+    }
     try:
-        return {"dirs": dirs, "domains": knowledge_domains(session.settings), "error": None}
+        return found | {"domains": knowledge_domains(settings), "remarks": knowledge_remarks(settings)}
     except InputError as error:
-        return {"dirs": dirs, "domains": [], "error": str(error)}
+        return found | {"error": str(error)}
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
@@ -185,11 +192,18 @@ def _knowledge_lines(knowledge: dict[str, Any]) -> list[str]:
     return [
         style("knowledge", "bold"),
         f"  domains {domains}",
+        *(f"  {remark}" for remark in knowledge["remarks"]),
         *([f"  {knowledge['error']}"] if knowledge["error"] else []),
     ]
 
 
 def _settings_lines(settings: dict[str, Any]) -> list[str]:
-    lines = [style("settings", "bold"), f"  file {settings['file'] or 'none'}", f"  model {settings['model']}"]
+    kept = [*(["log text"] if settings["egress"]["logs"] == "local" else []), *settings["egress"]["local_blocks"]]
+    lines = [
+        style("settings", "bold"),
+        f"  file {settings['file'] or 'none'}",
+        f"  model {settings['model']}",
+        f"  never sent to a remote provider: {', '.join(kept) or 'nothing is kept back (egress.logs, local_blocks)'}",
+    ]
     idle = [f"  {one['key']} ({one['where']}) has no effect yet: {one['why']}" for one in settings["without_effect"]]
     return lines + idle

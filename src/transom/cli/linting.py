@@ -1,9 +1,10 @@
-"""`transom check lint`: what is wrong with items, ItemSpecs and checkers, without running anything."""
+"""`transom check lint` and `approve`: looking at items, ItemSpecs and checkers without running anything."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from transom.checklist.build.static_gates import (
@@ -14,8 +15,9 @@ from transom.checklist.build.static_gates import (
     check_yaml,
 )
 from transom.checklist.item import item_findings
+from transom.checklist.pipeline import open_checker
 from transom.checklist.results import FindingRow, LintResult
-from transom.checklist.run import load_checker
+from transom.checklist.run import APPROVAL, approval_bytes, approve, load_checker
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
 from transom.cli.output import print_json, print_text
@@ -23,6 +25,7 @@ from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import read_bytes
 from transom.gates import Finding
+from transom.runs import write_file
 
 
 def lint_command(session: Session, targets: Sequence[Path]) -> int:
@@ -37,6 +40,21 @@ def lint_command(session: Session, targets: Sequence[Path]) -> int:
         if not findings:
             print_text("nothing found")
     return result.exit_code
+
+
+def approve_command(session: Session, folder: Path, by: str) -> int:
+    """Record a person's approval in a checker's folder."""
+    checker = open_checker(folder)
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    approval = approve(folder, checker.digests, by, at)
+    for name in checker.edited:
+        session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
+    write_file(folder / APPROVAL, approval_bytes(approval))
+    if session.format == "json":
+        print_json(approval)
+    else:
+        print_text(f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}")
+    return 0
 
 
 def _lint(target: Path) -> list[Finding]:

@@ -58,3 +58,8 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
         (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
         for row in rows
     ]
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 finding`, `2 findings`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

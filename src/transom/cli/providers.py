@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transom.errors import InputError
+from transom.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
     from transom.config import Settings
-    from transom.llm import Chain, Provider
+    from transom.llm import Chain, EgressPolicy, Provider
 
 KNOWN = ("rules", "replay:PATH")
 LATER = ("anthropic", "openai", "ollama")
@@ -24,7 +24,32 @@ def build_chain(spec: str, cwd: Path, settings: Settings) -> Chain:
     """
     from transom.llm import Chain
 
-    return Chain(tuple(_provider(name.strip(), cwd, settings) for name in spec.split(",")))
+    return Chain(tuple(_provider(name.strip(), cwd, settings) for name in spec.split(",")), _policy(settings))
+
+
+def _policy(settings: Settings) -> EgressPolicy:
+    """What the settings keep on this machine.
+
+    Raises:
+        SettingsError: a name that no block has would keep nothing; the nearest is named.
+    """
+    from transom.llm import EgressPolicy
+
+    for pattern in settings.egress.local_blocks:
+        _check_block(pattern, settings.origins.get("egress.local_blocks"))
+    return EgressPolicy(settings.egress.local_blocks, keep_untrusted=settings.egress.logs == "local")
+
+
+def _check_block(pattern: str, where: str | None) -> None:
+    from fnmatch import filter as matching
+
+    from transom.checklist.spec.views import VIEWS
+    from transom.cli.command import nearest
+
+    known = sorted({block for view in VIEWS.values() for block in view.blocks})
+    if not matching(known, pattern):
+        what = f"egress.local_blocks: no role sees a block {pattern!r}"
+        raise SettingsError(what, where=where, hint=f"did you mean {nearest(pattern, known)}?")
 
 
 def _provider(name: str, cwd: Path, settings: Settings) -> Provider:
@@ -59,6 +84,24 @@ def knowledge_domains(settings: Settings) -> list[str]:
     from transom.checklist.rules import load_knowledge
 
     return [domain.domain for domain in load_knowledge(settings.paths.knowledge_dirs).domains]
+
+
+def knowledge_remarks(settings: Settings) -> list[str]:
+    """What somebody who writes a domain should know, though it is no error.
+
+    Raises:
+        InputError: a knowledge file is wrong.
+    """
+    from transom.checklist.rules import load_knowledge
+    from transom.checklist.rules.plan import MAX_SCENARIOS, MIN_SCENARIOS
+
+    knowledge = load_knowledge(settings.paths.knowledge_dirs)
+    few = "{}: {} in `waivers`; a description that allows waivers is understood from {} (to {}) that cover its items on"
+    return [
+        few.format(knowledge.files[one.domain], f"{len(one.waivers)} scenario(s)", MIN_SCENARIOS, MAX_SCENARIOS)
+        for one in knowledge.domains
+        if len(one.waivers) < MIN_SCENARIOS
+    ]
 
 
 def _rules(settings: Settings) -> Provider:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from transom.cli.answering import answer
 from transom.cli.command import RunArgument, command, group
-from transom.cli.history import RunRow, RunView, all_runs, found_run, history, view
+from transom.cli.history import RunView, all_runs, found_run, history, view
 from transom.cli.output import print_json, print_text, style, table
 from transom.cli.session import Session
-from transom.errors import InputError, RunError
+from transom.errors import RunError
 
 runs_app = group("runs", "Runs: what was started, how far it came, what it waits for.")
 
@@ -68,75 +67,6 @@ async def resume(session: Session, run: RunArgument) -> int:
     return await entries[row.kind](session, dict(entry))
 
 
-async def answer(
-    session: Session,
-    run: RunArgument,
-    words: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="keep|redo|WORDS",
-            help="keep: the file you edited counts. redo: make it again. WORDS: what a build that gave up should do.",
-        ),
-    ] = None,
-    edit: Annotated[
-        list[Path] | None,
-        typer.Option("--edit", metavar="FILE", help="Your atoms.py or checker.yaml, for a build that gave up."),
-    ] = None,
-    reset_iterations: Annotated[
-        bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
-    ] = False,
-) -> int:
-    """Answer a run that waits: for a choice between your file and its own, or for help with a build."""
-    async with found_run(session, run) as (store, found):
-        row, state = found.row, found.state
-        helps = bool(edit or reset_iterations) or (words not in (None, "keep", "redo"))
-        if state.waiting is None and not (helps and state.handed):
-            hint = f"see: transom runs show {row.id}"
-            raise InputError("this run waits for no answer", where=row.id, hint=hint)
-        if state.waiting is not None and (helps or words is None):
-            raise InputError("this run waits for a choice", where=row.id, hint="say keep or redo")
-        if helps:
-            done = await _help(session, store, row, _Help(words or "", tuple(edit or ()), reset_iterations))
-        else:
-            done = f"{words} {await _decide(session, store, row, str(words))}"
-    if session.format == "json":
-        stage = done.partition(" ")[2] if not helps else None
-        print_json({"schema": "transom.answer/1", "run_id": row.id, "stage": stage, "answer": words})
-    else:
-        print_text(f"{done}; go on with: transom resume {row.id}")
-    return 0
-
-
-@dataclass(frozen=True)
-class _Help:
-    """What a person brings to a build that gave up."""
-
-    words: str
-    files: tuple[Path, ...]
-    reset: bool
-
-
-async def _help(session: Session, store: Any, row: RunRow, given: _Help) -> str:
-    async with _unwalked(session, store, row) as run:
-        taken = [run.take_edit(file).name for file in given.files]
-        if given.words or given.reset:
-            await run.help(given.words, reset=given.reset)
-    return f"taken: {', '.join([*taken, *(['your words'] if given.words else []), *(['more repairs'] * given.reset)])}"
-
-
-async def _decide(session: Session, store: Any, row: RunRow, choice: str) -> str:
-    async with _unwalked(session, store, row) as run:
-        return str(await run.decide(choice))
-
-
-def _unwalked(session: Session, store: Any, row: RunRow) -> Any:
-    """The run, opened to write into its journal: no stage is walked, so nobody is asked."""
-    from transom.llm import Chain, RulesProvider
-
-    nobody = Chain((RulesProvider({}, {}, {}),))
-    return session.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody)
-
-
 def _last(one: RunView) -> str:
     """When it was last heard of; a run that was killed before its first record was never."""
     return _time(one.records[-1].at) if one.records else "-"
@@ -164,7 +94,7 @@ def _document(session: Session, found: RunView) -> dict[str, Any]:
     return {
         "schema": "transom.run/1",
         **_summary(found),
-        "waiting": found.state.waiting,
+        "waiting": list(found.state.waiting.values()),
         "handed": found.state.handed if found.status == "human_required" else None,
         "inputs": found.row.inputs,
         "folder": str(session.workspace.run_folder(found.row.name, found.row.id)),
@@ -220,8 +150,12 @@ def _lines(document: dict[str, Any]) -> list[str]:
         lines += ["stages", *table(rows, indent="  ")]
     if document["handed"]:
         lines.append(f'help it with: transom answer {document["run_id"]} "YOUR WORDS" or --edit FILE')
+    several = len(document["waiting"]) > 1
+    for one in document["waiting"]:
+        which = f" --stage {one['stage']}" if several else ""
+        lines.append(f"answer with: transom answer {document['run_id']} keep|redo{which}")
     if document["waiting"]:
-        lines.append(f"answer with: transom answer {document['run_id']} keep|redo")
-    elif document["status"] in _COLOURS:
+        return lines
+    if document["status"] in _COLOURS:
         lines.append(f"go on with: transom resume {document['run_id']}")
     return lines

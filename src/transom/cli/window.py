@@ -12,7 +12,7 @@ import typer
 
 from transom.cli.command import RunArgument, command, group
 from transom.cli.history import found_run
-from transom.cli.output import print_json, print_text, style, table
+from transom.cli.output import counted, print_json, print_text, style, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -104,6 +104,7 @@ def _document(call: Call) -> dict[str, Any]:
         "by": reply["reply"]["by"],
         "usage": reply["reply"]["usage"],
         "blocks": _blocks(call),
+        "may_also_see": _absent(call),
         "dropped": call.request["dropped"],
         "rendered": call.text,
     }
@@ -119,6 +120,12 @@ def _blocks(call: Call) -> list[dict[str, Any]]:
     ]
 
 
+def _absent(call: Call) -> list[str]:
+    """Blocks that the role declares and was not given in this call."""
+    given = {block["name"] for block in (*call.request["blocks"], *call.request["dropped"])}
+    return sorted(set(call.reply.get("sees", ())) - given)
+
+
 def _header(call: Call) -> str:
     answer = call.reply["reply"]
     usage = answer["usage"]
@@ -129,11 +136,13 @@ def _header(call: Call) -> str:
 def _block_lines(call: Call) -> list[str]:
     rows = [(one["name"], one["tier"], one["trust"], one["egress"], f"{one['tokens']} tokens") for one in _blocks(call)]
     turns = len(call.request["turns"])
+    absent = _absent(call)
     left_out = [f"  left out: {one['name']} ({one['tokens']} tokens), {one['why']}" for one in call.request["dropped"]]
     return [
         *(table(rows, indent="  ") if rows else []),
-        *([f"  and {turns} earlier turns"] if turns else []),
+        *([f"  and {counted(turns, 'earlier turn')}"] if turns else []),
         *left_out,
+        *([f"  may also see: {', '.join(absent)}"] if absent else []),
     ]
 
 

@@ -43,8 +43,14 @@ _HINTS = (
     ("found another document", "one file holds one document; remove the line ---"),
     ("quoted scalar", "close the quotation mark"),
     ("'<stream end>'", "close the bracket"),
+    ("could not find expected ':'", "write `key: value`; a text that goes on in the next line stands in quotes"),
+    ("block collection", "put it on a line of its own, indented like its neighbours"),
+    ("block mapping", "indent it like the keys beside it, and close every bracket and quotation above"),
     ("unknown escape", "a text with a backslash stands in single quotes: 'regex:\\d{4}'"),
 )
+
+
+_HINT = "mend that line: `key: value`, entries of a list after `- `, special characters in quotes"
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ def _compose(text: str, path: Path) -> Node | None:
 
 
 def _broken(problem: str, path: Path, line: int) -> InputError:
-    hint = next((hint for part, hint in _HINTS if part in problem), None)
+    hint = next((hint for part, hint in _HINTS if part in problem), _HINT)
     return InputError(f"is not valid YAML: {problem}", where=f"{path}:{line}", hint=hint)
 
 

@@ -1,5 +1,6 @@
 """Model calls: their shapes, how they are rendered, and who answers them."""
 
+from transom.llm.egress import EgressPolicy
 from transom.llm.provider import Chain, Provider, guard_egress
 from transom.llm.render import Rendered, render
 from transom.llm.rules import Rule, RulesProvider
@@ -28,6 +29,7 @@ __all__ = [
     "CallSettings",
     "Chain",
     "Dropped",
+    "EgressPolicy",
     "Provider",
     "Rendered",
     "Reply",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from transom.errors import EgressError, ProviderError
+from transom.llm.egress import EgressPolicy
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
+
+_OPEN = EgressPolicy()
 
 
 class Provider(Protocol):
@@ -45,6 +48,7 @@ class Chain:
     """Providers in order of preference. It falls back before the first reply of a stage, never within a stage."""
 
     providers: tuple[Provider, ...]
+    policy: EgressPolicy = field(default_factory=EgressPolicy)
 
     def __post_init__(self) -> None:
         if not self.providers:
@@ -70,7 +74,7 @@ class Chain:
         """
         errors: list[ProviderError] = []
         for provider in self._named(only) if only else self.providers:
-            guard_egress(request, provider)
+            guard_egress(request, provider, self.policy)
             try:
                 return await provider.complete(request)
             except ProviderError as error:
@@ -81,21 +85,21 @@ class Chain:
         return tuple(provider for provider in self.providers if provider.name == name)
 
 
-def guard_egress(request: Request, provider: Provider) -> None:
-    """Stop a block marked local before it can leave the machine.
+def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _OPEN) -> None:
+    """Stop a block marked local, by its maker or by the policy, before it can leave the machine.
 
     Raises:
         EgressError: naming block, role and provider.
     """
     if provider.local:
         return
-    for block in request.window.blocks:
-        if block.egress == "local":
-            raise EgressError(
-                f"block {block.name} is marked local and would reach the remote provider {provider.name}",
-                where=request.role,
-                hint="name a local provider with --model, or let the block leave the machine",
-            )
+    kept = policy.kept(request)
+    if kept:
+        raise EgressError(
+            f"{kept} is marked local and would reach the remote provider {provider.name}",
+            where=request.role,
+            hint="name a local provider with --model, or let it leave the machine (settings egress.*)",
+        )
 
 
 def _final(errors: list[ProviderError]) -> ProviderError:

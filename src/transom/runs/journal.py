@@ -4,12 +4,13 @@ Records of a run's stream, by kind:
 
     opened    {entry?}                                            how `transom resume` starts it again
     started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
-    reply     {stage, attempt, epoch, conversation, ordinal, request, chain, window, reply}
+    reply     {stage, attempt, epoch, conversation, ordinal, request, chain, role, sees, window, reply}
     writing   {stage, output}                                     its file is about to be written
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised
     decided   {stage, fingerprint, edited, answer}                a person's "keep" or "redo"
+    settled   {stage}                                             the choice that it waited for is none any more
     nodes     {table, nodes}                                      which nodes a walk was begun with
     handed    {after, files}                                      a flow gave up after so many repairs
     helped    {after, guidance, reset}                            what a person said to a flow that could not go on
@@ -94,7 +95,11 @@ ReplyKey = tuple[str, str, str, int, str, str]
 
 @dataclass
 class RunState:
-    """A run's journal, folded."""
+    """A run's journal, folded.
+
+    Attributes:
+        waiting: stage -> the choice that it waits for: `{stage, fingerprint, edited, file}`.
+    """
 
     entry: dict[str, Any] = field(default_factory=dict)
     stages: dict[str, StageHistory] = field(default_factory=dict)
@@ -105,7 +110,7 @@ class RunState:
     helps: list[Help] = field(default_factory=list)
     status: str = "new"
     paused: str | None = None
-    waiting: dict[str, str] | None = None
+    waiting: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def stage(self, name: str) -> StageHistory:
         return self.stages.setdefault(name, StageHistory())
@@ -137,12 +142,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "opened":
             state.entry, state.status, state.paused = data.get("entry", state.entry), "running", None
         case "started":
-            stage = state.stage(data["stage"])
-            stage.open = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
-            stage.wrote = False
-            stage.last = "started"
-            if stage.open not in stage.attempts:
-                stage.attempts.append(stage.open)
+            _apply_started(state.stage(data["stage"]), data)
         case "reply":
             state.replies[reply_key(data)] = data["reply"]
         case "writing":
@@ -152,14 +152,15 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "done":
             _apply_done(state.stage(data["stage"]), data)
         case "failed" | "paused":
-            if data.get("stage"):
-                state.stage(data["stage"]).last = kind
-            state.status, state.paused, state.waiting = kind, data.get("reason"), data.get("choice")
+            _apply_stop(state, kind, data)
         case "decided":
             state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data["answer"]
-            state.waiting = None
+            state.waiting.pop(data["stage"], None)
+        case "settled":
+            state.waiting.pop(data["stage"], None)
         case "closed":
             state.status = data["status"]
+            state.waiting.clear()  # whoever walked to the end needed no answer
         case _:
             _apply_flow(state, kind, data)
 
@@ -173,6 +174,21 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
             state.handed = data
         case "helped":
             state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
+
+
+def _apply_started(stage: StageHistory, data: Any) -> None:
+    attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
+    stage.open, stage.wrote, stage.last = attempt, False, "started"
+    if attempt not in stage.attempts:
+        stage.attempts.append(attempt)
+
+
+def _apply_stop(state: RunState, kind: str, data: Any) -> None:
+    if data.get("stage"):
+        state.stage(data["stage"]).last = kind
+    state.status, state.paused = kind, data.get("reason")
+    if data.get("choice"):
+        state.waiting[data["stage"]] = data["choice"]
 
 
 def _apply_done(stage: StageHistory, data: Any) -> None:

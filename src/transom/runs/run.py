@@ -20,7 +20,9 @@ from transom.canonical import Json, digest
 from transom.errors import InputError, Paused, RunError, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.runs.artifact import A_PERSON, Artifact, File, input_digest
+from transom.runs.choices import answered, how_to_answer, why_it_waits
 from transom.runs.decide import Plan, decide
+from transom.runs.hold import Hold
 from transom.runs.journal import Attempt, Help, StageHistory, apply, fold, reply_key
 from transom.runs.lock import RunLock
 from transom.runs.stage import Stage, cause, set_aside, write_file
@@ -59,8 +61,8 @@ class Run:
         self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
         self._state = fold(store.read(self._stream))
-        self._walked: set[str] = set()
         self.telemetry = Telemetry.open(workspace.traces, trace_id(run_id))
+        self._hold = Hold(run_id, self._free)
 
     @staticmethod
     async def open(
@@ -110,10 +112,13 @@ class Run:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        await self._hold.leave(error)
 
     def close(self) -> None:
-        """Free the run and its trace; may be called twice."""
+        """Free the run and its trace, or have the last stage that still works do so; may be called twice."""
+        self._hold.close()
+
+    def _free(self) -> None:
         self.telemetry.close()
         self._lock.release()
 
@@ -153,16 +158,20 @@ class Run:
 
         Raises:
             Paused: it ran out of time, or inputs and file both changed and a person must say which counts.
-            RunError: the name was walked before.
+            RunError: the name was walked before, another stage writes the same file, or the run is closed.
         """
-        if name in self._walked:
-            raise RunError(f"stage {name} appears twice in one run", where=self.id)
-        self._walked.add(name)
         path = self.folder / (out.folder or name) / out.name
+        self._hold.claim(name, path)
         step = _Step(name, fn, inputs, out, path, self._fingerprint(inputs, uses, version))
-        plan = self._plan(step) if reuse else Plan("run")
+        with self._hold.working():
+            return await self._walk(step, self._plan(step) if reuse else Plan("run"))
+
+    async def _walk(self, step: _Step[T], plan: Plan) -> Artifact[T]:
+        name, path, inputs = step.name, step.path, step.inputs
         if plan.action == "ask":
             await self._pause_for_choice(step, plan)
+        if name in self._state.waiting:
+            await self.append("settled", {"stage": name})
         epoch = _epoch(plan.deletions, inputs)
         with self.telemetry.span(f"stage {name}") as span:
             span.set("transom.stage.action", plan.action)
@@ -256,11 +265,11 @@ class Run:
         await self.append("done", {"stage": step.name, **_record(attempt), **told})
 
     async def _pause_for_choice(self, step: _Step[T], plan: Plan) -> None:
-        reason = f"both {step.path} and what stage {step.name} is made from have changed"
         choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
+        choice["file"] = step.path.relative_to(self.folder).as_posix()
+        reason = why_it_waits(choice, self.folder, self._state)
         await self.append("paused", {"stage": step.name, "reason": reason, "choice": choice})
-        hint = f"say which counts: transom answer {self.id} keep, or transom answer {self.id} redo"
-        raise Paused(reason, run_id=self.id, hint=hint)
+        raise Paused(reason, run_id=self.id, hint=how_to_answer(self.id, step.name, self._state))
 
     def _spare_edit(self, history: StageHistory, path: Path, data: bytes) -> None:
         """Move a file aside that no attempt wrote before it is overwritten."""
@@ -271,19 +280,22 @@ class Run:
             aside = set_aside(path)
             self.progress(f"{path.name} was changed by hand; that version is kept as {aside.name}")
 
-    async def decide(self, answer: str) -> str:
-        """Record a person's choice for the stage that waits for one; returns that stage's name.
+    async def decide(self, answer: str, stage: str | None = None) -> str:
+        """Record a person's choice for a stage that waits for one; returns that stage's name.
+
+        It is for the file as it lies there now; where that is another than the one at which the run paused,
+        `progress` is told.
+
+        Args:
+            answer: `keep` or `redo`.
+            stage: which, where several wait.
 
         Raises:
-            InputError: no stage waits, or the answer is neither `keep` nor `redo`.
+            InputError: no stage waits, several do and none is named, or the answer is neither `keep` nor `redo`.
         """
-        waiting = self._state.waiting
-        if waiting is None:
-            raise InputError(f"run {self.id} waits for no choice", hint=f"see: transom runs show {self.id}")
-        if answer not in ("keep", "redo"):
-            raise InputError(f"{answer!r} is no answer", hint="say keep or redo")
-        await self.append("decided", {**waiting, "answer": answer})
-        return str(waiting["stage"])
+        decided = answered(self.id, self._state, self.folder, answer, stage, self.progress)
+        await self.append("decided", decided)
+        return decided["stage"]
 
     @property
     def helps(self) -> tuple[Help, ...]:

@@ -63,7 +63,7 @@ class Stage:
             span.set("transom.replayed", reply is not None)
             if reply is None:
                 reply = await self._complete(request)
-                await self._journal(key, request, reply)
+                await self._journal(key, request, role, reply)
             self._pinned = reply.by
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)
             self.usage += reply.usage
@@ -88,14 +88,15 @@ class Stage:
         reply = reply_from_json(data)
         return reply if self._run.chain.still(reply.by, reply.answered_from) else None
 
-    async def _journal(self, key: dict[str, object], request: Request, reply: Reply) -> None:
+    async def _journal(self, key: dict[str, object], request: Request, role: Role, reply: Reply) -> None:
         store = self._run.store
+        marked = self._run.chain.policy.mark(request)
         window = {
-            "request": await store.put_blob(canonical_json(request.to_json()).encode("utf-8", "surrogatepass")),
+            "request": await store.put_blob(canonical_json(marked.to_json()).encode("utf-8", "surrogatepass")),
             "rendered": await store.put_blob(render(request).as_text().encode("utf-8", "surrogatepass")),
         }
-        record = {**key, "attempt": self.attempt, "role": request.role, "window": window, "reply": reply.to_json()}
-        await self._run.append("reply", record)
+        told = {"role": request.role, "sees": sorted(role.sees), "window": window, "reply": reply.to_json()}
+        await self._run.append("reply", {**key, "attempt": self.attempt, **told})
 
     def note(self, name: str, text: str) -> Path:
         """Leave a file for people beside the artifact. It is written and never read.

@@ -10,10 +10,11 @@ from pathlib import Path
 from transom.errors import StoreError
 
 _ELSEWHERE = "make the folder writable, or use another one with --workspace"
+_UNKNOWN = ("the database failed", "give the command again; if it stays so, start a new one with --workspace")
 _MEANING: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_FULL: (
         "no space left for the database",
-        "free some space and go on; everything acknowledged so far is kept",
+        "make room or name another disk (--workspace, state_dir), then give the command again; what was done is kept",
     ),
     sqlite3.SQLITE_READONLY: ("the database cannot be written", _ELSEWHERE),
     sqlite3.SQLITE_CANTOPEN: ("the database cannot be opened or made", _ELSEWHERE),
@@ -52,7 +53,10 @@ def store_error(error: BaseException, path: Path) -> StoreError:
     elif isinstance(error, UnicodeEncodeError):
         what, hint = "the name cannot be kept as text", "give names without unpaired surrogates"
     else:
-        what, hint = _MEANING.get(primary_code(error) or 0, ("the database failed", None))
+        what, hint = _MEANING.get(
+            primary_code(error) or 0,
+            _UNKNOWN,
+        )
     typed = StoreError(f"{what} ({error})", where=str(path), hint=hint)
     typed.__cause__ = error
     return typed

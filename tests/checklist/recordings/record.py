@@ -16,7 +16,8 @@ from pathlib import Path
 
 from transom.checklist.run import Verdict
 from transom.cli import session
-from transom.cli.checking import Options, answer_of
+from transom.cli.checking import answer_of
+from transom.cli.options import Options
 from transom.errors import InputError, ProviderError, TransomError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, render
 from transom.llm.replay import write_recording
@@ -72,9 +73,9 @@ async def record(folder: Path, workspace: Path) -> str:
     """
     author = Author(folder)
     written = Written.by(author, workspace)
-    options = Options(folder / "item.yaml", (f"CHECKLIST_ROOT={DATA}",), out=workspace / "out")
+    options = Options(variables=(f"CHECKLIST_ROOT={DATA}",), out=workspace / "out")
     async with written.open_store() as store:
-        result = await answer_of(written, store, options)
+        result = await answer_of(written, store, folder / "item.yaml", options)
     if not isinstance(result, Verdict):
         findings = result.model_dump_json(by_alias=True, indent=1)
         raise InputError(f"the replies stop with {result.status}: {findings}", where=str(folder))

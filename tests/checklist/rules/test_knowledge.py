@@ -88,6 +88,22 @@ def test_a_slip_is_told_with_its_place(tmp_path: Path, old: str, new: str, said:
     assert "power.yaml:" in told
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "slip"),
+    [
+        ("  given: [given,", "  given: ['givven {nosuch}',", "  given:"),
+        ("  blocks: [", "  blocks: ['one {in_power}', ", "  in_power:"),
+        ("  unit: [", "  pick: {one: [a], two: [b, 'c {given} {nosuch}']}\n  unit: [", "  pick:"),
+    ],
+)
+def test_a_slip_in_a_word_list_is_told_where_it_stands(tmp_path: Path, old: str, new: str, slip: str) -> None:
+    text = POWER.replace("[the] power report", "[the power report") if "in_power}" in new else POWER
+    assert old in text
+    text = text.replace(old, new, 1)
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if one.startswith(slip))
+    assert f"power.yaml:{line}: " in message(tmp_path, text)
+
+
 def test_a_domain_that_nothing_calls_for_is_an_error(tmp_path: Path) -> None:
     head, rest = POWER.split("claims:\n", 1)
     assert "no form is a claim" in message(tmp_path, head + "lists:\n" + rest.split("lists:\n", 1)[1])

@@ -349,7 +349,7 @@ def test_the_checkers_own_copy_of_the_item_is_used_without_another(tmp_path: Pat
     assert again.item.item_id == "VER-1"
     verdict = run(again, tmp_path, DESIGN)
     made = verdict.made_by
-    assert (made.provider, made.model, made.mutation_score, made.approved_by) == ("rules", None, 0.8, "ann")
+    assert (made.provider, made.model, made.mutation_score, made.approved_by) == ("rules", None, 0.8, None)
     assert made.checker_sha256 == again.sha256
     with pytest.raises(InputError, match="no checker folder"):
         load_checker(tmp_path / "nowhere")

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from transom.canonical import digest
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, atoms_source, checker_yaml
 from transom.checklist.build.gates import Trial, hold
 from transom.checklist.build.inputs import BuildInputs
@@ -60,7 +61,8 @@ class Bench:
             provider, _, model = who.partition(":")
             rows = await hold(code, config, parse_section2(section_texts(spec)["2"]), trial)
             record = BuildRecord.of(rows, item, spec, trial.level, state.inputs.item_id, provider, model or None)
-            return record.model_copy(update={"tried_on": files})
+            made = {ATOMS_FILE: digest(code), CHECKER_FILE: digest(config)}
+            return record.model_copy(update={"files": made, "tried_on": files})
 
         out = model_file(BUILD_FILE, BuildRecord, numbered(FOLDER, state.iteration))
         declared = [state.atoms, state.config, state.inputs.item_text or "", state.inputs.spec, author(state)]

@@ -6,7 +6,7 @@ A domain is data. A file of a person's own folder adds one, or takes the place o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from pathlib import Path
@@ -119,6 +119,7 @@ def _paths(dirs: Sequence[Path]) -> dict[str, Path]:
 
 def _check_forms(domain: Domain, common: Common, file: YamlFile) -> None:
     """Compile a person's templates at once, so that a slip is told with its line and not with the first description."""
+    _check_lists(domain, common, file)
     try:
         language = Language(domain, common)
     except FormError as error:
@@ -139,6 +140,34 @@ def _check_forms(domain: Domain, common: Common, file: YamlFile) -> None:
             grammar.compile(say)
         except FormError as error:
             raise InputError(f"{error}: {say}", where=file.where(*at)) from error
+
+
+def _check_lists(domain: Domain, common: Common, file: YamlFile) -> None:
+    """A slip in a word list is told where it stands, not where the list is named first."""
+    grammar = Language(domain.model_copy(update={"entities": ()}), common).grammar
+    broken: list[tuple[str, str, int, FormError]] = []
+    for name, words in domain.lists.items():
+        for line, say in _listed(file, name, words):
+            try:
+                grammar.compile(say)
+            except FormError as error:
+                broken.append((name, say, line, error))
+    names = {name for name, *_ in broken}
+    # One that only names a list with a slip in it is not where the slip is.
+    own = [one for one in broken if not any(f"{{{name}" in one[1] for name in names)]
+    for _, say, line, slip in own or broken:
+        raise InputError(f"{slip}: {say}", where=f"{file.path}:{line}") from slip
+
+
+def _listed(
+    file: YamlFile, name: str, words: tuple[str, ...] | dict[str, tuple[str, ...]]
+) -> Iterator[tuple[int, str]]:
+    """Line and template of each element of a list, also of one with keys."""
+    if isinstance(words, dict):
+        for key, templates in words.items():
+            yield from ((file.line_of("lists", name, key, n), say) for n, say in enumerate(templates))
+    else:
+        yield from ((file.line_of("lists", name, n), say) for n, say in enumerate(words))
 
 
 def _merged(old: Common, new: Common) -> Common:

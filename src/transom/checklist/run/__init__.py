@@ -1,5 +1,6 @@
 """From a checker and today's files to a verdict: inputs, evaluate, waivers, report."""
 
+from transom.checklist.run.approval import APPROVAL, Approval, approval_bytes, approve
 from transom.checklist.run.check import LoadedChecker, check_files, load_checker, settle
 from transom.checklist.run.inputs import Inputs, Roots
 from transom.checklist.run.report import text_report, text_reports
@@ -7,6 +8,8 @@ from transom.checklist.run.runner import AtomRunner, AtomWorker
 from transom.checklist.run.verdict import Verdict, Verdicts, artifact_bytes, gravest, printed, to_json, together
 
 __all__ = [
+    "APPROVAL",
+    "Approval",
     "AtomRunner",
     "AtomWorker",
     "Inputs",
@@ -14,6 +17,8 @@ __all__ = [
     "Roots",
     "Verdict",
     "Verdicts",
+    "approval_bytes",
+    "approve",
     "artifact_bytes",
     "check_files",
     "gravest",

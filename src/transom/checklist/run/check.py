@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from transom.canonical import Json, digest
 from transom.checklist.atoms import CheckerConfig, Requirements, Waivers, checker_type
 from transom.checklist.item import Item, load_item
 from transom.checklist.patterns import REGEX, condition_problem, parts, pattern_problem, regex_problem, waiver_problem
+from transom.checklist.run.approval import SignOff, sign_off
 from transom.checklist.run.evaluate import Outcome, evaluate, patterned_items
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.inputs import Gathered, Inputs, gather
@@ -22,7 +23,7 @@ from transom.checklist.run.waivers import Waived, apply_waivers
 from transom.errors import AtomFailed, InputError
 from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes, validate_yaml
 
-ATOMS, CONFIG, BUILD, ITEM = "atoms.py", "checker.yaml", "build.json", "item.yaml"
+ATOMS, CONFIG, BUILD, ITEM, SPEC = "atoms.py", "checker.yaml", "build.json", "item.yaml", "ItemSpec.md"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,9 @@ class LoadedChecker:
         atoms: source of atom A, and of B and C where they are its own. Untrusted.
         build: how it came to be; read by key, absent keys are unknown.
         item: the copy of the item that it was built for.
-        sha256: of atoms and configuration together; an approval is for this digest.
+        sha256: of atoms and configuration together.
+        digests: name -> SHA-256 of the files that an approval is for.
+        approved: whether it is, as it lies there.
     """
 
     folder: Path
@@ -42,6 +45,15 @@ class LoadedChecker:
     build: Mapping[str, Json]
     item: Item | None
     sha256: str
+    digests: Mapping[str, str] = field(default_factory=dict)
+    approved: SignOff = field(default_factory=SignOff)
+
+    @property
+    def edited(self) -> tuple[str, ...]:
+        """Files that are not as the gates of the build passed them."""
+        passed = self.build.get("files")
+        known = passed if isinstance(passed, dict) else {}
+        return tuple(name for name, sha in known.items() if name in self.digests and self.digests[name] != sha)
 
 
 @dataclass(frozen=True)
@@ -72,8 +84,12 @@ def load_checker(folder: Path) -> LoadedChecker:
     item = load_item(folder / ITEM) if (folder / ITEM).exists() else None
     if item is not None and not item.has_own_id:
         item = replace(item, item_id=config.item_id)
-    sha256 = digest({"atoms": digest(atoms), "config": digest(file.text)})
-    return LoadedChecker(folder, atoms, config, _build(folder / BUILD), item, sha256)
+    digests = {ATOMS: digest(atoms), CONFIG: digest(file.text)}
+    sha256 = digest({"atoms": digests[ATOMS], "config": digests[CONFIG]})
+    if (folder / SPEC).exists():
+        digests[SPEC] = digest(read_bytes(folder / SPEC))
+    approved = sign_off(folder, digests)
+    return LoadedChecker(folder, atoms, config, _build(folder / BUILD), item, sha256, digests, approved)
 
 
 def _source(path: Path) -> str:
@@ -181,7 +197,13 @@ async def check_files(
         waiver_comments=waived.comments,
         unused_waivers=waived.unused,
         errors=judged.errors,
-        warnings=(*_item_warnings(item), *judged.gathered.warnings, *outcome.warnings, *waived.warnings),
+        warnings=(
+            *_checker_warnings(checker),
+            *_item_warnings(item),
+            *judged.gathered.warnings,
+            *outcome.warnings,
+            *waived.warnings,
+        ),
         matching=checker.config.matching,
         sources=outcome.sources,
         config_differences=settled.differences,
@@ -230,6 +252,14 @@ def _status(errors: tuple[Trouble, ...], waived: Waived, *, fail_on_unused: bool
     return "PASS"
 
 
+def _checker_warnings(checker: LoadedChecker) -> Iterator[Warned]:
+    """What a reader must know of the checker itself: nobody held a hand's edit to the gates."""
+    for name in checker.edited:
+        yield Warned(source_file=name, message="was changed by hand after the gates passed the checker")
+    if checker.approved.void:
+        yield Warned(message=f"the approval of the checker is void: {checker.approved.why_not}")
+
+
 def _item_warnings(item: Item | None) -> tuple[Warned, ...]:
     if item is None:
         return ()
@@ -251,7 +281,7 @@ def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
         provider=told("provider"),
         model=told("model"),
         mutation_score=_mutation_score(checker.build.get("mutation")),
-        approved_by=told("approved_by"),
+        approved_by=checker.approved.by,
     )
 
 

@@ -57,7 +57,7 @@ def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
 
 
 def _headline(verdict: Verdict, style: Style) -> str:
-    kind = f"type {verdict.checker_type}, {_TYPES[verdict.checker_type]}" if verdict.checker_type else ""
+    kind = f"  (type {verdict.checker_type}, {_TYPES[verdict.checker_type]})" if verdict.checker_type else ""
     counts = [
         (len(verdict.found_items), "found"),
         (len(verdict.missing_items), "missing"),
@@ -65,8 +65,9 @@ def _headline(verdict: Verdict, style: Style) -> str:
         (len(verdict.waived), "waived"),
     ]
     shown = ", ".join(f"{count} {word}" for count, word in counts if count or word == "found")
-    tail = f"{len(verdict.errors)} errors" if verdict.status == "ERROR" else shown
-    return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}  {tail}  ({kind})"
+    errors = len(verdict.errors)
+    tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
+    return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}  {tail}{kind}"
 
 
 def _section(title: str, entries: Sequence[object], show: Callable[..., Iterator[str]]) -> Iterator[str]:

@@ -1,0 +1,103 @@
+"""`transom answer`: what a person says to a run that waits for her."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from transom.cli.command import RunArgument
+from transom.cli.history import RunRow, found_run
+from transom.cli.output import print_json, print_text
+from transom.cli.session import Session
+from transom.errors import InputError
+
+CHOICES = ("keep", "redo")
+
+
+@dataclass(frozen=True)
+class Help:
+    """What a person brings to a build that gave up: words, files, leave to try as often again as at first."""
+
+    words: str
+    files: tuple[Path, ...]
+    reset: bool
+
+    @property
+    def told(self) -> str:
+        """All of it on one line."""
+        words = ["your words"] if self.words else []
+        return ", ".join([*(file.name for file in self.files), *words, *(["more repairs"] * self.reset)])
+
+
+async def answer(
+    session: Session,
+    run: RunArgument,
+    words: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="keep|redo|WORDS",
+            help="keep: the file you edited counts. redo: make it again. WORDS: what a build that gave up should do.",
+        ),
+    ] = None,
+    stage: Annotated[
+        str | None, typer.Option("--stage", metavar="NAME", help="For which stage, where several wait.")
+    ] = None,
+    edit: Annotated[
+        list[Path] | None,
+        typer.Option("--edit", metavar="FILE", help="Your atoms.py or checker.yaml, for a build that gave up."),
+    ] = None,
+    reset_iterations: Annotated[
+        bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
+    ] = False,
+) -> int:
+    """Answer a run that waits: for a choice between your file and its own, or for help with a build."""
+    help_ = Help("" if words in CHOICES else words or "", tuple(edit or ()), reset_iterations)
+    async with found_run(session, run) as (store, found):
+        row, state = found.row, found.state
+        if help_.told and state.handed:
+            taken = await _give(session, store, row, help_)
+            _say(session, row, f"taken: {taken}", None, words)
+        elif state.waiting and words in CHOICES:
+            stage = await _decide(session, store, row, str(words), stage)
+            left = [one for one in state.waiting if one != stage]
+            _say(session, row, f"{words} {stage}", stage, words, left)
+        elif state.waiting:
+            raise InputError("this run waits for a choice", where=row.id, hint="say keep or redo")
+        else:
+            raise InputError("this run waits for no answer", where=row.id, hint=f"see: transom runs show {row.id}")
+    return 0
+
+
+def _say(
+    session: Session, row: RunRow, done: str, stage: str | None, words: str | None, left: list[str] | None = None
+) -> None:
+    if session.format == "json":
+        print_json({"schema": "transom.answer/1", "run_id": row.id, "stage": stage, "answer": words})
+        return
+    more = f"{', '.join(left)} waits for an answer, too" if left else f"go on with: transom resume {row.id}"
+    print_text(f"{done}; {more}")
+
+
+async def _give(session: Session, store: Any, row: RunRow, help_: Help) -> str:
+    async with _unwalked(session, store, row) as run:
+        for file in help_.files:
+            run.take_edit(file)
+        if help_.words or help_.reset:
+            await run.help(help_.words, reset=help_.reset)
+    return help_.told
+
+
+async def _decide(session: Session, store: Any, row: RunRow, choice: str, stage: str | None) -> str:
+    async with _unwalked(session, store, row) as run:
+        return str(await run.decide(choice, stage))
+
+
+def _unwalked(session: Session, store: Any, row: RunRow) -> Any:
+    """The run, opened to write into its journal: no stage is walked, so nobody is asked."""
+    from transom.llm import Chain, RulesProvider
+
+    nobody = Chain((RulesProvider({}, {}, {}),))
+    return session.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody)

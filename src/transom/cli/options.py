@@ -1,0 +1,144 @@
+"""What the commands of `check` are told, and what follows from it: places, manner, the session to resume in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlsplit, urlunsplit
+
+from transom.canonical import Json
+from transom.checklist.build.inputs import BuildSettings
+from transom.checklist.pipeline import Manner, Places
+from transom.checklist.run.stage import Occasion
+from transom.cli.session import Session
+from transom.config import load_settings
+from transom.errors import InputError
+from transom.llm import CallSettings
+from transom.sandbox import Level, Sandbox
+from transom.tools.files import ViewLimits
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the commands of `check` take beside the common options. Kept in the run, so that it can be resumed."""
+
+    item: Path | None = None
+    variables: tuple[str, ...] = ()
+    root: Path | None = None
+    out: Path | None = None
+    as_of: str | None = None
+    strict: bool = False
+    fail_on_unused: bool = False
+    allow_needs_review: bool = False
+    resume: bool = False
+    reset_iterations: bool = False
+    approved_only: bool = False
+    debug: bool = False
+    reports: tuple[str, ...] = ()
+
+    def entry(self, command: str, session: Session, targets: Sequence[Path] = ()) -> dict[str, Json]:
+        """As the run keeps it: paths absolute, the day settled, and what the session was told on the command line."""
+        # A resumed command does not reset again what it once reset.
+        kept: dict[str, Any] = {**asdict(self), "as_of": self.day, "command": command, "reset_iterations": False}
+        kept |= {key: str(value.absolute()) for key, value in kept.items() if isinstance(value, Path)}
+        kept["variables"] = [_absolute(text, "=") for text in self.variables]
+        kept["reports"] = [_absolute(text, ":") for text in self.reports]
+        kept["targets"] = [str(target.absolute()) for target in targets]
+        told = session.settings.origins.get("model") == "command line"
+        kept |= {"cwd": str(session.cwd), "base_url": without_credentials(session.base_url)}
+        kept["model"] = session.settings.model if told else None
+        return cast("dict[str, Json]", kept)
+
+    @staticmethod
+    def from_entry(entry: Mapping[str, Any]) -> Options:
+        """The inverse of `entry`."""
+        kept = {field.name: entry[field.name] for field in fields(Options) if field.name in entry}
+        kept |= {name: Path(kept[name]) for name in ("item", "root", "out") if kept.get(name)}
+        kept |= {name: tuple(kept.get(name, ())) for name in ("variables", "reports")}
+        return Options(**kept)
+
+    @property
+    def day(self) -> str:
+        """The day by which waivers expire, ISO.
+
+        Raises:
+            InputError: `--as-of` is no date.
+        """
+        if self.as_of is None:
+            return date.today().isoformat()
+        try:
+            return date.fromisoformat(self.as_of).isoformat()
+        except ValueError as error:
+            raise InputError(f"{self.as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
+
+
+def without_credentials(url: str | None) -> str | None:
+    """An address without user, password and query, any of which may hold a key: the journal keeps no secrets."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _absolute(text: str, sign: str) -> str:
+    """`NAME=PATH` or `FORMAT:PATH` with the path absolute, so that it means the same from any folder."""
+    name, found, path = text.partition(sign)
+    return f"{name}{found}{Path(path).expanduser().absolute()}" if found and path else text
+
+
+def session_of(entry: Mapping[str, Any], today: Session) -> Session:
+    """The session of the command that opened a run: its folder, so its settings file, and its chain.
+
+    A `--model` of today counts more: a person may resume with another one.
+    """
+    cwd = Path(entry.get("cwd") or today.cwd)
+    given: dict[str, object] = {"workspace": str(today.workspace_root)}
+    told = today.settings.origins.get("model") == "command line"
+    model = today.settings.model if told else entry.get("model")
+    if model:
+        given["model"] = model
+    base_url = today.base_url or entry.get("base_url")
+    return replace(today, settings=load_settings(cwd, command_line=given), cwd=cwd, base_url=base_url)
+
+
+def places_of(session: Session, options: Options, default_out: Path | None) -> Places:
+    """Where files are looked for, and where copies go.
+
+    Raises:
+        InputError: a folder that was named is none.
+    """
+    from transom.cli.variables import parse_variables
+
+    variables = parse_variables(options.variables, session.cwd, None)
+    for where, folder in _named_folders(options, variables):
+        if not os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir it never raises
+            raise InputError(f"{folder} is no folder", where=where, hint="name a folder that exists")
+    return Places(variables, session.settings.paths.search_root, options.root, options.out or default_out)
+
+
+def _named_folders(options: Options, variables: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
+    yield from ((f"--var {name}", folder) for name, folder in variables.items())
+    if options.root:
+        yield "--root", options.root
+
+
+def manner_of(session: Session, options: Options, *, needs_sandbox: bool = True) -> Manner:
+    """How the check is made, from the settings and the options.
+
+    Raises:
+        SandboxUnavailable: this machine has not the level that the settings insist on.
+    """
+    settings = session.settings
+    limits = ViewLimits(
+        header_lines=settings.tool_constraints.header_lines_default,
+        total_bytes=settings.tool_constraints.max_total_read_bytes,
+    )
+    parser, logic, repair = (session.call_settings(seat, CallSettings()) for seat in ("agent_a", "agent_b", "reflect"))
+    build = BuildSettings(parser, logic, repair, limits, settings.execution.max_iterations)
+    level = settings.sandbox.level
+    sandbox = Sandbox(level=Level(level) if level else None) if needs_sandbox else cast("Sandbox", None)
+    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build)

@@ -1,0 +1,11 @@
+"""One settings model, and where its values come from: command line > environment > file > defaults.
+
+Every setting has a key (`execution.max_iterations`) and an environment variable (`TRANSOM_EXECUTION__MAX_ITERATIONS`).
+A relative path in a file is meant from the project's folder, the one that holds `transom.yaml` or `config/`; anywhere
+else from the folder of the command.
+"""
+
+from transom.config.load import FILE_NAMES, find_settings_file, load_settings
+from transom.config.model import NOT_YET, Settings, known_keys, variable_of
+
+__all__ = ["FILE_NAMES", "NOT_YET", "Settings", "find_settings_file", "known_keys", "load_settings", "variable_of"]

@@ -1,0 +1,57 @@
+"""Settings from `TRANSOM_` variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from transom.config.model import PREFIX, Settings, known_keys, unknown_key, variable_of
+
+RESERVED = frozenset({"TRANSOM_FAILPOINT"})
+"""Variables of that prefix that are no settings."""
+
+
+def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, str]]:
+    """Key, value and variable of every setting in the environment; an empty variable counts as absent."""
+    keys = {variable_of(key): key for key in known_keys()}
+    for name in sorted(environ):
+        if not name.startswith(PREFIX) or name in RESERVED or not environ[name]:
+            continue
+        if name not in keys:
+            raise unknown_key(name, "environment", list(keys))
+        yield keys[name], _from_text(keys[name], environ[name]), name
+
+
+def _from_text(key: str, text: str) -> object:
+    """The text of a variable as its key's type; left alone where it is none, so that the model complains."""
+    kinds = _types(key)
+    if Path in kinds and tuple in kinds:
+        return [part for part in text.split(os.pathsep) if part]
+    if tuple in kinds:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if bool in kinds:
+        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
+    for kind in (int, float):
+        if kind in kinds:
+            try:
+                return kind(text)
+            except ValueError:
+                return text
+    return text
+
+
+def _types(key: str) -> set[object]:
+    model: Any = Settings
+    *sections, name = key.split(".")
+    for section in sections:
+        model = model.model_fields[section].annotation
+    return set(_flat(model.model_fields[name].annotation))
+
+
+def _flat(annotation: Any) -> Iterator[object]:
+    origin = getattr(annotation, "__origin__", None)
+    yield origin or annotation
+    for argument in get_args(annotation):
+        yield from _flat(argument)

@@ -1,0 +1,203 @@
+"""The settings themselves: sections, keys, types, defaults, and which of them have no effect yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo
+
+from transom.errors import SettingsError
+
+PREFIX = "TRANSOM_"
+
+
+def _to_path(value: object, info: ValidationInfo) -> object:
+    if isinstance(value, str) and value:
+        return Path(info.context or ".", Path(value).expanduser())
+    return value
+
+
+def _to_paths(value: object, info: ValidationInfo) -> object:
+    many = [value] if isinstance(value, str) else value
+    return tuple(_to_path(one, info) for one in many) if isinstance(many, list) else value
+
+
+def _to_texts(value: object) -> object:
+    many = [value] if isinstance(value, str) else value
+    return tuple(many) if isinstance(many, list) else value
+
+
+def _to_upper(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+_Path = Annotated[Path, BeforeValidator(_to_path)]
+_Paths = Annotated[tuple[Path, ...], BeforeValidator(_to_paths)]
+_Texts = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_to_texts)]
+_LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_to_upper)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Paths(_Section):
+    """Where things lie.
+
+    Attributes:
+        search_root: what `${CHECKLIST_ROOT}` and `${DESIGN_ROOT}` stand for; `${LOG_ROOT}` for its `logs/`.
+        item_specs_dir: where `check spec` writes without `-o`.
+        cache_dir: the workspace, where neither `workspace` nor `--workspace` names one.
+        output_dir: where `check build` writes without `-o`.
+        knowledge_dirs: folders with knowledge files of your own, beside the shipped ones.
+    """
+
+    search_root: _Path | None = None
+    item_specs_dir: _Path | None = None
+    cache_dir: _Path | None = None
+    output_dir: _Path | None = None
+    knowledge_dirs: _Paths = ()
+
+
+class ModelSeat(_Section):
+    """How one seat at a model is asked. None: as the role itself says."""
+
+    provider: str | None = None
+    model: str | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, ge=1)
+
+
+class Llm(_Section):
+    """The seats: agent_a writes the parser, agent_b the logic, reflect the repairs."""
+
+    agent_a: ModelSeat = ModelSeat()
+    agent_b: ModelSeat = ModelSeat()
+    reflect: ModelSeat = ModelSeat()
+
+
+class Cache(_Section):
+    """Which older attempts' files stay."""
+
+    retention_policy: str = "hourly"
+    max_checkpoints_per_hour: int = Field(default=10, ge=0)
+    cleanup_on_success: bool = False
+
+
+class Execution(_Section):
+    """How long and how often; `timeout_per_stage` in seconds of wall clock."""
+
+    max_iterations: int = Field(default=3, ge=0)
+    timeout_per_stage: float = Field(default=300, gt=0, allow_inf_nan=False)
+    enable_streaming: bool = True
+
+
+class Logging(_Section):
+    """What is logged, and where besides stderr."""
+
+    level: _LogLevel = "WARNING"
+    log_file: _Path | None = None
+    log_llm_calls: bool = True
+
+
+class ToolConstraints(_Section):
+    """How much of the logs a build may look at; sizes in bytes and lines."""
+
+    max_read_lines_per_call: int = Field(default=200, ge=1)
+    max_total_read_bytes: int = Field(default=102_400, ge=1)
+    require_discovery_before_read: bool = True
+    header_lines_default: int = Field(default=100, ge=1)
+
+
+class Egress(_Section):
+    """What stays on this machine even where a remote provider answers.
+
+    Attributes:
+        logs: `local`: no text that was read from a log or report, nor the names of such files, is sent.
+        local_blocks: names of blocks that are not sent, `*` and `?` allowed, e.g. `atom_a_code`.
+    """
+
+    logs: Literal["any", "local"] = "any"
+    local_blocks: _Texts = ()
+
+
+class SandboxSettings(_Section):
+    """The level of isolation to insist on; None: the best that this machine offers."""
+
+    level: Literal["L1", "L2", "L3"] | None = None
+
+
+class Settings(_Section):
+    """All settings. `model` is a chain of providers, comma-separated."""
+
+    model: str = "rules"
+    state_dir: _Path | None = None
+    workspace: _Path | None = None
+    paths: Paths = Paths()
+    llm: Llm = Llm()
+    cache: Cache = Cache()
+    execution: Execution = Execution()
+    logging: Logging = Logging()
+    tool_constraints: ToolConstraints = ToolConstraints()
+    egress: Egress = Egress()
+    sandbox: SandboxSettings = SandboxSettings()
+
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+    _file: Path | None = PrivateAttr(default=None)
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """Key -> where it was set (`transom.yaml:3`, a variable, the command line); no entry for a default."""
+        return dict(self._origins)
+
+    @property
+    def file(self) -> Path | None:
+        """The settings file that was read."""
+        return self._file
+
+    def with_origins(self, file: Path | None, origins: dict[str, str]) -> Self:
+        """These settings, knowing where each was set."""
+        self._file, self._origins = file, origins
+        return self
+
+
+_SEATS = ("agent_a", "agent_b", "reflect")
+_LATER_MODEL = "the models that it would choose from come later; `model` and --model decide"
+_LATER_CLEANUP = "clean-up of older attempts comes later; everything is kept"
+
+NOT_YET: dict[str, str] = {
+    **{f"llm.{seat}.{name}": _LATER_MODEL for seat in _SEATS for name in ("provider", "model")},
+    "cache.retention_policy": _LATER_CLEANUP,
+    "cache.max_checkpoints_per_hour": _LATER_CLEANUP,
+    "cache.cleanup_on_success": _LATER_CLEANUP,
+    "execution.enable_streaming": "the providers of this version answer in one piece",
+    "logging.log_llm_calls": "every call is kept in the journal, see `transom window show`",
+    "tool_constraints.max_read_lines_per_call": "reading tools for models come later",
+    "tool_constraints.require_discovery_before_read": "reading tools for models come later",
+}
+"""Keys that are accepted and have no effect yet, each with one clause that says why."""
+
+
+def known_keys(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
+    """All keys, dotted, in the order of the model."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from known_keys(kind, f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
+def variable_of(key: str) -> str:
+    """The environment variable of a key."""
+    return PREFIX + key.upper().replace(".", "__")
+
+
+def unknown_key(key: str, where: str, known: Sequence[str]) -> SettingsError:
+    """What to say of a key that there is not."""
+    from rapidfuzz import fuzz, process  # noqa: PLC0415  (only on the way to an error)
+
+    nearest = process.extractOne(key, known, scorer=fuzz.WRatio)[0]
+    return SettingsError(f"unknown setting {key}", where=where, hint=f"did you mean {nearest}?")

@@ -1,0 +1,45 @@
+"""What may leave this machine: blocks that a setting marks local, beside those whose maker did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from transom.llm.shapes import Block, Request
+
+
+@dataclass(frozen=True)
+class EgressPolicy:
+    """Which blocks a user keeps on this machine.
+
+    Attributes:
+        local_blocks: names of blocks, `*` and `?` allowed.
+        keep_untrusted: every block of untrusted text, i.e. what was read from logs and reports, and every turn of a
+            conversation, since tools answer in turns.
+    """
+
+    local_blocks: tuple[str, ...] = ()
+    keep_untrusted: bool = False
+
+    def is_local(self, block: Block) -> bool:
+        """Whether a block must not reach a remote provider."""
+        if block.egress == "local" or (self.keep_untrusted and block.trust == "untrusted"):
+            return True
+        return any(fnmatchcase(block.name, pattern) for pattern in self.local_blocks)
+
+    def mark(self, request: Request) -> Request:
+        """The request with `egress` of its blocks as the policy has it; the very request where nothing differs."""
+        marked = tuple(
+            replace(block, egress="local") if block.egress != "local" and self.is_local(block) else block
+            for block in request.window.blocks
+        )
+        if marked == request.window.blocks:
+            return request
+        return replace(request, window=replace(request.window, blocks=marked))
+
+    def kept(self, request: Request) -> str | None:
+        """What of the request must stay, e.g. `block log_snippets`; None where all of it may leave."""
+        for block in request.window.blocks:
+            if self.is_local(block):
+                return f"block {block.name}"
+        return "the conversation so far" if self.keep_untrusted and request.window.turns else None

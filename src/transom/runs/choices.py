@@ -1,0 +1,58 @@
+"""Choices that a run leaves to a person: which counts, her edit of a file or what it is made from today."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from transom.canonical import digest
+from transom.errors import InputError
+from transom.runs.journal import RunState
+
+Choice = dict[str, str]
+"""`{stage, fingerprint, edited, file}`: what is waited for; `file` is a path below the folder of the run."""
+
+
+def why_it_waits(choice: Choice, folder: Path, state: RunState) -> str:
+    """One clause for a person; an answer that an edit made void is named."""
+    path = folder / choice["file"]
+    if any(key[:2] == (choice["stage"], choice["fingerprint"]) for key in state.decisions):
+        return f"{path} was changed again after the answer for stage {choice['stage']}"
+    return f"both {path} and what stage {choice['stage']} is made from have changed"
+
+
+def how_to_answer(run_id: str, stage: str, state: RunState) -> str:
+    """The commands; with the stage where several wait."""
+    which = f" --stage {stage}" if set(state.waiting) - {stage} else ""
+    return f"say which counts: transom answer {run_id} keep{which}, or transom answer {run_id} redo{which}"
+
+
+def answered(
+    run_id: str, state: RunState, folder: Path, answer: str, stage: str | None, progress: Callable[[str], None]
+) -> Choice:
+    """The journal's `decided` record for a person's answer, for the file as it lies there now.
+
+    Raises:
+        InputError: no stage waits, several do and none is named, or the answer is neither `keep` nor `redo`.
+    """
+    waiting = state.waiting
+    if not waiting or (stage is not None and stage not in waiting):
+        what = f"stage {stage} of run {run_id}" if waiting else f"run {run_id}"
+        raise InputError(f"{what} waits for no choice", hint=f"see: transom runs show {run_id}")
+    if stage is None and len(waiting) > 1:
+        raise InputError(f"several stages wait: {', '.join(waiting)}", where=run_id, hint="name one with --stage")
+    if answer not in ("keep", "redo"):
+        raise InputError(f"{answer!r} is no answer", hint="say keep or redo")
+    choice = waiting[stage or next(iter(waiting))]
+    return {**choice, "edited": _as_it_is(choice, folder, progress), "answer": answer}
+
+
+def _as_it_is(choice: Mapping[str, str], folder: Path, progress: Callable[[str], None]) -> str:
+    """Digest of the file that a choice is about; where it changed since the run paused, the person is told."""
+    path = folder / choice.get("file", ".")
+    if not path.is_file():
+        return choice["edited"]  # gone: the next walk makes it anew, whatever was answered
+    found = digest(path.read_bytes())
+    if found != choice["edited"]:
+        progress(f"{path} was changed again since the run paused; the answer is for it as it is now")
+    return found

@@ -1,0 +1,64 @@
+"""Several items, one folder for a person's copies: nobody's verdict replaces another's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checks import Desk
+
+
+@pytest.fixture
+def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+    return Desk.at(here, capfd)
+
+
+def status(path: str) -> tuple[str, str]:
+    document = json.loads(Path(path).read_text("utf-8"))
+    return document["item_id"], document["status"]
+
+
+def test_several_items_in_one_go_lie_side_by_side(desk: Desk) -> None:
+    (desk.here / "ODD.yaml").write_text("description: Confirm that the moon is frobnicated.\ninput_files: [x.log]\n")
+    items = ["VER-01.yaml", "nosuch.yaml", "VER-02.yaml", "ODD.yaml"]
+    answer = desk.check("all", *items, "-o", "out", "--format", "json", "-q")
+    assert answer.code == 2, "nosuch.yaml: error before no"
+    assert answer.err.count("\n") == 1
+    assert answer.document["summary"] == {"PASS": 1, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 1}
+    assert [one["item_id"] for one in answer.document["checks"]] == ["VER-01", "VER-02", "ODD"]
+    assert answer.document["checks"][2]["needs_model"]
+    assert status("out/VER-01_verdict.json") == ("VER-01", "PASS")
+    assert status("out/VER-02_verdict.json") == ("VER-02", "FAIL")
+    assert not Path("out/verdict.json").exists()
+    assert Path("out/VER-01_checker/atoms.py").is_file()
+    assert Path("out/VER-02_checker/atoms.py").is_file()
+    text = desk.check("all", "VER-01.yaml", "ODD.yaml", "-q")
+    assert (text.code, "NEEDS_MODEL  ODD  0 found\n" in text.out) == (3, True)
+    run = desk.run_of("VER-01").name
+    again = desk("resume", run, "--format", "json", "-q")
+    assert [one["item_id"] for one in again.document["checks"]] == ["VER-01", "ODD"], "the command as it was given"
+
+
+def test_one_item_after_another_into_one_folder(desk: Desk) -> None:
+    assert desk.check("all", "VER-01.yaml", "-o", "out", "-q").code == 0
+    assert status("out/verdict.json") == ("VER-01", "PASS")
+    answer = desk.check("all", "VER-02.yaml", "-o", "out")
+    assert answer.code == 1
+    assert "verdict.json was that of VER-01; it is kept as VER-01_verdict.json\n" in answer.err
+    assert status("out/verdict.json") == ("VER-02", "FAIL")
+    assert status("out/VER-01_verdict.json") == ("VER-01", "PASS")
+    assert not list(Path("out").glob("*.kept-*"))
+
+    shutil.copytree("out/VER-01_checker", "twin")
+    twins = desk.check("run", "out/VER-01_checker", "twin", "-o", "verdicts", "--format", "json", "-q")
+    assert twins.code == 2
+    assert "twin: another target of this command is for VER-01, too; its verdict lies in " in twins.err
+    assert twins.document["item_id"] == "VER-01"
+
+
+def test_the_help_says_how_copies_are_called(desk: Desk) -> None:
+    for command in ("all", "run"):
+        assert "ID_verdict.json" in desk("check", command, "--help").out

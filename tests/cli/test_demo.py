@@ -1,0 +1,48 @@
+"""`transom demo` shows the examples and leaves a person's workspace and item ids alone."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checks import EXAMPLES, Answer
+from transom.cli import main
+
+
+def test_the_demo_keeps_to_a_workspace_of_its_own(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def transom(*arguments: str) -> Answer:
+        capfd.readouterr()
+        code = main(list(arguments))
+        return Answer(code, *capfd.readouterr())
+
+    examples = here / "examples" / "checks"
+    examples.mkdir(parents=True)
+    shutil.copytree(EXAMPLES / "data", examples / "data")
+    for name in ("VER-01.yaml", "VER-02.yaml"):
+        shutil.copy(EXAMPLES / name, examples)
+    (here / "transom.yaml").write_text("paths: {output_dir: mine}\nmodel: replay:nosuch.json\n", "utf-8")
+    first = transom("demo")
+    assert first.code == 0, first
+    assert re.search(r"PASS +VER-01", first.out)
+    assert re.search(r"FAIL +VER-02", first.out)
+    assert "section_1" in first.out
+    assert "stage build/parser" in first.out
+    assert not (here / "mine").exists()
+    again = transom("demo")
+    assert again.code == 0
+    for line in re.findall(r"transom ((?:window|runs) show .*)", again.out):
+        assert transom(*shlex.split(line)).code == 0, line
+    monkeypatch.setenv("TRANSOM_MODEL", "rules")
+    assert transom("runs", "list", "--format", "json").out.count("run_id") == 0
+    own = here / "own" / "VER-01.yaml"
+    own.parent.mkdir()
+    shutil.copy(EXAMPLES / "VER-01.yaml", own)
+    data = f"CHECKLIST_ROOT={examples / 'data'}"
+    assert transom("check", "all", str(own), "--var", data, "-q").code == 0, "the id is free"
+    assert transom("demo", "-q").code == 0
