@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from transom.errors import EgressError, ProviderError
-from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
+from transom.llm.shapes import AnsweredFrom, CameBack, Reply, Request, Role
 
 
 class Provider(Protocol):
@@ -82,20 +82,23 @@ class Chain:
 
 
 def guard_egress(request: Request, provider: Provider) -> None:
-    """Stop a block marked local before it can leave the machine.
+    """Stop a block or a tool's result marked local before it can leave the machine.
 
     Raises:
-        EgressError: naming block, role and provider.
+        EgressError: naming block or tool, role and provider.
     """
     if provider.local:
         return
-    for block in request.window.blocks:
-        if block.egress == "local":
-            raise EgressError(
-                f"block {block.name} is marked local and would reach the remote provider {provider.name}",
-                where=request.role,
-                hint="name a local provider with --model, or let the block leave the machine",
-            )
+    kept = [f"block {block.name}" for block in request.window.blocks if block.egress == "local"]
+    for turn in request.window.turns:
+        if isinstance(turn, CameBack):
+            kept += [f"a result of tool {result.name}" for result in turn.results if result.egress == "local"]
+    if kept:
+        raise EgressError(
+            f"{kept[0]} is marked local and would reach the remote provider {provider.name}",
+            where=request.role,
+            hint="name a local provider with --model, or let it leave the machine",
+        )
 
 
 def _final(errors: list[ProviderError]) -> ProviderError:
