@@ -5,6 +5,8 @@ Records of a run's stream, by kind:
     opened    {entry?}                                            how `transom resume` starts it again
     started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
     reply     {stage, attempt, epoch, conversation, ordinal, request, chain, window, reply}
+    intent    {stage, epoch, conversation, ordinal, request, call}        a tool that must not run twice is about to run
+    tool      {stage, attempt, epoch, conversation, ordinal, request, call, name, effect, outcome}
     writing   {stage, output}                                     its file is about to be written
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
@@ -15,6 +17,7 @@ Records of a run's stream, by kind:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,15 +75,23 @@ class StageHistory:
 
 
 ReplyKey = tuple[str, str, str, int, str, str]
+ToolKey = tuple[str, str, str, int, str, str]
 
 
 @dataclass
 class RunState:
-    """A run's journal, folded."""
+    """A run's journal, folded.
+
+    Attributes:
+        tools: what came of each tool call.
+        intents: how often a tool call that must not be repeated was begun.
+    """
 
     entry: dict[str, Any] = field(default_factory=dict)
     stages: dict[str, StageHistory] = field(default_factory=dict)
     replies: dict[ReplyKey, Any] = field(default_factory=dict)
+    tools: dict[ToolKey, Any] = field(default_factory=dict)
+    intents: Counter[ToolKey] = field(default_factory=Counter)
     decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
     status: str = "new"
     paused: str | None = None
@@ -99,6 +110,18 @@ def reply_key(data: dict[str, Any]) -> ReplyKey:
         data["ordinal"],
         data["request"],
         data["chain"],
+    )
+
+
+def tool_key(data: dict[str, Any]) -> ToolKey:
+    """What the outcome of a tool call is found by: the reply that asked for it, and which of its calls it was."""
+    return (
+        data["stage"],
+        data["epoch"],
+        data["conversation"],
+        data["ordinal"],
+        data["request"],
+        data["call"],
     )
 
 
@@ -124,6 +147,8 @@ def apply(state: RunState, kind: str, data: Any) -> None:
                 stage.attempts.append(stage.open)
         case "reply":
             state.replies[reply_key(data)] = data["reply"]
+        case "intent" | "tool":
+            _apply_tool(state, data)
         case "writing":
             stage = state.stage(data["stage"])
             stage.wrote = True
@@ -139,6 +164,13 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             state.waiting = None
         case "closed":
             state.status = data["status"]
+
+
+def _apply_tool(state: RunState, data: Any) -> None:
+    if "outcome" in data:
+        state.tools[tool_key(data)] = data["outcome"]
+    else:
+        state.intents[tool_key(data)] += 1
 
 
 def _apply_done(stage: StageHistory, data: Any) -> None:
