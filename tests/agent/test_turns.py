@@ -55,11 +55,10 @@ class Talk:
             SqliteStore.open(self.workspace.database) as store,
             await self.desk.open_run(self.workspace, store) as run,
         ):
-            self.kinds = lambda: [record.kind for record in store.read(f"run/{run.id}")]
             try:
                 await run.stage("one", stage, out=text_file("one.md"), uses=[role])
             finally:
-                self.journal = self.kinds()
+                self.journal = [record.kind for record in store.read(f"run/{run.id}")]
         return got[0]
 
     async def decide(self, answer: str) -> None:

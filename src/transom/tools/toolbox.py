@@ -183,7 +183,8 @@ async def _carried_out(tool: Tool, arguments: Arguments) -> Outcome:
     except TransomError as error:  # its `where` may be a path of this machine
         raise _Failed(error.what, hint=error.hint or hint) from error
     except Exception as error:
-        said = str(error).partition("\n")[0][:500]
+        text = error.strerror if isinstance(error, OSError) else None  # the rest of it may be a path of this machine
+        said = (text or str(error)).partition("\n")[0][:500]
         raise _Failed(f"the tool failed: {type(error).__name__}: {said}", hint=hint) from error
     return outcome
 
