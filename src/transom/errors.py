@@ -10,6 +10,9 @@
     │   ├── NeedsModel          the embedded rules do not understand, word for word
     │   └── ReplayMiss          no recording of this request, with the difference
     ├── ReplyError              a reply came, but cannot be read (missing or unclosed tag)
+    ├── ToolError               a tool cannot be registered, or a role and its tools do not fit
+    │   └── ToolRefused         a tool call is not carried out; the model is told why
+    ├── OutOfTurns              a role goes on calling tools when it may not, with the work so far
     ├── StoreError              the database cannot be opened, read or written
     ├── RunError                a run cannot be opened or continued
     │   ├── RunBusy             another process holds the run
@@ -113,6 +116,28 @@ class ReplayMiss(ProviderError):
 
 class ReplyError(TransomError):
     """A reply came but cannot be read as what was asked for."""
+
+
+class ToolError(TransomError):
+    """A tool cannot be registered as it is, or a role and the tools at hand do not fit."""
+
+
+class ToolRefused(ToolError):
+    """A tool call is not carried out. `what` and `hint` are told to the model, which is to go on from there."""
+
+
+class OutOfTurns(TransomError):
+    """A role calls tools although it was told that its turns are used up.
+
+    Attributes:
+        turns: the conversation so far, `transom.llm.Turn`s, the last reply included.
+        text: what the last reply said beside its calls.
+    """
+
+    def __init__(self, what: str, *, turns: Sequence[object], text: str, where: str | None = None) -> None:
+        super().__init__(what, where=where, hint="allow it more turns, or choose another model")
+        self.turns = tuple(turns)
+        self.text = text
 
 
 class StoreError(TransomError):

@@ -9,6 +9,7 @@ assert_hidden(provider.requests[0], "the secret word")
 from __future__ import annotations
 
 from transom.llm import Request, ScriptedProvider, render
+from transom.llm.render import turn_text
 
 __all__ = ["ScriptedProvider", "assert_hidden", "assert_sees"]
 
@@ -29,10 +30,12 @@ def assert_hidden(request: Request, *texts: str) -> None:
     """Fail if any of these texts stands anywhere in what is sent.
 
     Raises:
-        AssertionError: naming the text and the block that holds it.
+        AssertionError: naming the text and the block or the turn that holds it.
     """
     sent = render(request).as_text()
+    turns = [(f"turn {number}", turn_text(turn)) for number, turn in enumerate(request.window.turns, 1)]
     for text in texts:
         if text in sent:
-            holders = [block.name for block in request.window.blocks if text in block.text]
+            named = [*((block.name, block.text) for block in request.window.blocks), *turns]
+            holders = [name for name, held in named if text in held]
             raise AssertionError(f"role {request.role}: {text!r} stands in {holders or 'the frame of a block'}")

@@ -14,7 +14,20 @@ from tests.cli.test_runs import opened
 from tests.runs.helpers import FIRST
 from transom.cli import main
 from transom.cli.session import Options, Session
-from transom.llm import Chain, Dropped, Request, Role, ScriptedProvider, Turn, Window, render
+from transom.llm import (
+    CameBack,
+    Chain,
+    Dropped,
+    Request,
+    Role,
+    Said,
+    ScriptedProvider,
+    Text,
+    ToolCall,
+    ToolResult,
+    Window,
+    render,
+)
 from transom.runs import Stage, text_file
 
 
@@ -94,7 +107,9 @@ def test_the_overview_names_blocks_and_no_text(here: Path, capsys: pytest.Captur
 
 def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def ask(stage: Stage) -> str:
-        window = Window(FIRST.prompt, (Turn("user", "before \udc80"),), (Dropped("log", 900, "over the limit"),))
+        said = Said((Text("before \udc80"), ToolCall("1", "look", {"at": "a.log"})))
+        came = CameBack((ToolResult("1", "look", "a line"), ToolResult("2", "leap", "no", is_error=True)))
+        window = Window(FIRST.prompt, (said, came), (Dropped("log", 900, "over the limit"),))
         return (await stage.ask(Request(FIRST.name, window), FIRST)).text
 
     async def walk() -> str:
@@ -109,10 +124,11 @@ def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str
     assert main(["window", "show", run]) == 0
     text = capsys.readouterr().out
     assert "  left out: log (900 tokens), over the limit" in text
-    assert "  and 1 earlier turn\n" in text
+    assert "  turn 1: called look\n  turn 2: came back: look (6 characters), leap (refused)\n" in text
     (call,) = windows(capsys, run)["calls"]
     assert call["dropped"] == [{"name": "log", "tokens": 900, "why": "over the limit"}]
-    assert call["rendered"].endswith("before \udc80"), "text that is not UTF-8 survives as a JSON escape"
+    assert [turn["kind"] for turn in call["turns"]] == ["said", "came_back"]
+    assert "<said>\nbefore \udc80\n<tool" in call["rendered"], "text that is not UTF-8 survives as a JSON escape"
 
 
 def test_what_changed_between_two_calls(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

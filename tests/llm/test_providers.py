@@ -10,15 +10,18 @@ from transom.errors import EgressError, InputError, NeedsModel, NotUnderstood, P
 from transom.llm import (
     AnsweredFrom,
     Block,
+    CameBack,
     Chain,
     Reply,
     Request,
     Role,
     RulesProvider,
+    Said,
     ScriptedProvider,
     Text,
     Tier,
     ToolCall,
+    ToolResult,
     Usage,
     Window,
 )
@@ -105,6 +108,20 @@ async def test_a_local_block_never_reaches_a_remote_provider() -> None:
     assert (await chain.complete(request())).text == "seen"
     near = ScriptedProvider(lambda r: "seen", name="near")
     assert (await Chain((near,)).complete(request(egress="local"))).text == "seen"
+
+
+async def test_a_local_result_of_a_tool_never_reaches_a_remote_provider() -> None:
+    remote = ScriptedProvider(lambda r: "seen", name="far", local=False)
+    turns = (Said((ToolCall("1", "read", {}),)), CameBack((ToolResult("1", "read", "x", egress="local"),)))
+    with pytest.raises(EgressError, match=r"p.seat: a result of tool read is marked local.*far"):
+        await Chain((remote,)).complete(Request("p.seat", Window((), turns)))
+    assert remote.requests == []
+
+
+async def test_a_tool_call_alone_is_an_answer_of_a_script() -> None:
+    call = ToolCall("1", "read", {})
+    reply = await ScriptedProvider({"p.seat": [call]}).complete(request())
+    assert (reply.calls, reply.stop, reply.text) == ((call,), "tool_calls", "")
 
 
 def test_an_empty_chain_is_no_chain() -> None:

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.llm import Block, Request, Tier, Turn, Window, render
+from transom.llm import (
+    Block,
+    CameBack,
+    Opaque,
+    Request,
+    Said,
+    Text,
+    Tier,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Window,
+    render,
+)
 from transom.llm.render import render_block
 
 
@@ -24,9 +38,45 @@ def test_blocks_are_ordered_by_tier_and_keep_their_order_within_one() -> None:
     assert re.findall(r"<(\w+)>", rendered.user) == ["session", "turn1", "turn2"]
 
 
-def test_turns_follow_the_blocks() -> None:
-    rendered = render(Request("r", Window((Block("a", "1"),), (Turn("model", "said"),))))
-    assert rendered.as_text() == "<a>\n1\n</a>\n\nsaid"
+ASKED = Said((Text("Let me look."), ToolCall("1", "read", {"path": "a.log"}), Opaque({"signed": "x"})))
+CAME = CameBack((ToolResult("1", "read", "line one"),))
+REFUSED = CameBack((ToolResult("2", "read", "call list first", is_error=True, trust="ours"),))
+
+
+def test_turn_blocks_follow_the_conversation_and_are_not_part_of_it() -> None:
+    blocks = (Block("role", "You.", Tier.STABLE), Block("task", "Do.", Tier.SESSION), Block("now", "1"))
+    alone = render(Request("r", Window(blocks)))
+    assert alone.as_text() == "<role>\nYou.\n</role>\n\n<task>\nDo.\n</task>\n\n<now>\n1\n</now>"
+    begun = render(Request("r", Window(blocks, (ASKED, REFUSED))))
+    assert (begun.system, begun.user, begun.tail) == (alone.system, "<task>\nDo.\n</task>", "<now>\n1\n</now>")
+    assert begun.as_text().split("\n\n", 2)[2] == (
+        '<said>\nLet me look.\n<tool_call id="1" name="read">{"path":"a.log"}</tool_call>\n'
+        '<opaque>{"signed":"x"}</opaque>\n</said>\n\n'
+        '<tool_error of="2" from="read">\ncall list first\n</tool_error>\n\n'
+        "<now>\n1\n</now>"
+    )
+
+
+def test_a_conversation_only_grows_at_its_end() -> None:
+    blocks = (Block("role", "You.", Tier.STABLE), Block("task", "Do.", Tier.SESSION))
+    turns = (ASKED, CAME, ASKED, REFUSED)
+    sent = [render(Request("r", Window(blocks, turns[:n]))).as_text() for n in range(len(turns) + 1)]
+    assert all(after.startswith(before + "\n\n") for before, after in pairwise(sent))
+
+
+def test_what_a_tool_found_is_fenced_and_what_we_say_of_a_call_is_not() -> None:
+    rendered = render(Request("r", Window((), (ASKED, CAME, REFUSED))))
+    found, refused = (turn.results[0].content for turn in rendered.turns if isinstance(turn, CameBack))
+    assert re.fullmatch(r"Text between .*\n<(untrusted-[0-9a-f]{16})>\nline one\n</\1>", found)
+    assert refused == "call list first"
+    assert rendered.turns[0] is ASKED
+
+
+def test_tools_stand_first() -> None:
+    tool = ToolSpec("read", "Reads.", {"type": "object"})
+    rendered = render(Request("r", Window((Block("role", "You.", Tier.STABLE),)), (tool,)))
+    assert rendered.tools == (tool,)
+    assert rendered.as_text() == '<tool name="read">\nReads.\n{"type":"object"}\n</tool>\n\n<role>\nYou.\n</role>'
 
 
 def test_the_stable_prefix_does_not_depend_on_what_follows() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from transom.tools.files import Viewer, ViewLimits, discover, file_type
+from transom.tools.files import Viewer, ViewLimits, discover, file_type, fits, named_files
 
 
 def tree(root: Path) -> Path:
@@ -95,3 +95,26 @@ def test_types_look_through_gz() -> None:
         "spef",
         "unknown",
     ]
+
+
+def test_files_that_lines_name_are_found_as_a_check_finds_them(tmp_path: Path) -> None:
+    root = tree(tmp_path / "r")
+    with gzip.open(root / "logs" / "net.v.gz", "wt") as out:
+        out.write("module net;\n")
+    (tmp_path / "out.v").write_text("")
+    log = root / "logs" / "run.log"
+    line = f"read {root}/z.txt top.v: "
+    line += f"${{L}}/net.v, 'net.v' ../../out.v 0.123 {'x' * 300}.v ${{NO}}/top.v run.log none.v a\0.v"
+    assert named_files([line], log, [root], {"L": root / "logs"}) == {
+        f"{root}/z.txt": root / "z.txt",
+        "top.v": root / "logs" / "top.v",
+        "${L}/net.v": root / "logs" / "net.v.gz",
+        "net.v": root / "logs" / "net.v.gz",
+        "run.log": log,
+    }
+
+
+def test_globs_of_names_and_of_paths() -> None:
+    name = "logs/a.v.gz"
+    assert [fits(name, glob) for glob in ("*.v", "*.gz", "logs/*.v", "**/*.v", "logs/**/a.v")] == [True] * 5
+    assert [fits(name, glob) for glob in ("a", "x/*.v", "*.V")] == [False] * 3

@@ -1,4 +1,4 @@
-"""One call: assemble the window, ask, read the reply strictly, and ask once more where it cannot be read."""
+"""One call: assemble the window, ask, read the answer strictly, and ask once more where it cannot be read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from transom.context import Budget, assemble
-from transom.errors import ProviderError, ReplyError
-from transom.llm import Block, Reply, Request, Role
+from transom.agent.turns import Conversation
+from transom.errors import OutOfTurns, ProviderError, ReplyError
+from transom.llm import Block, CameBack, Reply, Request, Role, Said, ToolCall, ToolResult, Turn
 from transom.runs import Stage
+from transom.tools import Toolbox
 
 T = TypeVar("T")
 
@@ -24,14 +25,23 @@ class Answer(Generic[T]):
     Attributes:
         value: the reply, read.
         reply: the reply as it came.
-        request: what it answers, the last one where there were two.
+        request: what it answers, the last one where there were several.
         asked: how many requests it took.
+        turns: the conversation before that reply: what was called, and what came back.
     """
 
     value: T
     reply: Reply
     request: Request
     asked: int
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def calls(self) -> tuple[tuple[ToolCall, ToolResult], ...]:
+        """Each tool call that was made, with its result, in order."""
+        made = [call for turn in self.turns if isinstance(turn, Said) for call in turn.calls]
+        came = [result for turn in self.turns if isinstance(turn, CameBack) for result in turn.results]
+        return tuple(zip(made, came, strict=True))
 
 
 async def call(
@@ -41,42 +51,47 @@ async def call(
     read: Callable[[str], T],
     *,
     review: Callable[[T], Sequence[str]] | None = None,
-    budget: Budget | None = None,
+    tools: Toolbox | None = None,
 ) -> Answer[T]:
     """Ask a role once, and a second time where the reply cannot be read or a gate holds something against it.
 
+    A role with tools may call them in turns before it answers; the second time it is asked it sees what came of them.
+
     Args:
-        stage: in whose journal the replies are kept.
+        stage: in whose journal replies and results of tools are kept.
         role: who is asked.
         blocks: what it is given beside its own prompt; the second request adds a block `retry` that says what was
-            wrong with the first reply.
+            wrong with the first reply. In a conversation, turn blocks follow what was said; a session block stands
+            before it, and so in the part that a vendor's cache keeps.
         read: reply text -> value; ReplyError where it cannot be read.
         review: value -> what is wrong with it. A second answer counts where less is wrong with it.
-        budget: the window's size.
+        tools: those that the role declares.
 
     Raises:
         ReplyError: the second reply cannot be read either.
+        OutOfTurns: it goes on calling tools when it may not.
+        ToolError: the role declares other tools than it is given.
         VisibilityError, WindowOverflow, EgressError, ProviderError: see `assemble` and `Stage.ask`.
     """
+    conversation = Conversation(stage, role, tools or Toolbox())
 
-    async def ask(number: int, *more: Block) -> Answer[T]:
-        request = assemble(role, [*blocks, *more], budget=budget)
-        reply = await stage.ask(request, role)
-        return Answer(_read(reply, read), reply, request, number)
+    async def ask(*more: Block) -> Answer[T]:
+        request, reply = await conversation.ask([*blocks, *more])
+        return Answer(_read(reply, read), reply, request, conversation.requests, tuple(conversation.turns))
 
     try:
-        first = await ask(1)
+        first = await ask()
     except ReplyError as error:
         if RETRY not in role.sees:
             raise
-        return await ask(2, Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again."))
+        return await ask(Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again."))
     wrong = list(review(first.value)) if review and RETRY in role.sees else []
     if review is None or not wrong:
         return first
     listed = "\n".join(f"- {one}" for one in wrong)
     try:
-        second = await ask(2, Block(RETRY, f"{_MEND}\n{listed}\n\nYour last answer was:\n\n{first.reply.text}"))
-    except (ReplyError, ProviderError):
+        second = await ask(Block(RETRY, f"{_MEND}\n{listed}\n\nYour last answer was:\n\n{first.reply.text}"))
+    except (ReplyError, ProviderError, OutOfTurns):
         return first  # an answer with findings is better than none: a person can mend it
     return second if len(review(second.value)) < len(wrong) else first
 

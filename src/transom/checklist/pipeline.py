@@ -96,6 +96,7 @@ async def checker_of(
         spec=spec,
         files=tuple(own_files(item, places.roots(base))) if item else (),
         roots=places.folders(base),
+        variables={**places.roots(base).defaults, **places.variables},
     )
     try:
         return await build_checker(run, inputs, manner.sandbox, manner.build, folder)

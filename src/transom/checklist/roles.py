@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from transom.checklist.spec.views import VIEWS, load_prompt
-from transom.llm import Block, CallSettings, Role, Tier
+from transom.llm import Block, CallSettings, Role, Tier, ToolSpec
 
 
-def make_role(name: str, settings: CallSettings | None = None) -> Role:
+def make_role(name: str, settings: CallSettings | None = None, tools: tuple[ToolSpec, ...] = ()) -> Role:
     """The role of that name: its prompt blocks, and what it may see beside them.
 
     Args:
         name: a key of `VIEWS`, e.g. `checklist.parser`.
         settings: how it asks; the defaults where None.
+        tools: what it may call.
     """
     view = VIEWS[name]
     prompt = tuple(Block(prompt.block, load_prompt(prompt.file), Tier.STABLE) for prompt in view.prompt)
-    return Role(name, prompt, view.sees, settings=settings or CallSettings())
+    return Role(name, prompt, view.sees, tools, settings or CallSettings())

@@ -19,6 +19,7 @@ from transom.config import load_settings
 from transom.errors import InputError
 from transom.llm import CallSettings
 from transom.sandbox import Level, Sandbox
+from transom.tools.constrained import FileLimits
 from transom.tools.files import ViewLimits
 
 
@@ -132,13 +133,16 @@ def manner_of(session: Session, options: Options, *, needs_sandbox: bool = True)
     Raises:
         SandboxUnavailable: this machine has not the level that the settings insist on.
     """
-    settings = session.settings
-    limits = ViewLimits(
-        header_lines=settings.tool_constraints.header_lines_default,
-        total_bytes=settings.tool_constraints.max_total_read_bytes,
+    settings, held = session.settings, session.settings.tool_constraints
+    limits = ViewLimits(header_lines=held.header_lines_default, total_bytes=held.max_total_read_bytes)
+    tools = FileLimits(
+        lines_per_call=held.max_read_lines_per_call,
+        total_bytes=held.max_total_read_bytes,
+        header_lines=held.header_lines_default,
+        discovery_first=held.require_discovery_before_read,
     )
     parser, logic, repair = (session.call_settings(seat, CallSettings()) for seat in ("agent_a", "agent_b", "reflect"))
-    build = BuildSettings(parser, logic, repair, limits, settings.execution.max_iterations)
+    build = BuildSettings(parser, logic, repair, limits, tools, held.max_turns, settings.execution.max_iterations)
     level = settings.sandbox.level
     sandbox = Sandbox(level=Level(level) if level else None) if needs_sandbox else cast("Sandbox", None)
     return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build)

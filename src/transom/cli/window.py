@@ -12,7 +12,7 @@ import typer
 
 from transom.cli.command import RunArgument, command, group
 from transom.cli.history import found_run
-from transom.cli.output import counted, print_json, print_text, style, table
+from transom.cli.output import print_json, print_text, style, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -105,6 +105,8 @@ def _document(call: Call) -> dict[str, Any]:
         "usage": reply["reply"]["usage"],
         "blocks": _blocks(call),
         "may_also_see": _absent(call),
+        "tools": [tool["name"] for tool in call.request["tools"]],
+        "turns": call.request["turns"],
         "dropped": call.request["dropped"],
         "rendered": call.text,
     }
@@ -135,15 +137,26 @@ def _header(call: Call) -> str:
 
 def _block_lines(call: Call) -> list[str]:
     rows = [(one["name"], one["tier"], one["trust"], one["egress"], f"{one['tokens']} tokens") for one in _blocks(call)]
-    turns = len(call.request["turns"])
+    tools = ", ".join(tool["name"] for tool in call.request["tools"])
     absent = _absent(call)
     left_out = [f"  left out: {one['name']} ({one['tokens']} tokens), {one['why']}" for one in call.request["dropped"]]
     return [
         *(table(rows, indent="  ") if rows else []),
-        *([f"  and {counted(turns, 'earlier turn')}"] if turns else []),
+        *([f"  tools: {tools}"] if tools else []),
+        *(f"  turn {number}: {_turn_line(turn)}" for number, turn in enumerate(call.request["turns"], 1)),
         *left_out,
         *([f"  may also see: {', '.join(absent)}"] if absent else []),
     ]
+
+
+def _turn_line(turn: dict[str, Any]) -> str:
+    """What one turn was, in brief; its text stands in the call in full."""
+    if turn["kind"] == "came_back":
+        sizes = ["refused" if one["is_error"] else f"{len(one['content'])} characters" for one in turn["results"]]
+        told = [f"{one['name']} ({size})" for one, size in zip(turn["results"], sizes, strict=True)]
+        return "came back: " + ", ".join(told)
+    called = [part["name"] for part in turn["parts"] if part["kind"] == "tool_call"]
+    return f"called {', '.join(called)}" if called else "said"
 
 
 def _print_overview(calls: list[Call], run_id: str) -> None:

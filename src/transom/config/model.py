@@ -103,12 +103,13 @@ class Logging(_Section):
 
 
 class ToolConstraints(_Section):
-    """How much of the logs a build may look at; sizes in bytes and lines."""
+    """How much of the logs a build may look at; sizes in bytes and lines, `max_turns` in replies that call tools."""
 
     max_read_lines_per_call: int = Field(default=200, ge=1)
     max_total_read_bytes: int = Field(default=102_400, ge=1)
     require_discovery_before_read: bool = True
     header_lines_default: int = Field(default=100, ge=1)
+    max_turns: int = Field(default=20, ge=1)
 
 
 class Egress(_Section):
@@ -174,8 +175,6 @@ NOT_YET: dict[str, str] = {
     "cache.cleanup_on_success": _LATER_CLEANUP,
     "execution.enable_streaming": "the providers of this version answer in one piece",
     "logging.log_llm_calls": "every call is kept in the journal, see `transom window show`",
-    "tool_constraints.max_read_lines_per_call": "reading tools for models come later",
-    "tool_constraints.require_discovery_before_read": "reading tools for models come later",
 }
 """Keys that are accepted and have no effect yet, each with one clause that says why."""
 

@@ -68,5 +68,5 @@ def _fit(window: Window, role: Role, budget: Budget) -> Window:
 
 
 def _tokens(role: Role, blocks: Sequence[Block], turns: Sequence[Turn]) -> int:
-    text = render(Request(role.name, Window(tuple(blocks), tuple(turns)))).as_text()
+    text = render(Request(role.name, Window(tuple(blocks), tuple(turns)), role.tools)).as_text()
     return estimate_tokens(text)

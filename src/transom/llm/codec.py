@@ -1,4 +1,4 @@
-"""Reading replies and requests back from journals and recordings."""
+"""Reading replies and turns back from journals and recordings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from transom.canonical import Json
-from transom.llm.shapes import Opaque, Part, Reply, Text, ToolCall
+from transom.llm.shapes import CameBack, Opaque, Part, Reply, Said, Text, ToolCall, ToolResult, Turn
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -29,6 +29,39 @@ def reply_from_json(data: Json) -> Reply:
         raise ValueError("not a reply: no list of parts")
     parts = tuple(_part(part) for part in data["parts"])  # type: ignore[union-attr]
     return _adapter().validate_python({**data, "parts": parts})
+
+
+def result_from_json(data: Json) -> ToolResult:
+    """The inverse of `ToolResult.to_json`.
+
+    Raises:
+        ValueError: the data is not a tool's result.
+    """
+    match data:
+        case {
+            "id": str(ident),
+            "name": str(name),
+            "content": str(content),
+            "is_error": bool(is_error),
+            "trust": "ours" | "untrusted" as trust,
+            "egress": "any" | "local" as egress,
+        }:
+            return ToolResult(ident, name, content, is_error, trust, egress)
+    raise ValueError("not a tool's result")
+
+
+def turn_from_json(data: Json) -> Turn:
+    """The inverse of `Said.to_json` and `CameBack.to_json`.
+
+    Raises:
+        ValueError: the data is not a turn.
+    """
+    match data:
+        case {"kind": "said", "parts": [*parts]}:
+            return Said(tuple(_part(part) for part in parts))
+        case {"kind": "came_back", "results": [*results]}:
+            return CameBack(tuple(result_from_json(result) for result in results))
+    raise ValueError("not a turn")
 
 
 def _part(data: Json) -> Part:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from transom.llm.shapes import Block, Request
+from transom.llm.shapes import Block, CameBack, Request
 
 
 @dataclass(frozen=True)
@@ -42,4 +42,7 @@ class EgressPolicy:
         for block in request.window.blocks:
             if self.is_local(block):
                 return f"block {block.name}"
-        return "the conversation so far" if self.keep_untrusted and request.window.turns else None
+        if self.keep_untrusted and request.window.turns:
+            return "the conversation so far"
+        results = (one for turn in request.window.turns if isinstance(turn, CameBack) for one in turn.results)
+        return next((f"a result of tool {one.name}" for one in results if one.egress == "local"), None)

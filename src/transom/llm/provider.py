@@ -86,10 +86,10 @@ class Chain:
 
 
 def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _OPEN) -> None:
-    """Stop a block marked local, by its maker or by the policy, before it can leave the machine.
+    """Stop a block or a tool's result marked local, by its maker or by the policy, before it can leave the machine.
 
     Raises:
-        EgressError: naming block, role and provider.
+        EgressError: naming block or tool, role and provider.
     """
     if provider.local:
         return

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from transom.errors import ProviderError
 from transom.llm.render import render
-from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Text, Usage
+from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Text, ToolCall, Usage
 from transom.llm.tokens import estimate_tokens
 
-Answer = str | Reply | Exception | Callable[[Request], "str | Reply | Awaitable[str | Reply]"]
+Answer = str | ToolCall | Reply | Exception | Callable[[Request], "str | Reply | Awaitable[str | Reply]"]
 
 
 class ScriptedProvider:
@@ -55,7 +55,7 @@ class ScriptedProvider:
             answer = answer(request)
             if inspect.isawaitable(answer):
                 answer = await answer
-        reply = answer if isinstance(answer, Reply) else Reply((Text(str(answer)),))
+        reply = answer if isinstance(answer, Reply) else _reply(answer)
         return replace(reply, by=self._name, usage=self._usage(request, reply))
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002
@@ -76,3 +76,7 @@ class ScriptedProvider:
         if reply.usage != Usage():
             return reply.usage
         return Usage(estimate_tokens(render(request).as_text()), estimate_tokens(reply.text))
+
+
+def _reply(answer: object) -> Reply:
+    return Reply((answer,), stop="tool_calls") if isinstance(answer, ToolCall) else Reply((Text(str(answer)),))

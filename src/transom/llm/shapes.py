@@ -1,6 +1,7 @@
-"""The shapes of a model call: block, role, window, request, reply.
+"""The shapes of a model call: block, turn, role, window, request, reply.
 
-A window is a list of named blocks. Nothing else reaches a model: what is not in a block was not seen.
+A window is a list of named blocks and the call's own conversation. Nothing else reaches a model: what is in neither was
+not seen.
 """
 
 from __future__ import annotations
@@ -59,14 +60,97 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One exchange that is already over: what was said in this call's own conversation."""
+class Text:
+    """Something that the model said."""
 
-    speaker: Literal["user", "model"]
     text: str
 
     def to_json(self) -> dict[str, Json]:
-        return {"speaker": self.speaker, "text": self.text}
+        return {"kind": "text", "text": self.text}
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """Something that the model wants done."""
+
+    id: str
+    name: str
+    arguments: Json
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something of the provider's own that must go back to it unchanged, e.g. signed thinking."""
+
+    data: Json
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": "opaque", "data": self.data}
+
+
+Part = Text | ToolCall | Opaque
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the model said: its parts as they came, since a vendor may want its own back to the byte."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": "said", "parts": [part.to_json() for part in self.parts]}
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What came of one tool call.
+
+    Attributes:
+        id: of the call that it answers.
+        name: of the tool.
+        content: all that the model is told.
+        is_error: whether the call was not carried out; the content then says why and what to do next.
+        trust: `untrusted` content is fenced like an untrusted block.
+        egress: `local` content never reaches a remote provider.
+    """
+
+    id: str
+    name: str
+    content: str
+    is_error: bool = False
+    trust: Trust = "untrusted"
+    egress: Egress = "any"
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "content": self.content,
+            "is_error": self.is_error,
+            "trust": self.trust,
+            "egress": self.egress,
+        }
+
+
+@dataclass(frozen=True)
+class CameBack:
+    """The results of all calls of one reply, in the order of the calls."""
+
+    results: tuple[ToolResult, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": "came_back", "results": [result.to_json() for result in self.results]}
+
+
+Turn = Said | CameBack
+"""A piece of a call's own conversation that is already over. A conversation only grows at its end."""
 
 
 @dataclass(frozen=True)
@@ -225,41 +309,6 @@ class AnsweredFrom:
 
 
 @dataclass(frozen=True)
-class Text:
-    """Something that the model said."""
-
-    text: str
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "text", "text": self.text}
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """Something that the model wants done."""
-
-    id: str
-    name: str
-    arguments: Json
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
-
-
-@dataclass(frozen=True)
-class Opaque:
-    """Something of the provider's own that must go back to it unchanged, e.g. signed thinking."""
-
-    data: Json
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "opaque", "data": self.data}
-
-
-Part = Text | ToolCall | Opaque
-
-
-@dataclass(frozen=True)
 class Reply:
     """What came back.
 
@@ -280,6 +329,10 @@ class Reply:
     @property
     def text(self) -> str:
         return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return Said(self.parts).calls
 
     def to_json(self) -> dict[str, Json]:
         return {

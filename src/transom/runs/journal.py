@@ -5,6 +5,8 @@ Records of a run's stream, by kind:
     opened    {entry?}                                            how `transom resume` starts it again
     started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
     reply     {stage, attempt, epoch, conversation, ordinal, request, chain, role, sees, window, reply}
+    intent    {stage, epoch, conversation, ordinal, request, call}        a tool that must not run twice is about to run
+    tool      {stage, attempt, epoch, conversation, ordinal, request, call, name, effect, outcome}
     writing   {stage, output}                                     its file is about to be written
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
@@ -19,6 +21,7 @@ Records of a run's stream, by kind:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -91,6 +94,7 @@ class Help:
 
 
 ReplyKey = tuple[str, str, str, int, str, str]
+ToolKey = tuple[str, str, str, int, str, str]
 
 
 @dataclass
@@ -99,11 +103,15 @@ class RunState:
 
     Attributes:
         waiting: stage -> the choice that it waits for: `{stage, fingerprint, edited, file}`.
+        tools: what came of each tool call.
+        intents: how often a tool call that must not be repeated was begun.
     """
 
     entry: dict[str, Any] = field(default_factory=dict)
     stages: dict[str, StageHistory] = field(default_factory=dict)
     replies: dict[ReplyKey, Any] = field(default_factory=dict)
+    tools: dict[ToolKey, Any] = field(default_factory=dict)
+    intents: Counter[ToolKey] = field(default_factory=Counter)
     decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
@@ -128,6 +136,18 @@ def reply_key(data: dict[str, Any]) -> ReplyKey:
     )
 
 
+def tool_key(data: dict[str, Any]) -> ToolKey:
+    """What the outcome of a tool call is found by: the reply that asked for it, and which of its calls it was."""
+    return (
+        data["stage"],
+        data["epoch"],
+        data["conversation"],
+        data["ordinal"],
+        data["request"],
+        data["call"],
+    )
+
+
 def fold(records: Iterable[Record]) -> RunState:
     """The state that a stream of records describes."""
     state = RunState()
@@ -145,6 +165,8 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             _apply_started(state.stage(data["stage"]), data)
         case "reply":
             state.replies[reply_key(data)] = data["reply"]
+        case "intent" | "tool":
+            _apply_tool(state, data)
         case "writing":
             stage = state.stage(data["stage"])
             stage.wrote = True
@@ -189,6 +211,13 @@ def _apply_stop(state: RunState, kind: str, data: Any) -> None:
     state.status, state.paused = kind, data.get("reason")
     if data.get("choice"):
         state.waiting[data["stage"]] = data["choice"]
+
+
+def _apply_tool(state: RunState, data: Any) -> None:
+    if "outcome" in data:
+        state.tools[tool_key(data)] = data["outcome"]
+    else:
+        state.intents[tool_key(data)] += 1
 
 
 def _apply_done(stage: StageHistory, data: Any) -> None:

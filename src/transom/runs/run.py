@@ -23,7 +23,7 @@ from transom.runs.artifact import A_PERSON, Artifact, File, input_digest
 from transom.runs.choices import answered, how_to_answer, why_it_waits
 from transom.runs.decide import Plan, decide
 from transom.runs.hold import Hold
-from transom.runs.journal import Attempt, Help, StageHistory, apply, fold, reply_key
+from transom.runs.journal import Attempt, Help, RunState, StageHistory, apply, fold, reply_key
 from transom.runs.lock import RunLock
 from transom.runs.stage import Stage, cause, set_aside, write_file
 from transom.runs.workspace import Workspace
@@ -130,6 +130,11 @@ class Run:
         """Append to the journal and take it into the state."""
         await self.store.append(self._stream, kind, data)
         apply(self._state, kind, data)
+
+    @property
+    def state(self) -> RunState:
+        """What the journal says so far."""
+        return self._state
 
     def journaled_reply(self, key: dict[str, Any]) -> Any | None:
         """The journaled reply under this key (see `journal.reply_key`), None where there is none."""

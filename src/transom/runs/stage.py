@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transom.canonical import canonical_json, write_atomic
-from transom.errors import InputError, TransomError
-from transom.llm import AnsweredFrom, Reply, Request, Role, Usage, render
+from transom.canonical import Json, canonical_json, digest, write_atomic
+from transom.errors import InputError, Paused, TransomError
+from transom.llm import AnsweredFrom, Reply, Request, Role, ToolCall, ToolSpec, Usage, render
 from transom.llm.codec import reply_from_json
+from transom.runs.journal import tool_key
+from transom.telemetry import keys
 
 if TYPE_CHECKING:
     from transom.runs.run import Run
@@ -97,6 +100,70 @@ class Stage:
         }
         told = {"role": request.role, "sees": sorted(role.sees), "window": window, "reply": reply.to_json()}
         await self._run.append("reply", {**key, "attempt": self.attempt, **told})
+
+    def call_key(
+        self, request: Request, number: int, call: ToolCall, *, conversation: str = "main"
+    ) -> dict[str, object]:
+        """What the outcome of a tool call is journaled under.
+
+        Args:
+            request: the one whose reply asks for the call, the last of its conversation.
+            number: the call's place among the calls of that reply; ids need not be unique.
+            call: what is asked for.
+            conversation: as in `ask`.
+        """
+        return {
+            "stage": self.name,
+            "epoch": self.epoch,
+            "conversation": conversation,
+            "ordinal": self._ordinals[conversation] - 1,
+            "request": request.digest,
+            "call": digest([number, call.to_json()]),
+        }
+
+    def outcome(self, key: dict[str, object]) -> Json:
+        """The journaled outcome of a tool call, None where there is none."""
+        found: Json = self._run.state.tools.get(tool_key(key))
+        return found
+
+    async def carry_out(
+        self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Json]], *, lost: Json
+    ) -> Json:
+        """Carry out a tool call that has no journaled outcome. What comes of it is synced before it is used.
+
+        Args:
+            key: see `call_key`.
+            tool: what is called. One with effect `once` is journaled before it begins too.
+            act: does it, and returns its outcome.
+            lost: the outcome of a call that a person says was carried out before a kill.
+
+        Raises:
+            Paused: a `once` call was begun, and nobody knows whether it was carried out.
+        """
+        attributes = {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: tool.name}
+        with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes):
+            again = tool.effect != "once" or await self._begin_once(key, tool)
+            outcome = await act() if again else lost
+            told = {"attempt": self.attempt, "name": tool.name, "effect": tool.effect, "outcome": outcome}
+            await self._run.append("tool", {**key, **told})
+        return outcome
+
+    async def _begin_once(self, key: dict[str, object], tool: ToolSpec) -> bool:
+        """Journal that a call which must not be repeated begins; False where a person says that it is done."""
+        begun = self._run.state.intents[tool_key(key)]
+        if begun:
+            choice = {"stage": self.name, "fingerprint": digest([key, begun]), "edited": ""}
+            answer = self._run.state.decisions.get((self.name, choice["fingerprint"], ""))
+            if answer is None:
+                reason = f"tool {tool.name} was begun, and whether it was carried out is not known"
+                await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice})
+                told = f"transom answer {self._run.id}"
+                hint = f"if it was, say {told} keep; if it is to be done again, {told} redo"
+                raise Paused(reason, run_id=self._run.id, hint=hint)
+            if answer == "keep":
+                return False
+        await self._run.append("intent", key)
+        return True
 
     def note(self, name: str, text: str) -> Path:
         """Leave a file for people beside the artifact. It is written and never read.

@@ -6,17 +6,16 @@ text that comes back is untrusted data.
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from transom.errors import InputError
+from transom.formats.text_files import TextLines
 
 _TYPES = {
     ".log": "log",
@@ -28,7 +27,11 @@ _TYPES = {
     ".yaml": "config",
     ".yml": "config",
 }
-_WORD = re.compile(r"[^\s\"'{}\[\](),;=]+")
+_WORD = re.compile(r"(?:\$\{\w+\}|[^\s\"'{}\[\](),;=])+")
+_NUMBER = re.compile(r"[-+\d.eE:/%]+")
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_LONGEST_WORD = 500
+_LONGEST_LINE = 65_536
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,18 @@ def plain_name(name: str) -> tuple[str, str]:
 
 def under(path: Path, roots: Iterable[Path]) -> bool:
     """Whether a path, links resolved, lies under one of the roots."""
-    real = path.resolve()
-    return any(real.is_relative_to(root.resolve()) for root in roots)
+    real = real_path(path)
+    return any(real.is_relative_to(real_path(root)) for root in roots)
+
+
+def real_path(path: Path) -> Path:
+    """Links followed; unlike Path.resolve it raises for no loop of links and for no name that is too long."""
+    return Path(os.path.realpath(path))
+
+
+def is_file(path: Path) -> bool:
+    """Whether a regular file is there; unlike Path.is_file it never raises."""
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def shown_name(path: Path, roots: Iterable[Path]) -> str:
@@ -86,26 +99,85 @@ def shown_name(path: Path, roots: Iterable[Path]) -> str:
     return path.name
 
 
-def discover(first: Sequence[Path], roots: Sequence[Path], patterns: Sequence[str], *, most: int = 20) -> Listing:
-    """List files: the given ones first, then what matches the patterns under the roots, sorted by path.
+def fits(name: str, pattern: str) -> bool:
+    """Whether a shown name fits a glob: its base name, or all of it where the glob names folders; `.gz` is optional."""
+    bare = name.removesuffix(".gz")
+    globs = {pattern, pattern.removeprefix("**/"), pattern.replace("/**/", "/")}
+    for glob in globs:
+        names = (name, bare) if "/" in glob else (name.rpartition("/")[2], bare.rpartition("/")[2])
+        if any(fnmatchcase(one, glob) for one in names):
+            return True
+    return False
+
+
+def discover(
+    first: Sequence[Path],
+    roots: Sequence[Path],
+    patterns: Sequence[str],
+    *,
+    most: int = 20,
+    inside: Sequence[Path] | None = None,
+) -> Listing:
+    """List files: the given ones first, then what fits the patterns under the roots, sorted by path.
 
     Args:
         first: files that are listed whatever their names, in this order; absent ones are left out.
-        roots: where to look, and what names are shown relative to.
-        patterns: base-name globs, compared without `.gz`.
+        roots: what names are shown relative to.
+        patterns: globs, see `fits`.
         most: at most so many files are listed; `total_found` counts all.
+        inside: folders under the roots to look in; the roots where None.
     """
-    found = [path for path in first if path.is_file()]
-    seen = {path.resolve() for path in found}
-    for root in roots:
-        for path in _visible(root):
-            bare, _ = plain_name(path.name)
-            wanted = any(fnmatchcase(bare, pattern) for pattern in patterns)
-            if wanted and path.is_file() and under(path, roots) and path.resolve() not in seen:
-                seen.add(path.resolve())
+    found = [path for path in first if is_file(path)]
+    seen = {real_path(path) for path in found}
+    for folder in roots if inside is None else inside:
+        for path in _visible(folder):
+            name = shown_name(path, roots)
+            wanted = any(fits(name, pattern) for pattern in patterns)
+            if wanted and is_file(path) and under(path, roots) and real_path(path) not in seen:
+                seen.add(real_path(path))
                 found.append(path)
     listed = tuple(Listed(path, shown_name(path, roots), path.stat().st_size, file_type(path)) for path in found[:most])
     return Listing(listed, len(found), len(found) > most)
+
+
+def expand(written: str, variables: Mapping[str, Path]) -> str:
+    """A path with its `${NAME}`s replaced.
+
+    Raises:
+        KeyError: a variable is not defined; its argument is the name.
+    """
+    return _VARIABLE.sub(lambda found: str(variables[found[1]]), written)
+
+
+def named_files(
+    lines: Iterable[str], source: Path, roots: Sequence[Path], variables: Mapping[str, Path] | None = None
+) -> dict[str, Path]:
+    """Files that exist under the roots and that lines of a file name: path as written -> file.
+
+    As a check resolves them: beside the file that names them, under a root, by a variable, and compressed.
+    """
+    found: dict[str, Path] = {}
+    words = dict.fromkeys(word.rstrip(".:") for line in lines for word in _WORD.findall(line))
+    for word in words:
+        if "." not in word[1:] or len(word) > _LONGEST_WORD or _NUMBER.fullmatch(word):
+            continue
+        candidate = _named(word, source, roots, variables or {})
+        if candidate is not None:
+            found[word] = candidate
+    return found
+
+
+def _named(word: str, source: Path, roots: Sequence[Path], variables: Mapping[str, Path]) -> Path | None:
+    try:
+        written = expand(word, variables)
+    except KeyError:
+        return None
+    for ending in ("", ".gz"):
+        for base in (source.parent, *roots):  # an absolute path stays what it is
+            candidate = base / f"{written}{ending}"
+            if is_file(candidate) and under(candidate, roots):
+                return candidate
+    return None
 
 
 def _visible(root: Path) -> list[Path]:
@@ -143,7 +215,8 @@ class Viewer:
         for path in paths:
             view, lines = self._view(path, keywords)
             views.append(view)
-            named += [other for other in self._named(path, lines) if other not in named and other not in paths]
+            others = named_files(lines, path, self.roots).values()
+            named += [other for other in others if other not in (*named, *paths)]
         views += [self._view(path, keywords)[0] for path in named]
         return "\n\n".join(view for view in views if view)
 
@@ -185,7 +258,7 @@ class Viewer:
         recent: deque[tuple[int, str]] = deque(maxlen=self.limits.context)
         until = count = 0
         blank = True
-        for count, line in enumerate(read_lines(path), 1):
+        for count, line in enumerate(TextLines(path, _LONGEST_LINE), 1):
             blank = blank and not line.strip()
             short = line[: self.limits.line_characters]
             if count <= self.limits.header_lines:
@@ -203,32 +276,11 @@ class Viewer:
             self.broken[path] = "is empty"
         return count, sorted({**around, **header}.items())
 
-    def _named(self, path: Path, lines: Sequence[str]) -> list[Path]:
-        """Files that exist, lie under the roots and are named by the lines, relative to the file or to a root."""
-        found: list[Path] = []
-        for line in lines:
-            for word in _WORD.findall(line):
-                if "." not in word[1:] or len(word) > 500:
-                    continue
-                for base in (path.parent, *self.roots):
-                    candidate = base / word
-                    if candidate.is_file() and under(candidate, self.roots) and candidate not in (*found, path):
-                        found.append(candidate)
-                        break
-        return found
-
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file, decompressed where it is gzip, without their ends; bad bytes are shown as U+FFFD.
+    """The whole lines of a text file, see `TextLines`.
 
     Raises:
-        InputError: it cannot be read, or its gzip stream is cut off or damaged.
+        InputError: it cannot be read, or its compressed stream is cut short or damaged.
     """
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8", errors="replace") as handle:
-            for line in handle:
-                yield str(line).rstrip("\r\n")
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read: {reason}", where=str(path), hint="make it whole again") from error
+    yield from TextLines(path)

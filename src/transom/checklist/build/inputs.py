@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.checklist.spec.document import section_texts
 from transom.llm import CallSettings
 from transom.runs import Artifact
+from transom.tools import MAX_TURNS
+from transom.tools.constrained import FileLimits
 from transom.tools.files import ViewLimits
 
 
@@ -21,6 +24,7 @@ class BuildInputs:
         spec: the ItemSpec, as an artifact of the same run or as a text.
         files: the item's own input files that exist, in its order.
         roots: where else to look, and what file names are shown relative to.
+        variables: what `${NAME}` stands for in the files.
     """
 
     item_id: str
@@ -29,6 +33,7 @@ class BuildInputs:
     spec: Artifact[str] | str
     files: tuple[Path, ...]
     roots: tuple[Path, ...]
+    variables: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def spec_text(self) -> str:
@@ -50,7 +55,9 @@ class BuildSettings:
 
     Attributes:
         parser, logic, repair: how the roles are asked.
-        limits: how much of the logs is shown.
+        limits: how much of the logs is shown at first.
+        tools: how much of them a role may look at by itself.
+        max_turns: how many of its replies may call tools.
         max_iterations: repairs after the first draft, of all artifacts together.
     """
 
@@ -58,4 +65,6 @@ class BuildSettings:
     logic: CallSettings = field(default_factory=CallSettings)
     repair: CallSettings = field(default_factory=CallSettings)
     limits: ViewLimits = field(default_factory=ViewLimits)
+    tools: FileLimits = field(default_factory=FileLimits)
+    max_turns: int = MAX_TURNS
     max_iterations: int = 3

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from transom.agent import call
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
+from transom.checklist.build.parse_tools import PARSER_TOOLS, parser_tools
 from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
 from transom.checklist.build.routes import to_mend
 from transom.checklist.build.sight import Sight
 from transom.checklist.build.state import ATOM_B, ATOM_C, CHECKER, BuildState, listed
 from transom.checklist.roles import make_role
 from transom.formats.yaml_files import dump_yaml
-from transom.llm import Block
+from transom.llm import Block, Tier
+from transom.llm.shapes import Trust
 from transom.runs import Artifact, Run, Stage, model_file, text_file
+from transom.tools import Toolbox
 
 ATOM_A_FILE = "atom_a.py"
 LOGIC_FILE = "logic.json"
@@ -37,10 +40,11 @@ class Writers:
             NeedsModel: the embedded rules do not understand the sections.
             ReplyError: no code could be read, twice.
         """
-        role = make_role("checklist.parser", self.settings.parser)
+        role = make_role("checklist.parser", self.settings.parser, PARSER_TOOLS)
 
         async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight) -> str:
-            answer = await call(stage, role, _parser_blocks(section_1, section_4_1, seen), read_atom_a)
+            blocks = _parser_blocks(section_1, section_4_1, seen)
+            answer = await call(stage, role, blocks, read_atom_a, tools=self._tools(state.inputs))
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
@@ -71,11 +75,12 @@ class Writers:
             NeedsModel: nobody in the chain can repair.
             ReplyError: no code could be read, twice.
         """
-        role = make_role("checklist.repair_a", self.settings.repair)
+        role = make_role("checklist.repair_a", self.settings.repair, PARSER_TOOLS)
 
         async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight, code: str, *rest: str) -> str:
-            blocks = [*_parser_blocks(section_1, section_4_1, seen), Block("previous_code", code, trust="untrusted")]
-            answer = await call(stage, role, [*blocks, *_reflection(*rest)], read_atom_a)
+            blocks = [*_parser_blocks(section_1, section_4_1, seen), _session("previous_code", code, "untrusted")]
+            blocks += _reflection(*rest)
+            answer = await call(stage, role, blocks, read_atom_a, tools=self._tools(state.inputs))
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
@@ -97,7 +102,7 @@ class Writers:
             stage: Stage, section_2: str, section_3: str, section_4_2: str, code: str, was: LogicReply | str, *rest: str
         ) -> LogicReply:
             before = was if isinstance(was, LogicReply) else None
-            shown = Block("previous_checker", _shown(before), trust="untrusted")
+            shown = _session("previous_checker", _shown(before), "untrusted")
             blocks = [*_logic_blocks(section_2, section_3, section_4_2, code), shown]
             answer = await call(stage, role, [*blocks, *_reflection(*rest)], read_logic)
             stage.note(RESPONSE_FILE, answer.reply.text)
@@ -107,6 +112,11 @@ class Writers:
         declared = [*_sections(state, "2", "3", "4.2"), state.atom_a, was, *_so_far(state)]
         name = numbered("build/repair_b", state.iteration + 1)
         return await self.run.stage(name, step, *declared, out=model_file(LOGIC_FILE, LogicReply), uses=[role])
+
+    def _tools(self, inputs: BuildInputs) -> Toolbox:
+        """A new session of looking at files, for one attempt of a role."""
+        limits, turns = self.settings.tools, self.settings.max_turns
+        return parser_tools(inputs.files, inputs.roots, inputs.variables, limits, max_turns=turns)
 
 
 def numbered(stage: str, iteration: int) -> str:
@@ -163,19 +173,19 @@ def _sections(state: BuildState, *numbers: str) -> list[Artifact[str] | str]:
 
 def _parser_blocks(section_1: str, section_4_1: str, seen: Sight) -> list[Block]:
     return [
-        Block("section_1", section_1),
-        Block("section_4_1", section_4_1),
-        Block("available_files", seen.listing(), trust="untrusted"),
-        Block("log_snippets", seen.snippets, trust="untrusted"),
+        _session("section_1", section_1),
+        _session("section_4_1", section_4_1),
+        _session("available_files", seen.listing(), "untrusted"),
+        _session("log_snippets", seen.snippets, "untrusted"),
     ]
 
 
 def _logic_blocks(section_2: str, section_3: str, section_4_2: str, code: str) -> list[Block]:
     return [
-        Block("section_2", section_2),
-        Block("section_3", section_3),
-        Block("section_4_2", section_4_2),
-        Block("atom_a_code", code),
+        _session("section_2", section_2),
+        _session("section_3", section_3),
+        _session("section_4_2", section_4_2),
+        _session("atom_a_code", code),
     ]
 
 
@@ -186,12 +196,17 @@ def _so_far(state: BuildState) -> tuple[str, str, str]:
 
 def _reflection(findings: str, tried: str, guidance: str) -> list[Block]:
     """The blocks that make a request a repair. Findings may quote a log, so they are data."""
-    blocks = [Block("findings", findings, trust="untrusted")]
+    blocks = [_session("findings", findings, "untrusted")]
     if tried:
-        blocks.append(Block("tried", tried, trust="untrusted"))
+        blocks.append(_session("tried", tried, "untrusted"))
     if guidance:
-        blocks.append(Block("guidance", guidance))
+        blocks.append(_session("guidance", guidance))
     return blocks
+
+
+def _session(name: str, text: str, trust: Trust = "ours") -> Block:
+    """A block that stays the same over all turns of a conversation, so that it stands before them."""
+    return Block(name, text, Tier.SESSION, trust)
 
 
 def _shown(logic: LogicReply | None) -> str:

@@ -120,7 +120,7 @@ ROUND_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
 BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
     {
         "checklist.parser": _view(
-            "parser_role data_structure parsing_rules parser_contract parser_instructions",
+            "parser_role data_structure parsing_rules parser_contract parser_tools parser_instructions",
             "section_1 section_4_1 available_files log_snippets retry",
             "atom_a",
         ),
@@ -132,7 +132,7 @@ BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
         ),
         # A repair sees what the writer of the artifact saw, and beside it what was written and what is wrong with it.
         "checklist.repair_a": _view(
-            "parser_role data_structure parsing_rules parser_contract instructions_repair_a",
+            "parser_role data_structure parsing_rules parser_contract parser_tools instructions_repair_a",
             "section_1 section_4_1 available_files log_snippets previous_code findings tried guidance retry",
             "atom_a",
         ),

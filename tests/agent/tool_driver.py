@@ -1,0 +1,96 @@
+"""A small conversation with tools, to be walked in a process of its own and killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, cast
+
+from transom.agent import call
+from transom.cli.session import Options, Session
+from transom.errors import RunError
+from transom.llm import Block, Chain, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall, ToolSpec
+from transom.runs import Stage, text_file
+from transom.tools import Outcome, Tool, Toolbox
+from transom.tools.toolbox import Arguments
+
+_PARAMETERS = {
+    "type": "object",
+    "properties": {"at": {"type": "string"}},
+    "required": ["at"],
+    "additionalProperties": False,
+}
+LOOK = ToolSpec("look", "Looks.", _PARAMETERS)  # type: ignore[arg-type]
+TOOL_ROLE = Role(
+    "t.seat", (Block("role", "You.", Tier.STABLE),), frozenset({"role", "task", "now", "retry"}), tools=(LOOK,)
+)
+
+
+class Ledger:
+    """A tool that writes down what it was asked for."""
+
+    def __init__(self, log: Callable[[str], None] | None = None) -> None:
+        self.carried_out: list[str] = []
+        self.recalled: list[object] = []
+        self.killing = True
+        self._log = log or (lambda line: None)
+
+    def tools(self, effect: str = "pure") -> list[Tool]:
+        kind = cast("Literal['pure', 'idempotent', 'once']", effect)
+        return [Tool(ToolSpec(LOOK.name, LOOK.description, LOOK.parameters, kind), self._look, self.recalled.append)]
+
+    async def _look(self, arguments: Arguments) -> Outcome:
+        at = str(arguments["at"])
+        if at == "slow":
+            await asyncio.sleep(0.02)
+        if at == "break":
+            raise ValueError("broken")
+        if at == "lost" and self.killing:
+            raise RunError("killed here")
+        self.carried_out.append(at)
+        self._log(f"did {at}")
+        return Outcome(f"saw {at}", {"at": at})
+
+
+def walk(work: Path, failpoint: int) -> None:
+    """Walk the conversation and leave the process, whatever happens."""
+    try:
+        environ = {"TRANSOM_FAILPOINT": f"append:{failpoint}"} if failpoint else {}
+        session = Session.start(Options(quiet=True, workspace=work / "w"), cwd=work, environ=environ)
+        asyncio.run(_walk(session, work))
+    except BaseException as error:  # noqa: BLE001  the child must end here, whatever happens
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        os._exit(1)
+    os._exit(0)
+
+
+async def _walk(session: Session, work: Path) -> None:
+    def log(line: str) -> None:
+        with (work / "log.txt").open("a", encoding="utf-8") as out:
+            out.write(line + "\n")
+
+    def answer(request: Request) -> Reply:
+        turns = len(request.window.turns)
+        log(f"asked after {turns}")
+        if turns == 0:
+            return Reply((Text("Two."), ToolCall("1", "look", {"at": "a"}), ToolCall("1", "look", {"at": "b"})))
+        if turns == 2:
+            return Reply((ToolCall("1", "look", {"at": "c"}), ToolCall("", "look", {"at": "d"})))
+        return Reply((Text("ok"),))
+
+    ledger = Ledger(log)
+
+    async def stage(at: Stage) -> str:
+        answered = await call(at, TOOL_ROLE, [Block("task", "Look.")], str, tools=Toolbox(ledger.tools()))
+        told = [f"{made.arguments} {came.content}" for made, came in answered.calls]
+        return "\n".join([answered.value, *told])
+
+    async with session.open_store() as store:
+        chain = Chain((ScriptedProvider(answer),))
+        async with session.open_run("test", {}, name="x", store=store, chain=chain) as run:
+            left = await run.stage("talk", stage, out=text_file("talk.md"), uses=[TOOL_ROLE])
+            await run.finish("done")
+    (work / "answer.txt").write_text(left.value)

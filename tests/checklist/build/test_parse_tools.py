@@ -1,0 +1,65 @@
+"""The Parser's tools over a real folder, in a conversation that survives a restart with other files on disk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.runs.helpers import Desk
+from transom.agent import Answer, call
+from transom.checklist.build.parse_tools import PARSER_TOOLS, parser_tools
+from transom.checklist.roles import make_role
+from transom.checklist.spec.views import load_prompt
+from transom.llm import Block, Reply, Role, ScriptedProvider, Text, ToolCall
+from transom.runs import Stage, Workspace, text_file
+from transom.store import SqliteStore
+from transom.tools.constrained import FileLimits
+
+PLAIN = make_role("checklist.parser")
+ROLE = Role(PLAIN.name, PLAIN.prompt, PLAIN.sees, PARSER_TOOLS)
+
+
+async def converse(tmp_path: Path, provider: ScriptedProvider) -> Answer[str]:
+    root = tmp_path / "design"
+    got: list[Answer[str]] = []
+
+    async def stage(at: Stage) -> str:
+        box = parser_tools([root / "sta.log"], [root], {"LOG_ROOT": root}, FileLimits(total_bytes=200), max_turns=3)
+        got.append(await call(at, ROLE, [Block("section_1", "What to extract.")], str, tools=box))
+        return got[0].value
+
+    desk, workspace = Desk(tmp_path, provider), Workspace.at(tmp_path / ".transom")
+    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+        await run.stage("parser", stage, out=text_file("atom_a.py"), uses=[ROLE])
+    return got[0]
+
+
+async def test_what_was_read_stays_what_was_read(tmp_path: Path) -> None:
+    root = tmp_path / "design"
+    root.mkdir()
+    (root / "sta.log").write_text("old text, see top.v\n")
+    (root / "top.v").write_text("module top;\n")
+    first = Reply(
+        (
+            ToolCall("1", "list_available_files", {"patterns": ["sta*"]}),
+            ToolCall("2", "read_file_header", {"file_path": "sta.log"}),
+        )
+    )
+    second = ToolCall("3", "read_file_header", {"file_path": "top.v"})
+    broken = ScriptedProvider({ROLE.name: [first, OSError("the line is down")]})
+    with pytest.raises(OSError, match="down"):
+        await converse(tmp_path, broken)
+    (root / "sta.log").write_text("new text\n")
+    provider = ScriptedProvider({ROLE.name: [second, Reply((Text("done"),))]})
+    answer = await converse(tmp_path, provider)
+    told = [json.loads(result.content) for _, result in answer.calls]
+    assert told[1]["content"] == "old text, see top.v\n"
+    assert told[2]["content"] == "module top;\n", "discovered by what is in the journal alone"
+    assert provider.requests[0].tools == PARSER_TOOLS
+
+
+def test_the_prompt_names_every_tool() -> None:
+    prompt = load_prompt("parser_tools")
+    assert all(f"`{tool.name}`" in prompt for tool in PARSER_TOOLS)

@@ -1,0 +1,60 @@
+"""What a journal keeps of a call comes back as it was."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transom.canonical import Json, canonical_json
+from transom.llm import CameBack, Opaque, Reply, Said, Text, ToolCall, ToolResult, Turn, Usage
+from transom.llm.codec import reply_from_json, result_from_json, turn_from_json
+
+json_values: st.SearchStrategy[Json] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+parts = st.lists(
+    st.builds(Text, st.text())
+    | st.builds(ToolCall, st.text(), st.text(), json_values)
+    | st.builds(Opaque, json_values),
+    max_size=4,
+).map(tuple)
+results = st.builds(
+    ToolResult,
+    st.text(),
+    st.text(),
+    st.text(),
+    is_error=st.booleans(),
+    trust=st.sampled_from(["ours", "untrusted"]),
+    egress=st.sampled_from(["any", "local"]),
+)
+turns = st.builds(Said, parts) | st.builds(CameBack, st.lists(results, max_size=3).map(tuple))
+
+
+@given(turns)
+def test_a_turn_comes_back_as_it_was(turn: Turn) -> None:
+    assert turn_from_json(json.loads(canonical_json(turn.to_json()))) == turn
+
+
+@given(parts, st.sampled_from(["end", "tool_calls", "length", "refusal"]))
+def test_a_reply_comes_back_as_it_was(kept: tuple[Text | ToolCall | Opaque, ...], stop: str) -> None:
+    reply = Reply(kept, stop, Usage(1, 2, 3), "x")  # type: ignore[arg-type]
+    assert reply_from_json(json.loads(canonical_json(reply.to_json()))) == reply
+    assert reply.calls == Said(kept).calls
+
+
+@pytest.mark.parametrize(
+    "data", [None, {}, {"kind": "said"}, {"kind": "came_back", "results": [{"id": 1}]}, {"kind": "said", "parts": [{}]}]
+)
+def test_what_is_no_turn_is_said_to_be_none(data: Json) -> None:
+    with pytest.raises(ValueError, match="not a"):
+        turn_from_json(data)
+
+
+def test_a_result_of_another_shape_is_refused() -> None:
+    with pytest.raises(ValueError, match="not a tool's result"):
+        result_from_json({"id": "1", "name": "n", "content": "c", "is_error": "yes"})

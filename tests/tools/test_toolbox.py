@@ -1,0 +1,157 @@
+"""Whatever a call is like, the model gets a result that it can go on from; a tool that cannot work is refused early."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from transom.canonical import Json
+from transom.errors import EgressError, InputError, RunError, ToolError, ToolRefused
+from transom.llm import ToolCall, ToolSpec
+from transom.tools import Outcome, Tool, Toolbox
+from transom.tools.toolbox import Arguments, ran_from_json
+
+PARAMETERS: dict[str, Json] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "minLength": 1},
+        "words": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+        "lines": {"type": "integer", "minimum": 1, "default": 7},
+        "mode": {"type": "string", "enum": ["a", "b"]},
+    },
+    "required": ["path"],
+    "additionalProperties": False,
+}
+
+
+def tool(answer: object = "seen", *, name: str = "look", parameters: Json = None) -> Tool:
+    async def run(arguments: Arguments) -> Outcome:
+        if isinstance(answer, BaseException):
+            raise answer
+        return Outcome(arguments if answer == "echo" else answer)  # type: ignore[arg-type]
+
+    return Tool(ToolSpec(name, "Looks.", parameters or PARAMETERS), run)  # type: ignore[arg-type]
+
+
+async def told(box: Toolbox, arguments: Json, name: str = "look") -> tuple[bool, str, str]:
+    result = (await box.run(ToolCall("7", name, arguments))).result
+    assert (result.id, result.name) == ("7", name)
+    return result.is_error, result.trust, result.content
+
+
+async def test_a_call_is_carried_out_with_its_defaults() -> None:
+    failed, trust, content = await told(Toolbox([tool("echo")]), {"path": "x", "words": ["a"]})
+    assert (failed, trust, json.loads(content)) == (False, "untrusted", {"path": "x", "words": ["a"], "lines": 7})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("path", "no JSON object"),
+        ([], "no JSON object"),
+        ({}, "path: is missing"),
+        ({"path": 3}, "path: must be of type string"),
+        ({"path": ""}, "path: minLength is 1"),
+        ({"path": "x", "lines": True}, "lines: must be of type integer"),
+        ({"path": "x", "lines": 1.5}, "lines: must be of type integer"),
+        ({"path": "x", "lines": 0}, "lines: minimum is 1"),
+        ({"path": "x", "words": ["a", 2]}, "words[1]: must be of type string"),
+        ({"path": "x", "words": ["a", "b", "c"]}, "words: maxItems is 2"),
+        ({"path": "x", "mode": "c"}, "mode: must be one of"),
+        ({"path": "x", "depth": 1}, "depth: is no parameter"),
+    ],
+)
+async def test_arguments_that_do_not_fit_are_named(arguments: Json, complaint: str) -> None:
+    failed, trust, content = await told(Toolbox([tool(RuntimeError("must not run"))]), arguments)
+    assert (failed, trust) == (True, "ours")
+    assert complaint in json.loads(content)["error"]
+    assert "again" in json.loads(content)["hint"]
+
+
+async def test_an_unknown_tool_is_told_which_there_are() -> None:
+    failed, _, content = await told(Toolbox([tool(), tool(name="list")]), {}, name="grep")
+    assert failed
+    assert json.loads(content) == {"error": "there is no such tool", "hint": "call one of look, list"}
+    assert "answer without" in (await told(Toolbox(), {}))[2]
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "trust"),
+    [
+        (ValueError("bad\nlog text"), "the tool failed: ValueError: bad", "untrusted"),
+        (RecursionError(), "the tool failed: RecursionError: ", "untrusted"),
+        (InputError("is a folder", where="/home/me/x"), "is a folder", "untrusted"),
+        (ToolRefused("the quota is reached", hint="answer now"), "the quota is reached", "ours"),
+    ],
+)
+async def test_an_error_in_a_tool_is_a_result(error: Exception, said: str, trust: str) -> None:
+    failed, trusted, content = await told(Toolbox([tool(error)]), {"path": "x"})
+    assert (failed, trusted, json.loads(content)["error"]) == (True, trust, said)
+    assert json.loads(content)["hint"]
+    assert "/home" not in content
+
+
+async def test_what_json_has_no_word_for_is_the_tools_failure() -> None:
+    failed, _, content = await told(Toolbox([tool({"at": {1, 2}})]), {"path": "x"})
+    assert failed
+    assert "TypeError" in content
+
+
+@pytest.mark.parametrize("error", [RunError("gone"), EgressError("stays"), KeyboardInterrupt()])
+async def test_what_concerns_the_run_itself_ends_it(error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        await Toolbox([tool(error)]).run(ToolCall("7", "look", {"path": "x"}))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fault"),
+    [
+        ({"type": "string"}, "no JSON Schema of an object"),
+        ({"properties": {}}, "no JSON Schema of an object"),
+        ({"type": "object", "properties": {"a": {}}}, r"parameters\.a: its type"),
+        ({"type": "object", "properties": {"a": {"type": "text"}}}, r"parameters\.a: its type"),
+        ({"type": "object", "properties": ["a"]}, "no mapping"),
+        ({"type": "object", "required": ["b"]}, "requires what is not"),
+        ({"type": "object", "$ref": "#/x"}, r"'\$ref' is not supported"),
+        ({"type": "object", "additionalProperties": {}}, "neither true nor false"),
+        ({"type": "object", "properties": {"a": {"type": "array", "items": 3}}}, r"a\[\]: is no schema"),
+        ({"type": "object", "properties": {"a": {"type": "string", "enum": "x"}}}, "enum is no list"),
+        ({"type": "object", "properties": {"a": {"type": "string", "minLength": "x"}}}, "minLength is no number"),
+    ],
+)
+def test_a_malformed_schema_fails_at_registration(parameters: Json, fault: str) -> None:
+    with pytest.raises(ToolError, match=fault):
+        Toolbox([tool(parameters=parameters)])
+
+
+def test_names_are_unique_and_such_as_vendors_take() -> None:
+    with pytest.raises(ToolError, match="look: there is a tool of that name"):
+        Toolbox([tool(), tool()])
+    for name in ("", "read file", "x" * 65, "läs"):
+        with pytest.raises(ToolError, match="is no name"):
+            Toolbox([tool(name=name)])
+
+
+async def test_a_tool_that_is_registered_later_is_there_from_then_on() -> None:
+    box = Toolbox([tool()])
+    box.register(tool("late", name="late"))
+    assert [spec.name for spec in box.specs] == ["look", "late"]
+    assert await told(box, {"path": "x"}, name="late") == (False, "untrusted", "late")
+
+
+async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
+    notes: list[Json] = []
+
+    async def run(arguments: Arguments) -> Outcome:
+        return Outcome("seen", {"bytes": 4})
+
+    box = Toolbox([Tool(ToolSpec("look", "", {"type": "object"}), run, recall=notes.append)])
+    ran = await box.run(ToolCall("1", "look", {}))
+    again = ran_from_json(ran.to_json())
+    assert again == ran
+    box.recall(again)
+    box.recall(await box.run(ToolCall("2", "look", [])))
+    assert notes == [{"bytes": 4}]
+    with pytest.raises(ValueError, match="not what came"):
+        ran_from_json({"result": 1})
