@@ -20,9 +20,10 @@ from transom.checklist.build.checker import (
 from transom.checklist.build.gates import Trial, hold
 from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
 from transom.checklist.build.sight import Sight, look
+from transom.checklist.item import parse_item
 from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
 from transom.checklist.roles import make_role
-from transom.checklist.spec.document import parse_section2, section_texts
+from transom.checklist.spec.document import parse_spec, section_texts
 from transom.gates import Finding
 from transom.llm import Block, CallSettings
 from transom.runs import A_PERSON, Artifact, Run, Stage, adopt, export, model_file, text_file
@@ -195,8 +196,9 @@ async def _gates(
 
     async def step(stage: Stage, code: str, config: str, item: str, spec: str, who: str) -> BuildRecord:
         provider, _, model = who.partition(":")
-        rows = await hold(code, config, parse_section2(section_texts(spec)["2"]), trial)
-        record = BuildRecord.of(rows, item, spec, trial.level, inputs.item_id, provider, model or None)
+        held = await hold(code, config, parse_spec(spec), trial)
+        record = BuildRecord.of(held.rows, item, spec, trial.level, inputs.item_id, provider, model or None)
+        record = record.model_copy(update={"mutation": held.mutation})
         stage.memoise = record.status == "done"
         return record
 
@@ -207,7 +209,9 @@ async def _gates(
 
 def _trial(inputs: BuildInputs, sight: Sight, sandbox: Sandbox) -> Trial:
     others = [root / name for name in sight.shown for root in inputs.roots]
-    return Trial(sandbox, inputs.files, tuple(path for path in others if path.is_file()))
+    item = parse_item(inputs.item_text, Path(ITEM_FILE)) if inputs.item_text else None
+    seen = tuple(path for path in others if path.is_file())
+    return Trial(sandbox, inputs.files, seen, inputs.roots, item)
 
 
 def _author(parser: str, *, edited: bool) -> str:
