@@ -85,9 +85,7 @@ SECTION1 = """## 1. Parsing Logic
 ```
 """
 
-SECTION4 = """## 4. Implementation Guide
-
-### 4.1 Item-Specific Implementation Points
+POINTS = """### 4.1 Item-Specific Implementation Points
 
 #### Data Sources
 
@@ -104,7 +102,8 @@ SECTION4 = """## 4. Implementation Guide
 """
 
 
-def spec_text(section1: str = SECTION1, section2: str = SECTION2, section4: str = SECTION4) -> str:
-    """An ItemSpec of these sections."""
-    sections = {"1": section1, "2": section2, "3": "**Waiver support**: no\n", "4": section4}
+def spec_text(section1: str = SECTION1, section2: str = SECTION2, points: str = POINTS) -> str:
+    """An ItemSpec of these sections, `points` being 4.1."""
+    guide = f"## 4. Implementation Guide\n\n{points}"
+    sections = {"1": section1, "2": section2, "3": "**Waiver support**: no\n", "4": guide}
     return assemble("POWER", "Report the power of each block.", sections)

@@ -85,12 +85,21 @@ def topics(spec: SpecDocument) -> list[Topic]:
     kinds = {source.kind for source in spec.guide.sources}
     found: list[Topic] = []
     for category in spec.parsing.categories:
-        extraction = next((one for one in spec.guide.extractions if one.category == category.key), None)
+        extraction = _extraction(spec, category)
         items = tuple(item for item in spec.check.items if (item.select or "").split(".")[0] == category.key)
         if category.key and extraction and items:
             examples = tuple(_examples(spec, category.key))
             found.append(Topic(category, extraction, items, category.key in kinds, examples))
     return found
+
+
+def _extraction(spec: SpecDocument, category: Category) -> Extraction | None:
+    """Where Section 4.1 speaks of the category: by its key, else by its name, else as the only one that there is."""
+    told = spec.guide.extractions
+    keyed = [one for one in told if one.category == category.key]
+    named = [one for one in told if one.name.casefold() == category.name.casefold()]
+    alone = list(told) if len(told) == 1 and len([one for one in spec.parsing.categories if one.key]) == 1 else []
+    return next(iter([*keyed, *named, *alone]), None)
 
 
 def decisive_fields(item: SpecItem) -> list[str]:
