@@ -75,12 +75,21 @@ class GateRow(Shape):
     findings: tuple[FindingRow, ...] = ()
 
 
+class Survivor(Shape):
+    """An alteration of the evidence that left the result as it was: what was done, where, and what was seen."""
+
+    mutation: str
+    artifact: str
+    line: int | None
+    why: str
+
+
 class MutationRow(Shape):
-    """Mutants of the evidence: killed, applicable, and why each survivor survived."""
+    """Alterations of the evidence that had to change the result: how many did, out of how many, and which did not."""
 
     killed: int
     applicable: int
-    survivors: tuple[str, ...] = ()
+    survivors: tuple[Survivor, ...] = ()
 
 
 class BuildResult(Document):

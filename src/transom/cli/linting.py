@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from transom.checklist.build.artifacts import CHECKER, file_of, split
 from transom.checklist.build.static_gates import (
     check_forbidden,
     check_locked_layer,
@@ -23,7 +24,7 @@ from transom.checklist.spec.gate import check_spec
 from transom.cli.output import print_json, print_text
 from transom.cli.session import Session
 from transom.errors import InputError
-from transom.formats.yaml_files import read_bytes
+from transom.formats.yaml_files import load_yaml, read_bytes
 from transom.gates import Finding
 from transom.runs import write_file
 
@@ -87,10 +88,7 @@ def _lint_spec(path: Path) -> list[Finding]:
 
 def _lint_checker(folder: Path) -> list[Finding]:
     checker = load_checker(folder)
-    findings = check_syntax(checker.atoms)
-    if not findings:
-        findings = [*check_signatures(checker.atoms), *check_forbidden(checker.atoms)]
-        findings += check_locked_layer(checker.atoms)
-        text = (folder / "checker.yaml").read_text(encoding="utf-8")
-        findings += check_yaml(checker.config, text, checker.atoms)
-    return [Finding(f.gate, f"{folder}/{f.artifact}", f.line, f.message) for f in findings]
+    atoms = split(checker.atoms)
+    findings = [*check_syntax(atoms), *check_signatures(atoms), *check_forbidden(atoms), *check_locked_layer(atoms)]
+    findings += check_yaml(checker.config, load_yaml(folder / CHECKER), atoms)
+    return [Finding(f.gate, f"{folder}/{file_of(f.artifact)}", f.line, f.message) for f in findings]

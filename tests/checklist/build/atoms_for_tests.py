@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transom.checklist.atoms import LOCKED_LAYER
+from transom.checklist.spec.document import assemble
 
 ATOM_A = (
     """import re
@@ -54,3 +55,55 @@ SECTION2 = """## 2. Check Logic
 - **Mode**: require
 - **Quantifier**: each
 """
+
+SECTION1 = """## 1. Parsing Logic
+
+**Information to extract**: the power of each block.
+
+### 1.1 Block Power
+
+- **Purpose**: tells what each block takes
+- **Category key**: `block`
+- **Key Fields**:
+  - `name` (String): the block
+  - `power` (String): its power as printed
+
+### Data Structure
+
+**Output Example**:
+
+```python
+[
+    {
+        "value": "cpu 3.5",
+        "source_file": "power.rpt",
+        "line_number": 4,
+        "matched_content": "block cpu power 3.5",
+        "parsed_fields": {"block": {"name": "cpu", "power": "3.5"}},
+    },
+]
+```
+"""
+
+POINTS = """### 4.1 Item-Specific Implementation Points
+
+#### Data Sources
+
+- **Primary source**: `report` in `*.rpt`: one line for each block
+
+#### Extraction: Block Power
+
+- **Category key**: `block`
+- **Location**: one line for each block
+- **Keywords**: "block", "power"
+- **Patterns**:
+  - `^block (?P<name>\\w+) power (?P<power>\\S+)`: name and power
+- **Method**: as the pattern says
+"""
+
+
+def spec_text(section1: str = SECTION1, section2: str = SECTION2, points: str = POINTS) -> str:
+    """An ItemSpec of these sections, `points` being 4.1."""
+    guide = f"## 4. Implementation Guide\n\n{points}"
+    sections = {"1": section1, "2": section2, "3": "**Waiver support**: no\n", "4": guide}
+    return assemble("POWER", "Report the power of each block.", sections)

@@ -19,12 +19,11 @@ from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT
 from tests.checklist.test_pipeline import ITEM, SPEC
 from transom.checklist.build.flow import BuiltChecker, build_checker, build_table, granted
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
-from transom.checklist.build.routes import emitted_fields, to_mend
+from transom.checklist.build.routes import emitted_fields
 from transom.checklist.build.state import BuildState
 from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.errors import NeedsModel, NotUnderstood, RunError
-from transom.gates import Finding
 from transom.llm import Chain, Request, ScriptedProvider, render
 from transom.runs import A_PERSON, Run, Table, Workspace, as_langgraph
 from transom.sandbox import Limits, Sandbox
@@ -244,7 +243,7 @@ async def test_a_repair_sees_code_findings_what_was_tried_and_nothing_foreign(de
         assert found, number
         spec = f"{head}{found}{title}\n\nThe word is canary{word}.\n{body}"
     (desk.root / "data" / "power.rpt").write_text(f"{REPORT}the word is canarylog\n")
-    item = f"{ITEM}requirements: {{value: 1, pattern_items: [canarypattern]}}\n"
+    item = f"{ITEM}waivers: {{value: 1, waive_items: [canarypattern], waive_reasons: [none]}}\n"
     wrong_a = NUMBER_VALUE.replace("results = []", "results = []  # canaryatom")
     script = {
         "parser": [parser(wrong_a)],
@@ -417,21 +416,6 @@ async def test_a_table_is_checked_and_its_walk_is_bounded(desk: Desk) -> None:
         with pytest.raises(RunError, match="leads to 'z'"):
             await walk(run, lost, 0)
     assert endless.ends == ()
-
-
-FINDINGS = {
-    ("atom_a",): {"atom_a"},
-    ("atom_a", "checker.yaml"): {"atom_a"},
-    ("atom_b", "checker.yaml"): {"atom_b", "checker.yaml"},
-    ("atom_c",): {"atom_c"},
-    ("something",): {"atom_a"},
-    ("something", "checker.yaml"): {"atom_a"},
-}
-
-
-@pytest.mark.parametrize("artifacts", FINDINGS)
-def test_which_artifacts_are_mended_now(artifacts: tuple[str, ...]) -> None:
-    assert to_mend(tuple(Finding("g", one, None, "m") for one in artifacts)) == FINDINGS[artifacts]
 
 
 def test_emitted_fields_are_read_from_code_that_does_not_parse_as_well() -> None:

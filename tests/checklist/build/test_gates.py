@@ -6,14 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT, SECTION2
+from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT, SECTION2, spec_text
 from transom.checklist.build.checker import atoms_source, checker_yaml
 from transom.checklist.build.gates import Trial, hold
 from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
 from transom.checklist.results import GateRow
-from transom.checklist.spec.document import parse_section2
+from transom.checklist.spec.document import parse_spec
+from transom.checklist.vectors import VECTORS
 from transom.errors import ReplyError
 from transom.sandbox import Limits, Sandbox
+
+OWN = (
+    'def validate_logic(text, pattern, parsed_fields=None, default_match="contains", regex_mode="search"):\n'
+    "    hit = pattern in text\n"
+    '    return {"is_match": hit, "reason": "", "kind": "contains"}\n\n\n'
+    "def check_existence(items: List[Dict]) -> Dict:\n"
+    '    return {"is_match": True, "reason": "yes", "evidence": items}\n'
+)
 
 
 def logic(text: str = CHECKER) -> LogicReply:
@@ -29,7 +38,6 @@ async def held(
     own: str = "",
     section2: str = SECTION2,
 ) -> dict[str, GateRow]:
-    section = parse_section2(section2)
     reply = logic(checker).model_copy(update={"atoms": own})
     yaml = checker_yaml(reply.config("POWER", "Report the power of each block."))
     path = tmp_path / "power.rpt"
@@ -37,8 +45,9 @@ async def held(
     sandbox = Sandbox(Limits(wall_seconds=3))
     (tmp_path / "notes.txt").write_text("block alu power 1\n")
     others = (tmp_path / "notes.txt", tmp_path / "gone.rpt")
-    rows = await hold(atoms_source(atom_a, reply), yaml, section, Trial(sandbox, (path,), others))
-    return {row.gate: row for row in rows}
+    trial = Trial(sandbox, (path,), others)
+    found = await hold(atoms_source(atom_a, reply), yaml, parse_spec(spec_text(section2=section2)), trial)
+    return {row.gate: row for row in found.rows}
 
 
 def faults(rows: dict[str, GateRow]) -> dict[str, list[str]]:
@@ -53,18 +62,48 @@ async def test_a_right_checker_passes_every_gate(tmp_path: Path) -> None:
         "signatures",
         "forbidden_io",
         "locked_layer",
-        "vectors",
+        *(f"vectors.{vector.name}" for vector in VECTORS),
+        "likeness",
+        "kinds",
         "sources",
         "schema",
+        "hard_coding",
         "yaml",
         "agreement",
+        "whole",
+        "mutation",
     ]
 
 
-async def test_code_that_does_not_parse_is_not_run(tmp_path: Path) -> None:
+async def test_a_part_that_does_not_parse_is_named_and_the_others_are_held(tmp_path: Path) -> None:
     rows = await held(tmp_path, ATOM_A.replace("if match:", "if match"))
-    assert list(rows) == ["syntax"]
-    assert rows["syntax"].findings[0].line == 12
+    assert list(faults(rows)) == ["syntax"]
+    (finding,) = rows["syntax"].findings
+    assert (finding.artifact, finding.line) == ("atom_a", 12)
+    assert {"vectors.bad_regex", "yaml", "agreement"} <= rows.keys()
+    assert not {"schema", "mutation"} & rows.keys()
+
+
+async def test_a_fault_in_atom_c_keeps_nobody_else_from_the_gates(tmp_path: Path) -> None:
+    rows = await held(tmp_path, own=OWN.replace("items: List[Dict])", "items: List[Dict]"))
+    (finding,) = rows["syntax"].findings
+    assert finding.artifact == "atom_c"
+    assert rows["schema"].passed
+    assert list(faults(rows)) == ["syntax"]
+
+
+async def test_both_parts_broken_are_both_named(tmp_path: Path) -> None:
+    rows = await held(tmp_path, ATOM_A.replace("if match:", "if match"), own=OWN.replace("return", "retrun", 1))
+    assert [finding.artifact for finding in rows["syntax"].findings] == ["atom_a", "atom_b"]
+
+
+async def test_what_crashes_names_the_atom_in_which_it_does(tmp_path: Path) -> None:
+    rows = await held(tmp_path, ATOM_A.replace("    results = []\n", "    results = []\n    1 / 0\n"))
+    assert {finding.artifact for finding in rows["schema"].findings} == {"atom_a"}
+    rows = await held(tmp_path, own=OWN.replace("    hit = ", "    1 / 0\n    hit = "))
+    (broken,) = rows["vectors.bad_regex"].findings
+    assert (broken.artifact, "ZeroDivisionError" in broken.message) == ("atom_b", True)
+    assert broken.line is not None
 
 
 @pytest.mark.parametrize(
@@ -104,16 +143,11 @@ async def test_an_atom_that_remembers_is_not_deterministic(tmp_path: Path) -> No
 
 
 async def test_own_atoms_are_held_to_the_vectors(tmp_path: Path) -> None:
-    own = (
-        'def validate_logic(text, pattern, parsed_fields=None, default_match="contains", regex_mode="search"):\n'
-        '    return {"is_match": pattern in text, "reason": "", "kind": "contains"}\n\n\n'
-        "def check_existence(items: List[Dict]) -> Dict:\n"
-        '    return {"is_match": True, "reason": "yes", "evidence": items}\n'
-    )
-    rows = await held(tmp_path, own=own)
-    gates = {finding.gate for finding in rows["vectors"].findings}
-    assert {"vectors.literal_brackets", "vectors.existence_empty", "vectors.regex_mode"} <= gates
-    assert "vectors.existence_evidence" not in gates
+    rows = await held(tmp_path, own=OWN)
+    named = {gate: row.findings[0].artifact for gate, row in rows.items() if not row.passed}
+    assert named["vectors.literal_brackets"] == named["vectors.regex_mode"] == named["likeness"] == "atom_b"
+    assert named["vectors.existence_empty"] == "atom_c"
+    assert "vectors.existence_evidence" not in named
 
 
 @pytest.mark.parametrize(

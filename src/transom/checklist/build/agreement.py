@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transom.checklist.atoms import CheckerConfig, Condition, ValidationItem
-from transom.checklist.build.static_gates import CHECKER
+from transom.checklist.build.artifacts import CHECKER
 from transom.checklist.spec.shapes import CheckSection, SpecItem
 from transom.gates import Finding
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from transom.checklist.atoms import CheckerConfig
+from transom.checklist.build.artifacts import CHECKER, SEPARATOR
 from transom.checklist.build.reading import LogicReply
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.formats.yaml_files import dump_yaml
 
 ATOMS_FILE = "atoms.py"
-CHECKER_FILE = "checker.yaml"
+CHECKER_FILE = CHECKER
 BUILD_FILE = "build.json"
 ITEM_FILE = "item.yaml"
 SPEC_FILE = "ItemSpec.md"
@@ -20,7 +21,7 @@ def atoms_source(atom_a: str, logic: LogicReply) -> str:
     """`atoms.py`: atom A, then the shipped B and C or the reply's own."""
     others = logic.atoms or STANDARD_SOURCE
     title = "its own" if logic.atoms else "the standard ones, as shipped"
-    return f"{atom_a.rstrip()}\n\n\n# Atoms B and C: {title}.\n{others.strip()}\n"
+    return f"{atom_a.rstrip()}\n\n\n{SEPARATOR} {title}.\n{others.strip()}\n"
 
 
 def checker_yaml(config: CheckerConfig) -> str:

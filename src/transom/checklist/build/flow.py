@@ -21,11 +21,12 @@ from typing import Any, TypeVar
 
 from transom.canonical import pretty_json
 from transom.checklist.build import routes
+from transom.checklist.build.artifacts import ATOM_A, CHECKER
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, SPEC_FILE
 from transom.checklist.build.handover import REPORT_FILE, report_of, stub_files
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.sight import Sight, look
-from transom.checklist.build.state import ATOM_A, CHECKER, BuildState, Granted, Tried, told
+from transom.checklist.build.state import BuildState, Granted, Tried, told
 from transom.checklist.build.trying import Bench
 from transom.checklist.build.writing import Writers, inputs_of
 from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow

@@ -7,22 +7,32 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from transom.checklist.atoms import CheckerConfig, Source
+from transom.checklist.atoms import CheckerConfig, Entry, Source
 from transom.checklist.build.agreement import check_agreement
+from transom.checklist.build.artifacts import ATOM_A, CHECKER, SPEC, Parts, parses, split
+from transom.checklist.build.logic_gates import (
+    check_hard_coding,
+    check_kinds,
+    check_likeness,
+    check_vector,
+    item_values,
+)
+from transom.checklist.build.mutation import Setting, mutate
 from transom.checklist.build.static_gates import (
-    CHECKER,
     check_forbidden,
     check_locked_layer,
     check_signatures,
     check_syntax,
     check_yaml,
 )
-from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources, check_vectors
-from transom.checklist.results import FindingRow, GateRow
+from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources
+from transom.checklist.item import Item
+from transom.checklist.results import FindingRow, GateRow, MutationRow
 from transom.checklist.run.files import classify
-from transom.checklist.spec.shapes import CheckSection
+from transom.checklist.spec.shapes import SpecDocument
+from transom.checklist.vectors import VECTORS
 from transom.errors import InputError
-from transom.formats.yaml_files import parse_yaml, validate_yaml
+from transom.formats.yaml_files import YamlFile, parse_yaml, validate_yaml
 from transom.gates import Finding
 from transom.sandbox import Sandbox
 from transom.tools.files import read_lines
@@ -35,11 +45,15 @@ class Trial:
     Attributes:
         own: the item's input files; atom A must do with each of them.
         others: files that were seen beside them; only those of a kind in `SOURCES` are tried.
+        roots: where files that others name may lie.
+        item: its patterns and waivers count in the mutation gate, and no atom may hold them.
     """
 
     sandbox: Sandbox
     own: tuple[Path, ...] = ()
     others: tuple[Path, ...] = ()
+    roots: tuple[Path, ...] = ()
+    item: Item | None = None
 
     @cached_property
     def level(self) -> str:
@@ -55,43 +69,114 @@ class Trial:
         fitting = [path for path in self.others if path not in self.own and classify(path.name, sources)[0]]
         return [_sample(path) for path in (*self.own, *fitting) if path.is_file()]
 
+    def setting(self) -> Setting:
+        """What the mutation gate starts from: the item's files, without an item whatever was seen."""
+        files = self.own or self.others
+        folders = self.roots or tuple(dict.fromkeys(path.parent for path in files))
+        return Setting(self.sandbox, tuple(path for path in files if path.is_file()), folders, self.item)
 
-async def hold(code: str, yaml: str, section: CheckSection, trial: Trial) -> tuple[GateRow, ...]:
-    """Run every gate; code that does not parse is not run.
+
+@dataclass(frozen=True)
+class Held:
+    """What the gates say.
+
+    Attributes:
+        rows: every gate that was run, in order; each finding names the artifact that must be repaired.
+        mutation: the score, None where the gate was not reached or had nothing to alter.
+    """
+
+    rows: tuple[GateRow, ...]
+    mutation: MutationRow | None = None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(
+            Finding(one.gate, one.artifact, one.line, one.message) for row in self.rows for one in row.findings
+        )
+
+    @property
+    def passed(self) -> bool:
+        return all(row.passed for row in self.rows)
+
+
+async def hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
+    """Run every gate that the checker is fit for: a part that does not parse does not keep the others from theirs.
 
     Args:
         code: `atoms.py`.
         yaml: `checker.yaml`.
-        section: Section 2, which the YAML must agree with.
+        spec: which the YAML must agree with, and by which evidence is found.
         trial: where the code is run, and on which real files.
     """
-    syntax = check_syntax(code)
-    rows = [_row("syntax", syntax)]
-    if syntax:
-        return tuple(rows)
-    rows.append(_row("signatures", check_signatures(code)))
-    rows.append(_row("forbidden_io", check_forbidden(code)))
-    rows.append(_row("locked_layer", check_locked_layer(code)))
-    config, unread = _config(yaml)
-    async with Prober(code, trial.sandbox) as prober:
-        rows.append(_row("vectors", await check_vectors(prober)))
+    atoms = split(code)
+    config, file, unread = _config(yaml)
+    rows = [
+        _row("syntax", check_syntax(atoms)),
+        _row("signatures", check_signatures(atoms)),
+        _row("forbidden_io", check_forbidden(atoms)),
+        _row("locked_layer", check_locked_layer(atoms)),
+    ]
+    whole = parses(code)
+    entries: list[Entry] = []
+    if whole or parses(atoms.logic):
+        rows += await _logic_rows(code if whole else atoms.logic, atoms, trial, config)
+    if whole or parses(atoms.a):
+        more, entries = await _parser_rows(code if whole else atoms.a, atoms, trial, config)
+        rows += more
+    if config and file:
+        rows.append(_row("hard_coding", check_hard_coding(atoms, item_values(config, trial.item, entries))))
+        rows.append(_row("yaml", check_yaml(config, file, atoms)))
+        rows.append(_row("agreement", check_agreement(config, yaml, spec.check)))
+    else:
+        rows.append(_row("yaml", unread))
+    if config is None or not whole or not all(row.passed for row in rows):
+        return Held(tuple(rows))
+    more, mutation = await _mutation_rows(atoms, config, spec, trial)
+    return Held((*rows, *more), mutation)
+
+
+async def _logic_rows(source: str, atoms: Parts, trial: Trial, config: CheckerConfig | None) -> list[GateRow]:
+    async with Prober(source, atoms, trial.sandbox) as prober:
+        rows = [_row(f"vectors.{vector.name}", await check_vector(prober, vector)) for vector in VECTORS]
+        rows.append(_row("likeness", await check_likeness(prober, atoms)))
+        if config:
+            rows.append(_row("kinds", await check_kinds(prober, atoms, config, trial.item)))
+    return rows
+
+
+async def _parser_rows(
+    source: str, atoms: Parts, trial: Trial, config: CheckerConfig | None
+) -> tuple[list[GateRow], list[Entry]]:
+    async with Prober(source, atoms, trial.sandbox) as prober:
         sources, unfit = await check_sources(prober)
-        rows.append(_row("sources", unfit))
         # Where all items forbid, a clean file is one in which nothing is found.
         silent = config is not None and all(item.mode == "forbid" for item in config.items)
-        rows.append(_row("schema", await check_schema(prober, trial.samples(sources), may_be_silent=silent)))
-    rows.append(_row("yaml", check_yaml(config, yaml, code) if config else unread))
-    if config:
-        rows.append(_row("agreement", check_agreement(config, yaml, section)))
-    return tuple(rows)
+        entries, findings = await check_schema(prober, trial.samples(sources), may_be_silent=silent)
+    return [_row("sources", unfit), _row("schema", findings)], entries
 
 
-def _config(text: str) -> tuple[CheckerConfig | None, list[Finding]]:
+async def _mutation_rows(
+    atoms: Parts, config: CheckerConfig, spec: SpecDocument, trial: Trial
+) -> tuple[list[GateRow], MutationRow | None]:
     try:
-        return validate_yaml(CheckerConfig, parse_yaml(text, Path(CHECKER))), []
+        mutation = await mutate(atoms.whole, config, spec, trial.setting())
+    except InputError as error:
+        return [_row("mutation", [Finding("mutation", CHECKER, None, error.what)])], None
+    line = atoms.line_of(ATOM_A)
+    whole = [Finding("whole", ATOM_A, line, problem) for problem in mutation.unseen]
+    missed = [Finding("mutation", ATOM_A, line, problem) for problem in mutation.problems]
+    if mutation.why_not:
+        missed.append(Finding("mutation", SPEC, None, f"no evidence could be altered: {mutation.why_not}"))
+    return [_row("whole", whole), _row("mutation", missed)], mutation.row
+
+
+def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Finding]]:
+    try:
+        file = parse_yaml(text, Path(CHECKER))
+        return validate_yaml(CheckerConfig, file), file, []
     except InputError as error:
         line = (error.where or "").rpartition(":")[2]
-        return None, [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)]
+        return None, None, [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)]
 
 
 def _sample(path: Path) -> Sample:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from transom.canonical import pretty_json
 from transom.checklist.atoms import CheckerConfig, ValidationItem
+from transom.checklist.build.artifacts import ATOM_A, CHECKER, route
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, checker_yaml
-from transom.checklist.build.routes import to_mend
-from transom.checklist.build.state import ATOM_A, CHECKER, BuildState, told
+from transom.checklist.build.state import BuildState, told
 from transom.checklist.results import BuildRecord, ErrorRow, FindingRow, GeneratedCode, Intervention
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.gates import Finding
@@ -86,7 +86,7 @@ def _summary(state: BuildState) -> str:
 
 def _actions(run: Run, state: BuildState) -> list[str]:
     """What could help, from what is wrong: edit, say, name a model, correct the ItemSpec or bring other logs."""
-    wanted = to_mend(state.findings)
+    wanted = route(state.findings)
     file = _file_of(state, wanted)
     actions = [f"edit {file} and give: transom resume {run.id}"] if file else []
     actions.append(f'say what it should do: transom answer {run.id} "YOUR WORDS", then transom resume {run.id}')
@@ -101,8 +101,8 @@ def _actions(run: Run, state: BuildState) -> list[str]:
     return actions
 
 
-def _file_of(state: BuildState, wanted: frozenset[str]) -> Path | None:
-    made = state.config if wanted == {CHECKER} else state.atoms
+def _file_of(state: BuildState, wanted: tuple[str, ...]) -> Path | None:
+    made = state.config if wanted == (CHECKER,) else state.atoms
     made = made or state.atom_a
     return made.path if made else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ ATOMS_TAG = "atoms"
 ATOM_A = "extract_context"
 ATOMS_BC = ("validate_logic", "check_existence")
 
+_BEGINS = re.compile(r"(?:from|import|def|class|@)\s*\w|[A-Z_]+\s*[:=]")
+_TRIES = 40  # lines of prose before or after code that stands in no fence
 _SETTLED = ("schema", "item_id", "description")
 
 
@@ -39,12 +42,14 @@ class LogicReply(Shape):
 
 
 def read_atom_a(reply: str) -> str:
-    """The code of atom A: every Python fence inside `<atom_a>`, joined, else the tag's text where it parses.
+    """The code of atom A: every Python fence inside `<atom_a>`, joined, else what parses of the tag's text.
+
+    Functions that are atom B's and C's are left out; helpers stay.
 
     Raises:
         ReplyError: no tag, no code, or no function of that name.
     """
-    return _code(read_tag(reply, PARSER_TAG).text, (ATOM_A,), PARSER_TAG)
+    return _code(read_tag(reply, PARSER_TAG).text, (ATOM_A,), ATOMS_BC, PARSER_TAG)
 
 
 def read_logic(reply: str) -> LogicReply:
@@ -53,12 +58,10 @@ def read_logic(reply: str) -> LogicReply:
     Raises:
         ReplyError: no tag, no YAML, or a model that does not hold; each naming the part.
     """
-    text = read_tag(reply, LOGIC_TAG).text
-    fences = read_fences(text, "yaml", "")
-    data = _yaml(fences[-1].text if fences else text)
+    data = _yaml(read_tag(reply, LOGIC_TAG).text)
     checker = {key: value for key, value in data.items() if key not in _SETTLED}
     own = data.get("atoms") == "own"
-    atoms = _code(read_tag(reply, ATOMS_TAG).text, ATOMS_BC, ATOMS_TAG) if own else ""
+    atoms = _code(read_tag(reply, ATOMS_TAG).text, ATOMS_BC, (ATOM_A,), ATOMS_TAG) if own else ""
     result = LogicReply(checker=checker, atoms=atoms)
     try:
         result.config("item", "description")
@@ -67,25 +70,59 @@ def read_logic(reply: str) -> LogicReply:
     return result
 
 
-def _code(text: str, names: Sequence[str], tag: str) -> str:
-    fences = read_fences(text, "python", "")
-    code = "\n\n".join(fence.text.strip("\n") for fence in fences) if fences else text
-    code = code.replace("\r\n", "\n").strip("\n") + "\n"
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError):
-        # Broken code is not an unreadable reply: the syntax gate names the line.
-        return code
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+def _code(text: str, names: Sequence[str], others: Sequence[str], tag: str) -> str:
+    """The code that defines `names`, without the functions `others`, which are another role's."""
+    code = _fenced(text) or _bare(text)
     for name in names:
-        if name not in defined:
+        if not re.search(rf"^\s*def\s+{name}\b", code, re.MULTILINE):
             raise ReplyError(f"the code defines no function {name}", where=tag)
-    return code
+    # Broken code is not an unreadable reply: the syntax gate names the line.
+    return _without(code, others) if _parses(code) else code
+
+
+def _fenced(text: str) -> str:
+    """The Python fences, joined; a fence that names no language counts where the whole still parses."""
+    named = [fence.text.strip("\n") for fence in read_fences(text, "python")]
+    every = [fence.text.strip("\n") for fence in read_fences(text, "python", "")]
+    chosen = every if not named or _parses("\n\n".join(every)) else named
+    return "\n\n".join(chosen) + "\n" if chosen else ""
+
+
+def _bare(text: str) -> str:
+    """Code that stands in no fence: the text, without the prose before and after it where that makes it parse."""
+    lines = text.strip("\n").split("\n")
+    starts = [index for index, line in enumerate(lines) if _BEGINS.match(line)]
+    for start in starts[:_TRIES]:
+        for end in range(len(lines), max(start, len(lines) - _TRIES), -1):
+            code = "\n".join(lines[start:end]) + "\n"
+            if _parses(code):
+                return code
+    return "\n".join(lines) + "\n"
+
+
+def _parses(code: str) -> bool:
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _without(code: str, names: Sequence[str]) -> str:
+    """The code without these functions of its module level."""
+    lines = code.split("\n")
+    for node in reversed(ast.parse(code).body):
+        if isinstance(node, ast.FunctionDef) and node.name in names:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            del lines[first - 1 : node.end_lineno]
+    return "\n".join(lines).strip("\n") + "\n"
 
 
 def _yaml(text: str) -> dict[str, Any]:
+    """The last YAML fence, else the last one without a language, else the text."""
+    fences = read_fences(text, "yaml") or read_fences(text, "")
     try:
-        data = parse_yaml(text, Path(LOGIC_TAG)).data
+        data = parse_yaml(fences[-1].text if fences else text, Path(LOGIC_TAG)).data
     except InputError as error:
         raise ReplyError(f"the YAML cannot be read: {error}", where=LOGIC_TAG) from error
     if not isinstance(data, dict):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from transom.checklist.build.state import ATOM_A, ATOM_B, ATOM_C, CHECKER, BuildState
-from transom.gates import Finding
+from transom.checklist.build.artifacts import ATOM_A, route
+from transom.checklist.build.state import BuildState
 
 # What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
 _DOUBTS = frozenset({"mutation"})
@@ -44,16 +44,6 @@ def after_repair_b(state: BuildState) -> str:
     return _repair(state) if state.stuck or state.unread else "validate"
 
 
-def to_mend(findings: tuple[Finding, ...]) -> frozenset[str]:
-    """The artifacts to mend now: the parser first and alone, since the others build on it.
-
-    What names no artifact that we know is taken for the parser's.
-    """
-    named = {finding.artifact for finding in findings}
-    later = named & {ATOM_B, ATOM_C, CHECKER}
-    return frozenset(later) if named == later else frozenset({ATOM_A})
-
-
 def emitted_fields(code: str) -> frozenset[str]:
     """The keys that a parser's code writes: a superset of the fields that it emits.
 
@@ -63,8 +53,8 @@ def emitted_fields(code: str) -> frozenset[str]:
 
 
 def _repair(state: BuildState) -> str:
-    wanted = to_mend(state.findings)
-    exhausted = state.stuck or state.iteration >= state.granted.repairs
+    wanted = route(state.findings)
+    exhausted = not wanted or state.stuck or state.iteration >= state.granted.repairs
     if exhausted or any(state.belongs_to_a_person(artifact) for artifact in wanted):
         return "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
     return "repair_a" if ATOM_A in wanted else "repair_b"

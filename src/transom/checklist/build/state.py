@@ -6,14 +6,13 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from transom.checklist.build.artifacts import ATOM_A, CHECKER
 from transom.checklist.build.inputs import BuildInputs
 from transom.checklist.build.reading import LogicReply
 from transom.checklist.build.sight import Sight
 from transom.checklist.results import BuildRecord, BuildResult
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact
-
-ATOM_A, ATOM_B, ATOM_C, CHECKER = "atom_a", "atom_b", "atom_c", "checker.yaml"
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
 from transom.checklist.atoms import LOCKED_LAYER, SIGNATURES, CheckerConfig
+from transom.checklist.build.artifacts import ATOM_A, CHECKER, FUNCTIONS, Parts, parses
+from transom.checklist.patterns import REGEX, condition_problem, parts, pattern_problem, regex_problem, waiver_problem
+from transom.formats.yaml_files import Key, YamlFile
 from transom.gates import Finding
 
-ATOMS = "atoms.py"
-CHECKER = "checker.yaml"
 PLACEHOLDER = "<TO_BE_INFERRED>"
 
 # Feedback for whoever writes the code; the boundary is the sandbox.
@@ -22,29 +22,45 @@ FORBIDDEN_CALLS = frozenset(
 )
 
 
-def check_syntax(code: str) -> list[Finding]:
-    """Whether the code parses."""
+def check_syntax(atoms: Parts) -> list[Finding]:
+    """Whether the code parses: atom A by itself, B and C by themselves, then all of it."""
+    findings = [finding for source in (atoms.a, atoms.logic) for finding in _unparsed(source, atoms)]
+    return findings or list(_unparsed(atoms.whole, atoms))
+
+
+def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
     try:
-        ast.parse(code)
+        ast.parse(source)
     except SyntaxError as error:
-        return [Finding("syntax", ATOMS, error.lineno, f"does not parse: {error.msg}")]
-    except ValueError as error:
-        return [Finding("syntax", ATOMS, None, f"does not parse: {error}")]
-    return []
+        # A part that just stops is at fault on its last line, which may be the next part's first.
+        begun = source is atoms.logic or (error.lineno or 0) < atoms.first
+        line = error.lineno if begun or source is atoms.whole else atoms.first - 1
+        artifact = atoms.artifact(line) if source is not atoms.a else ATOM_A
+        yield Finding("syntax", artifact, line, f"does not parse: {error.msg}")
+    except (ValueError, RecursionError, MemoryError) as error:
+        artifact = ATOM_A if source is not atoms.logic else atoms.artifact(atoms.first)
+        yield Finding("syntax", artifact, None, f"does not parse: {error}")
 
 
-def check_signatures(code: str) -> list[Finding]:
-    """Whether the three functions stand at module level with exactly the contract's parameters."""
-    found = {node.name: node for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)}
+def trees(atoms: Parts) -> list[ast.Module]:
+    """What can be read of the code: the whole, else the parts that parse."""
+    sources = [atoms.whole] if parses(atoms.whole) else [one for one in (atoms.a, atoms.logic) if parses(one)]
+    return [ast.parse(source) for source in sources]
+
+
+def check_signatures(atoms: Parts) -> list[Finding]:
+    """Whether the functions stand at module level with exactly the contract's parameters."""
+    found = {node.name: node for tree in trees(atoms) for node in tree.body if isinstance(node, ast.FunctionDef)}
     findings: list[Finding] = []
     for name, signature in SIGNATURES.items():
+        owner = FUNCTIONS[name]
         wanted = ast.parse(f"{signature}: ...").body[0]
         assert isinstance(wanted, ast.FunctionDef)
         node = found.get(name)
-        if node is None:
-            findings.append(Finding("signatures", ATOMS, None, f"there is no function {name}; write {signature}"))
-        elif _parameters(node) != _parameters(wanted):
-            findings.append(Finding("signatures", ATOMS, node.lineno, f"{name} must be {signature}"))
+        if node is not None and _parameters(node) != _parameters(wanted):
+            findings.append(Finding("signatures", owner, node.lineno, f"{name} must be {signature}"))
+        elif node is None and parses(atoms.a if owner == ATOM_A else atoms.logic):
+            findings.append(Finding("signatures", owner, None, f"there is no function {name}; write {signature}"))
     return findings
 
 
@@ -58,18 +74,24 @@ def _parameters(node: ast.FunctionDef) -> tuple[object, ...]:
     )
 
 
-def check_forbidden(code: str) -> list[Finding]:
+def check_forbidden(atoms: Parts) -> list[Finding]:
     """Imports outside the allow-list, and calls that reach for files, the terminal or the interpreter."""
     findings: list[Finding] = []
-    for node in ast.walk(ast.parse(code)):
-        for name in _imported(node):
-            if name.split(".")[0] not in ALLOWED_IMPORTS:
-                findings.append(_forbidden(node, f"imports {name}; allowed are {', '.join(sorted(ALLOWED_IMPORTS))}"))
-        if isinstance(node, ast.Name) and node.id in FORBIDDEN_CALLS:
-            findings.append(_forbidden(node, f"uses {node.id}; an atom works on the text that it is given"))
-        if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
-            findings.append(_forbidden(node, f"reaches for {node.attr}; an atom needs no dunder attribute"))
+    for node in (node for tree in trees(atoms) for node in ast.walk(tree)):
+        line = getattr(node, "lineno", None)
+        for problem in _forbidden(node):
+            findings.append(Finding("forbidden_io", atoms.artifact(line), line, problem))
     return findings
+
+
+def _forbidden(node: ast.AST) -> Iterator[str]:
+    for name in _imported(node):
+        if name.split(".")[0] not in ALLOWED_IMPORTS:
+            yield f"imports {name}; allowed are {', '.join(sorted(ALLOWED_IMPORTS))}"
+    if isinstance(node, ast.Name) and node.id in FORBIDDEN_CALLS:
+        yield f"uses {node.id}; an atom works on the text that it is given"
+    if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
+        yield f"reaches for {node.attr}; an atom needs no dunder attribute"
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
@@ -79,59 +101,73 @@ def _imported(node: ast.AST) -> Iterator[str]:
         yield node.module or "."
 
 
-def _forbidden(node: ast.AST, message: str) -> Finding:
-    return Finding("forbidden_io", ATOMS, getattr(node, "lineno", None), message)
-
-
-def check_locked_layer(code: str) -> list[Finding]:
+def check_locked_layer(atoms: Parts) -> list[Finding]:
     """Whether `extract_context` ends with the locked layer, compared as a syntax tree, so that layout is free."""
     wrapped = ast.parse("def f(results, source_file):\n" + LOCKED_LAYER).body[0]
     assert isinstance(wrapped, ast.FunctionDef)
     wanted = [ast.dump(node) for node in wrapped.body]
-    for node in ast.parse(code).body:
+    for node in (node for tree in trees(atoms) for node in tree.body):
         if isinstance(node, ast.FunctionDef) and node.name == "extract_context":
             tail = [ast.dump(part) for part in node.body[-len(wanted) :]]
             if tail == wanted:
                 return []
-            return [
-                Finding("locked_layer", ATOMS, node.body[-1].lineno, "does not end with the locked layer unchanged")
-            ]
+            message = "does not end with the locked layer unchanged"
+            return [Finding("locked_layer", ATOM_A, node.body[-1].lineno, message)]
     return []
 
 
-def check_yaml(config: CheckerConfig, text: str, code: str) -> list[Finding]:
+def check_yaml(config: CheckerConfig, file: YamlFile, atoms: Parts) -> list[Finding]:
     """Placeholders that are left, patterns that do not compile, ids given twice, fields that the code never names."""
     findings = [
         Finding("yaml", CHECKER, number, f"{PLACEHOLDER} is left")
-        for number, line in enumerate(text.splitlines(), 1)
+        for number, line in enumerate(file.text.splitlines(), 1)
         if PLACEHOLDER in line
     ]
     ids = [item.id for item in config.items]
-    findings += [
-        _at(text, f"id {twice} is given twice", twice) for twice in sorted({i for i in ids if ids.count(i) > 1})
-    ]
-    for pattern in _regexes(config):
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            findings.append(_at(text, f"regex {pattern!r} does not compile: {error}", pattern))
-    named = {node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)}
-    for item in config.items:
-        for field in dict.fromkeys([item.select, *item.required, *([item.condition.field] if item.condition else [])]):
+    for index, ident in enumerate(ids):
+        if ident in ids[:index]:
+            findings.append(_at(file, f"id {ident} is given twice", "items", index, "id"))
+    findings += [_at(file, problem, *keys) for problem, *keys in _unusable(config)]
+    if not parses(atoms.a):
+        return findings
+    named = {node.value for node in ast.walk(ast.parse(atoms.a)) if isinstance(node, ast.Constant)}
+    for index, item in enumerate(config.items):
+        for field, *keys in _fields(config, index):
             if not set(field.split(".")) <= named:
-                findings.append(_at(text, f"item {item.id} uses {field}, which atom A never emits", field))
+                message = f"item {item.id} uses {field}, which atom A never emits"
+                findings.append(_at(file, message, "items", index, *keys))
     return findings
 
 
-def _regexes(config: CheckerConfig) -> Iterable[str]:
-    texts = [hint for item in config.items for hint in item.hints]
-    texts += [waiver.pattern for waiver in config.waivers.waive_items if config.waivers.value]
-    yield from (text.removeprefix("regex:") for text in texts if text.startswith("regex:"))
-    for item in config.items:
-        if item.condition and item.condition.op == "matches" and isinstance(item.condition.value, str):
-            yield item.condition.value
+def _unusable(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ...]]]:
+    """What is wrong with a pattern, and where it stands."""
+    for index, item in enumerate(config.items):
+        for number, hint in enumerate(item.hints):
+            problem = regex_problem(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else None
+            if problem:
+                yield f"regex {hint!r} does not compile: {problem}", "items", index, "hints", number
+        problem = condition_problem(item.condition) if item.condition else None
+        if problem:
+            yield f"condition: {problem}", "items", index, "condition"
+    for number, pattern in enumerate(config.requirements.pattern_items):
+        for problem in filter(None, map(pattern_problem, parts(pattern))):
+            yield problem, "requirements", "pattern_items", number
+    for number, waiver in enumerate(config.waivers.waive_items if config.waivers.value else ()):
+        problem = waiver_problem(waiver.pattern)
+        if problem:
+            yield problem, "waivers", "waive_items", number
 
 
-def _at(text: str, message: str, needle: str) -> Finding:
-    line = next((number for number, line in enumerate(text.splitlines(), 1) if needle in line), None)
-    return Finding("yaml", CHECKER, line, message)
+def _fields(config: CheckerConfig, index: int) -> Iterable[tuple[str, *tuple[Key, ...]]]:
+    """Every field that an item names, once, and where."""
+    item = config.items[index]
+    named: dict[str, tuple[Key, ...]] = {item.select: ("select",)}
+    for field in item.required:
+        named.setdefault(field, ("required",))
+    if item.condition:
+        named.setdefault(item.condition.field, ("condition",))
+    return [(field, *keys) for field, keys in named.items()]
+
+
+def _at(file: YamlFile, message: str, *keys: Key) -> Finding:
+    return Finding("yaml", CHECKER, file.line_of(*keys), message)

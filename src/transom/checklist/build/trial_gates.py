@@ -1,17 +1,16 @@
-"""Gates that run a checker's atoms, in the sandbox: the vectors, and the schema on real files."""
+"""Gates that run atom A in the sandbox: what it declares, and the schema on real files and on odd texts."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from pydantic import ValidationError
 
 from transom.checklist.atoms import ENTRY_KEYS, Entry, Source
-from transom.checklist.build.static_gates import ATOMS
-from transom.checklist.vectors import VECTORS, Vector
+from transom.checklist.build.artifacts import ATOM_A, Parts
 from transom.errors import AtomFailed
 from transom.gates import Finding
 from transom.sandbox import Sandbox, Worker
@@ -35,11 +34,15 @@ class Sample:
     text: str
 
 
+Probe: TypeAlias = Callable[[Worker], Awaitable[list[str]]]
+
+
 class Prober:
     """Runs probes of one code in the sandbox; a worker serves until it fails, then a fresh one takes its place."""
 
-    def __init__(self, code: str, sandbox: Sandbox) -> None:
+    def __init__(self, code: str, atoms: Parts, sandbox: Sandbox) -> None:
         self._code = code
+        self._atoms = atoms
         self._sandbox = sandbox
         self._worker: Worker | None = None
 
@@ -51,15 +54,24 @@ class Prober:
     ) -> None:
         await self._drop()
 
-    async def findings(self, probe: Callable[[Worker], Awaitable[list[str]]], gate: str) -> list[Finding]:
-        """What a probe says; a crash of the code is a finding with its line."""
+    async def findings(self, probe: Probe, gate: str, artifact: str = ATOM_A) -> list[Finding]:
+        """What a probe of an artifact says; a crash of the code is a finding on the atom in which it happened."""
+        loaded = False
         try:
             if self._worker is None:
                 self._worker = await self._sandbox.worker(self._code).__aenter__()
-            return [Finding(gate, ATOMS, None, problem) for problem in await probe(self._worker)]
+            loaded = True
+            begun = self._atoms.line_of(artifact)
+            return [Finding(gate, artifact, begun, problem) for problem in await probe(self._worker)]
         except AtomFailed as error:
             await self._drop()
-            return [Finding(gate, ATOMS, _line_of(error.where), f"{error.kind}: {error.what}")]
+            line = _line_of(error.where)
+            owner = self._atoms.artifact(line) if line or not loaded else artifact
+            return [Finding(gate, owner, line, f"{error.kind}: {error.what}")]
+
+    def finding(self, gate: str, message: str) -> Finding:
+        """A finding on atom A, at its function."""
+        return Finding(gate, ATOM_A, self._atoms.line_of(ATOM_A), message)
 
     async def _drop(self) -> None:
         worker, self._worker = self._worker, None
@@ -67,44 +79,36 @@ class Prober:
             await worker.close()
 
 
-async def check_vectors(prober: Prober) -> list[Finding]:
-    """Each vector of atoms B and C, each reported by itself."""
-    findings: list[Finding] = []
-    for vector in VECTORS:
-        findings += await prober.findings(_vector(vector), f"vectors.{vector.name}")
-    return findings
-
-
-def _vector(vector: Vector) -> Callable[[Worker], Awaitable[list[str]]]:
-    async def problems(worker: Worker) -> list[str]:
-        found: list[str] = []
-        for call in vector.calls:
-            result = await worker.call(vector.function, dict(call.arguments))
-            found += [f"{vector.function}({_shown(call.arguments)}): {problem}" for problem in call.problems(result)]
-        return found
-
-    return problems
-
-
-async def check_schema(prober: Prober, samples: Sequence[Sample], *, may_be_silent: bool = False) -> list[Finding]:
+async def check_schema(
+    prober: Prober, samples: Sequence[Sample], *, may_be_silent: bool = False
+) -> tuple[list[Entry], list[Finding]]:
     """Atom A over real files: something comes out, with exactly the five keys, true lines and the same again.
 
     Odd texts (empty, CRLF, a huge line, noise) must be survived with entries of the same shape.
+
+    Returns:
+        What it saw in the samples as far as that has its shape, and the findings.
     """
     findings: list[Finding] = []
-    count = 0
+    seen: list[Entry] = []
     for sample in samples:
-        entries: list[object] = []
-        problems = await prober.findings(_extraction(sample, entries), "schema")
+        raw: list[object] = []
+        problems = await prober.findings(_extraction(sample, raw), "schema")
         findings += problems
-        count += len(entries)
         if not problems:
-            findings += [Finding("schema", ATOMS, None, text) for text in _untrue(sample, entries)[:_SHOWN]]
-    if not findings and not count and not may_be_silent:
+            entries = [Entry.model_validate(entry) for entry in raw]
+            seen += entries
+            findings += [prober.finding("schema", text) for text in _untrue(sample, entries)[:_SHOWN]]
+    if not findings and not seen and not may_be_silent:
         names = ", ".join(sample.name for sample in samples) or "no file at all"
-        findings.append(Finding("schema", ATOMS, None, f"atom A finds nothing in {names}"))
+        findings.append(prober.finding("schema", f"atom A finds nothing in {names}"))
     if any(finding.message.startswith("timeout") for finding in findings):
-        return findings  # each further try would take as long again
+        return seen, findings  # each further try would take as long again
+    return seen, findings + await _check_odd(prober)
+
+
+async def _check_odd(prober: Prober) -> list[Finding]:
+    findings: list[Finding] = []
     for what, text in _ODD_TEXTS.items():
         odd: list[object] = []
         problems = await prober.findings(_extraction(Sample("odd.log", text), odd), "schema.odd")
@@ -147,11 +151,11 @@ def _misshapen(entry: object, sample: Sample) -> list[str]:
     return []
 
 
-def _untrue(sample: Sample, entries: Sequence[object]) -> list[str]:
+def _untrue(sample: Sample, entries: Sequence[Entry]) -> list[str]:
     """Entries whose line does not hold what they say they matched there."""
     lines = sample.text.split("\n")
     found: list[str] = []
-    for entry in (Entry.model_validate(entry) for entry in entries):
+    for entry in entries:
         number, matched = entry.line_number, entry.matched_content.strip()
         if number is None:
             continue
@@ -186,8 +190,3 @@ async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Findin
 def _line_of(where: str | None) -> int | None:
     _, _, line = (where or "").rpartition(":")
     return int(line) if line.isdigit() else None
-
-
-def _shown(arguments: object) -> str:
-    text = str(arguments)
-    return text if len(text) <= 80 else f"{text[:77]}..."

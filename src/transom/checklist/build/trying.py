@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transom.canonical import digest
-from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, atoms_source, checker_yaml
+from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, atoms_source, checker_yaml
 from transom.checklist.build.gates import Trial, hold
 from transom.checklist.build.inputs import BuildInputs
 from transom.checklist.build.reading import LogicReply
 from transom.checklist.build.sight import Sight
 from transom.checklist.build.state import BuildState
 from transom.checklist.build.writing import numbered
+from transom.checklist.item import parse_item
 from transom.checklist.results import BuildRecord
-from transom.checklist.spec.document import parse_section2, section_texts
+from transom.checklist.spec.document import parse_spec
 from transom.errors import InputError
 from transom.runs import A_PERSON, Artifact, File, Run, Stage, model_file, text_file
 from transom.sandbox import Sandbox
@@ -59,10 +60,10 @@ class Bench:
         async def step(stage: Stage, code: str, config: str, item: str, spec: str, who: str) -> BuildRecord:
             del stage
             provider, _, model = who.partition(":")
-            rows = await hold(code, config, parse_section2(section_texts(spec)["2"]), trial)
-            record = BuildRecord.of(rows, item, spec, trial.level, state.inputs.item_id, provider, model or None)
+            held = await hold(code, config, parse_spec(spec), trial)
+            record = BuildRecord.of(held.rows, item, spec, trial.level, state.inputs.item_id, provider, model or None)
             made = {ATOMS_FILE: digest(code), CHECKER_FILE: digest(config)}
-            return record.model_copy(update={"files": made, "tried_on": files})
+            return record.model_copy(update={"mutation": held.mutation, "files": made, "tried_on": files})
 
         out = model_file(BUILD_FILE, BuildRecord, numbered(FOLDER, state.iteration))
         declared = [state.atoms, state.config, state.inputs.item_text or "", state.inputs.spec, author(state)]
@@ -81,7 +82,9 @@ class Bench:
 def trial_of(inputs: BuildInputs, sight: Sight, sandbox: Sandbox) -> Trial:
     """What a checker is tried on: the item's own files, and those seen beside them."""
     others = [root / name for name in sight.shown for root in inputs.roots]
-    return Trial(sandbox, inputs.files, tuple(path for path in others if path.is_file()))
+    item = parse_item(inputs.item_text, Path(ITEM_FILE)) if inputs.item_text else None
+    seen = tuple(path for path in others if path.is_file())
+    return Trial(sandbox, inputs.files, seen, inputs.roots, item)
 
 
 def author(state: BuildState) -> str:

@@ -6,12 +6,12 @@ import ast
 from dataclasses import dataclass
 
 from transom.agent import call
+from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.parse_tools import PARSER_TOOLS, parser_tools
 from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
-from transom.checklist.build.routes import to_mend
 from transom.checklist.build.sight import Sight
-from transom.checklist.build.state import ATOM_B, ATOM_C, CHECKER, BuildState, listed
+from transom.checklist.build.state import BuildState, listed
 from transom.checklist.roles import make_role
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Block, Tier
@@ -96,7 +96,7 @@ class Writers:
             NeedsModel, ReplyError: as for `repair_a`.
         """
         role = make_role("checklist.repair_b", self.settings.repair)
-        named = sorted(to_mend(state.findings))
+        named = frozenset(route(state.findings))
 
         async def step(
             stage: Stage, section_2: str, section_3: str, section_4_2: str, code: str, was: LogicReply | str, *rest: str
@@ -106,7 +106,7 @@ class Writers:
             blocks = [*_logic_blocks(section_2, section_3, section_4_2, code), shown]
             answer = await call(stage, role, [*blocks, *_reflection(*rest)], read_logic)
             stage.note(RESPONSE_FILE, answer.reply.text)
-            return keeping(before, answer.value, frozenset(named)) if before else answer.value
+            return keeping(before, answer.value, named) if before else answer.value
 
         was = state.logic or _NOTHING_YET
         declared = [*_sections(state, "2", "3", "4.2"), state.atom_a, was, *_so_far(state)]

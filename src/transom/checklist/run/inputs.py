@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -87,11 +87,12 @@ class Roots:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a run shall read."""
+    """What a run shall read. `read` gives the text of a path; another one may show a file other than it is."""
 
     names: tuple[InputName, ...]
     roots: Roots
     where: str = "input_files"
+    read: Callable[[Path], TextFile] = read_text_file
 
     @classmethod
     def of(cls, item: Item, roots: Roots) -> Inputs:
@@ -247,7 +248,7 @@ class _Gatherer:
     def _load(self, path: Path, shown: str) -> str | None:
         """The text of a file; None, with the reason recorded, if it cannot be had."""
         try:
-            loaded = read_text_file(path)
+            loaded = self.inputs.read(path)
         except InputError as error:
             self._trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
             return None

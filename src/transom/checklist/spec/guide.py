@@ -92,7 +92,8 @@ def _patterns(label: Label | None) -> Iterator[SpecPattern]:
         return
     for line in label.lines():
         if (line.codes and line.text.lstrip().startswith("`")) or len(line.codes) == 1:
-            yield SpecPattern(line.codes[0].removeprefix("regex:"), line.line)
+            note = line.text.strip().removeprefix(f"`{line.codes[0]}`").strip(" :–—-")
+            yield SpecPattern(line.codes[0].removeprefix("regex:"), line.line, note)
 
 
 def _scenarios(parts: Sequence[Part], known: Sequence[str]) -> Iterator[SpecialScenario]:

@@ -186,10 +186,11 @@ class SpecSource:
 
 @dataclass(frozen=True)
 class SpecPattern:
-    """A regular expression of Section 4.1 as written."""
+    """A regular expression of Section 4.1 as written. `note` is what the line says of it: its groups, its purpose."""
 
     regex: str
     line: int
+    note: str = ""
 
 
 @dataclass(frozen=True)

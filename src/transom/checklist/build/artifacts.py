@@ -1,0 +1,104 @@
+"""What a finding is about: the parts of a checker that a role can write again, and which of them go first."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from transom.gates import Finding
+
+ATOM_A: Final = "atom_a"
+ATOM_B: Final = "atom_b"
+ATOM_C: Final = "atom_c"
+CHECKER: Final = "checker.yaml"
+SPEC: Final = "ItemSpec"
+"""Nothing that a repair of the checker could mend: the ItemSpec or the files leave something open."""
+
+FUNCTIONS: Final = {"extract_context": ATOM_A, "validate_logic": ATOM_B, "check_existence": ATOM_C}
+SEPARATOR: Final = "# Atoms B and C:"
+_PRELUDE: Final = "import re; from typing import Any, Dict, List, Optional"
+_DEF = re.compile(r"(?:async\s+)?def\s+(\w+)")
+
+
+def route(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """The artifacts to repair, in order: A alone while anything is wrong with it, then B, C and the YAML together.
+
+    What names no artifact that is known here goes to A. What only the ItemSpec or the files can mend goes to nobody.
+    """
+    named = {finding.artifact for finding in findings} - {SPEC}
+    later = tuple(artifact for artifact in (ATOM_B, ATOM_C, CHECKER) if artifact in named)
+    return later if named == set(later) else (ATOM_A,)
+
+
+def file_of(artifact: str) -> str:
+    """The file of a checker folder in which an artifact stands."""
+    return "atoms.py" if artifact in FUNCTIONS.values() else artifact
+
+
+@dataclass(frozen=True)
+class Parts:
+    """`atoms.py` as two pieces of source that keep the lines of the whole.
+
+    Attributes:
+        whole: the file.
+        first: line at which B and C begin; past the end where there are none.
+    """
+
+    whole: str
+    first: int
+
+    @cached_property
+    def a(self) -> str:
+        """Atom A's source."""
+        return "\n".join(self.whole.split("\n")[: self.first - 1]) + "\n"
+
+    @cached_property
+    def logic(self) -> str:
+        """The source of B and C. In place of A stand blank lines and the imports that A is bound to have."""
+        lines = self.whole.split("\n")[self.first - 1 :]
+        blank = [_PRELUDE, *[""] * (self.first - 2)] if self.first > 1 else []
+        return "\n".join([*blank, *lines])
+
+    def artifact(self, line: int | None) -> str:
+        """Which atom a line belongs to; A where there is no line."""
+        if line is None or line < self.first:
+            return ATOM_A
+        owner = ATOM_B
+        for number, text in enumerate(self.whole.split("\n")[:line], 1):
+            found = _DEF.match(text) if number >= self.first else None
+            if found:
+                # A helper belongs to B, whose comparisons need some; C looks at nothing but a length.
+                owner = ATOM_C if FUNCTIONS.get(found[1]) == ATOM_C else ATOM_B
+        return owner
+
+    def line_of(self, artifact: str) -> int | None:
+        """The line at which the function of an atom begins."""
+        name = next((name for name, owner in FUNCTIONS.items() if owner == artifact), "")
+        lines = enumerate(self.whole.split("\n"), 1)
+        return next((n for n, text in lines if (found := _DEF.match(text)) and found[1] == name), None)
+
+
+def split(code: str) -> Parts:
+    """Cut `atoms.py` where B and C begin: at the line that says so, else at the first of their functions.
+
+    It works on code that does not parse, so that a fault in one part does not hide the others.
+    """
+    lines = code.split("\n")
+    marked = next((number for number, line in enumerate(lines, 1) if line.startswith(SEPARATOR)), None)
+    if marked is None:
+        names = {number: found[1] for number, line in enumerate(lines, 1) if (found := _DEF.match(line))}
+        marked = next((number for number, name in names.items() if FUNCTIONS.get(name, ATOM_A) != ATOM_A), None)
+    return Parts(code, marked or len(lines) + 1)
+
+
+def parses(code: str) -> bool:
+    """Whether it is Python at all."""
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

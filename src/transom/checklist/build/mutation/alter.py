@@ -1,0 +1,228 @@
+"""Ways of altering evidence. Each says what has to follow: that an entry changes, or that an outcome does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from transom.checklist.build.mutation.evidence import Page, Span, Spot, Unit
+from transom.checklist.build.mutation.fields import Topic, decisive_fields
+from transom.checklist.build.mutation.outcome import flipped
+
+Way: TypeAlias = Literal["remove", "blank", "change", "flip", "fail", "print", "cut", "header", "insert"]
+Lines: TypeAlias = dict[int, str | None]
+
+SAYS: Final[Mapping[Way, str]] = {
+    "remove": "the line is removed",
+    "blank": "the line's fields are blanked",
+    "change": "the value is changed",
+    "flip": "the outcome is turned round",
+    "fail": "loading fails, or failed and now does not",
+    "print": "the command is only printed",
+    "cut": "the file ends before the line",
+    "header": "every line of the header is broken",
+    "insert": "a line that decides otherwise is added",
+}
+_PROMPT = r"\s*(?:[\w.@]{0,30}[>%]\s*)?"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """Altered texts.
+
+    Attributes:
+        place: a command, a header or a file of lines; a checker that notices none of its mutants does not look there.
+        expects: `entry`: an entry comes, goes or says something else; `outcome`: it changes sides.
+        sees: for `flip`, the line that atom A has to see on both sides.
+    """
+
+    way: Way
+    place: str
+    spot: Spot
+    texts: Mapping[Path, str]
+    expects: Literal["entry", "outcome"] = "entry"
+    sees: int | None = None
+
+    @property
+    def says(self) -> str:
+        return f"{self.way}: {SAYS[self.way]}"
+
+
+def mutants(unit: Unit, topic: Topic) -> list[Mutant]:
+    """Every mutant of a unit that must change the result by the spec, the most telling first."""
+    makers: dict[str, Sequence[Callable[[Unit, Topic], Iterator[Mutant]]]] = {
+        "row": (_flip, _insert, _print_row, _remove, _change, _blank, _cut),
+        "command": (_fail, _print, _remove, _change, _cut),
+        "header": (_header, _blank_each, _change_each, _remove_each, _cut),
+    }
+    if unit.shape == "row" and unit.item.mode == "forbid" and unit.holds is not True:
+        # What is not forbidden has no entry in the result: only its turning into something forbidden shows.
+        makers["row"] = (_flip, _insert)
+    made = [mutant for maker in makers[unit.shape] for mutant in maker(unit, topic)]
+    return [one for one in made if all(text.strip() for text in one.texts.values())]
+
+
+# -- rows
+
+
+def _flip(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    if unit.holds is None:
+        return
+    spots = [spot for spot in unit.spots if unit.item.quantifier != "exists" or flipped(unit.item, topic, spot)]
+    lines = {spot: flipped(unit.item, topic, spot) for spot in spots}
+    if lines and all(line is not None for line in lines.values()):
+        sees = unit.spots[0].number if len(unit.spots) == 1 else None
+        yield _made(unit, "flip", lines, "outcome", sees=sees)
+
+
+def _insert(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    """A line that is a violation, beside the one it is made from."""
+    if unit.item.quantifier != "each" and unit.item.mode != "forbid":
+        return
+    spot = unit.spots[0]
+    wanted = unit.item.mode == "forbid"
+    bad = spot.line if unit.holds is wanted else flipped(unit.item, topic, spot)
+    if len(unit.spots) == 1 and unit.holds is not None and bad is not None and unit.item.condition:
+        yield _made(unit, "insert", {spot: f"{spot.line}\n{bad}"}, "outcome")
+
+
+def _print_row(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    printed = {spot: _printed(spot.line, topic) for spot in unit.spots}
+    if unit.item.mode == "require" and all(printed.values()):
+        yield _made(unit, "print", printed, "outcome")
+
+
+def _remove(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    del topic
+    yield _made(unit, "remove", dict.fromkeys(unit.spots))
+
+
+def _change(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    del topic
+    condition = unit.item.condition.field.rpartition(".")[2] if unit.item.condition else None
+    wanted = [name for name in decisive_fields(unit.item) if name != condition] or ["path"]
+    names = ["path"] if unit.shape == "command" else wanted
+    changed = {spot: _with(spot, names[:1], _other) for spot in unit.spots}
+    if all(line is not None for line in changed.values()):
+        yield _made(unit, "change", changed)
+
+
+def _blank(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    del topic
+    names = decisive_fields(unit.item)
+    blanked = {spot: _with(spot, names, lambda text: " " * len(text)) or "" for spot in unit.spots}
+    yield _made(unit, "blank", blanked)
+
+
+def _cut(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    """The evidence and all that follows lie past the end."""
+    del topic
+    firsts = {spot.page: spot for spot in reversed(unit.spots)}
+    texts = {page.path: "\n".join(page.lines[: spot.number - 1]) + "\n" for page, spot in firsts.items()}
+    yield Mutant("cut", unit.place, unit.spots[0], texts)
+
+
+# -- commands
+
+
+def _fail(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    """An error right after the command, or none where there was one."""
+    del topic
+    spot = unit.spots[-1]
+    if unit.holds is None:
+        return
+    if unit.wrong:
+        yield _edited(unit, "fail", spot, dict.fromkeys(unit.wrong), "outcome")
+    else:
+        line = spot.page.lines[unit.last - 1]
+        error = f"{line}\nError: cannot read file {spot.said('path')}."
+        yield _edited(unit, "fail", spot, {unit.last: error}, "outcome")
+
+
+def _print(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    printed = {spot: _printed(spot.line, topic) for spot in unit.spots}
+    if unit.holds is not False and all(printed.values()) and unit.last == unit.spots[-1].number:
+        yield _made(unit, "print", printed, "outcome")
+
+
+# -- headers: each field on its own, and all of them at once
+
+
+def _header(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    del topic
+    yield _made(unit, "header", dict.fromkeys(unit.spots, ""))
+
+
+def _blank_each(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    del topic
+    for spot in unit.spots:
+        yield _made(unit, "blank", {spot: _with(spot, list(spot.spans), lambda _: "")})
+
+
+def _change_each(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    del topic
+    for spot in unit.spots:
+        yield _made(unit, "change", {spot: _with(spot, list(spot.spans)[-1:], _other)})
+
+
+def _remove_each(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    del topic
+    for spot in unit.spots:
+        yield _made(unit, "remove", {spot: None})
+
+
+# -- making them
+
+
+def _made(
+    unit: Unit,
+    way: Way,
+    lines: Mapping[Spot, str | None],
+    expects: Literal["entry", "outcome"] = "entry",
+    *,
+    sees: int | None = None,
+) -> Mutant:
+    pages: dict[Page, Lines] = {}
+    for spot, line in lines.items():
+        pages.setdefault(spot.page, {})[spot.number] = line
+    texts = {page.path: edited(page, changes) for page, changes in pages.items()}
+    return Mutant(way, unit.place, next(iter(lines)), texts, expects, sees)
+
+
+def _edited(unit: Unit, way: Way, spot: Spot, changes: Lines, expects: Literal["entry", "outcome"]) -> Mutant:
+    return Mutant(way, unit.place, spot, {spot.page.path: edited(spot.page, changes)}, expects)
+
+
+def edited(page: Page, changes: Lines) -> str:
+    """The page's text with lines replaced, or left out where None."""
+    lines = (changes.get(number, line) for number, line in enumerate(page.lines, 1))
+    return "\n".join(line for line in lines if line is not None)
+
+
+def _with(spot: Spot, names: Iterable[str], make: Callable[[str], str]) -> str | None:
+    """The line with the named fields written anew; None where it shows none of them."""
+    spans: list[Span] = sorted({spot.spans[name] for name in names if name in spot.spans}, reverse=True)
+    line = spot.line
+    for start, end in spans:
+        line = line[:start] + make(line[start:end]) + line[end:]
+    return line if spans else None
+
+
+def _other(text: str) -> str:
+    """Another value of the same form: its last number one higher, else one letter longer."""
+    found = list(re.finditer(r"\d+", text))
+    if not found:
+        return f"{text.rstrip()}x"
+    start, end = found[-1].span()
+    number = (int(text[start:end]) + 1) % 10 ** (end - start)
+    return f"{text[:start]}{number:0{end - start}d}{text[end:]}"
+
+
+def _printed(line: str, topic: Topic) -> str | None:
+    """A command of the spec as a text that is only printed; None where the line is none."""
+    words = "|".join(re.escape(word) for word in topic.extraction.keywords if re.fullmatch(r"[A-Za-z]\w*", word))
+    found = re.match(rf"{_PROMPT}(?P<rest>(?:{words})\w*\s+[^\s:].*)$", line) if words else None
+    return f'puts "next: {found["rest"].rstrip()} as soon as it is there"' if found else None

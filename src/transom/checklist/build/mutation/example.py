@@ -1,0 +1,61 @@
+"""Where the files hold nothing of a kind that is forbidden: the spec's own example of it, added to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from transom.checklist.build.mutation.alter import Mutant, edited
+from transom.checklist.build.mutation.evidence import Page, Spot, Unit
+from transom.checklist.build.mutation.fields import Topic
+from transom.checklist.build.mutation.locate import Scan
+from transom.checklist.build.mutation.outcome import flipped, fulfils
+from transom.checklist.spec.shapes import SpecItem
+
+
+async def from_examples(
+    about: Sequence[Topic], given: Sequence[Page], units: Sequence[Unit], scan: Scan
+) -> list[list[Mutant]]:
+    """Additions to each file in which an item that forbids has no violation."""
+    found: list[list[Mutant]] = []
+    for topic in about:
+        for item in topic.items:
+            if item.mode != "forbid" or topic.is_file:
+                continue
+            lines = _real_lines(item, units) or await _example_lines(item, topic, scan)
+            dirty = {page for unit in units if unit.item.id == item.id and unit.holds for page in unit.pages}
+            found += [_added(item, page, line) for page in given if page not in dirty for line in lines[:2]]
+    return found
+
+
+def _real_lines(item: SpecItem, units: Sequence[Unit]) -> list[str]:
+    """Violations that stand in another file."""
+    mine = [unit for unit in units if unit.item.id == item.id and unit.shape == "row" and unit.holds]
+    return list(dict.fromkeys(unit.spots[0].line for unit in mine))
+
+
+async def _example_lines(item: SpecItem, topic: Topic, scan: Scan) -> list[str]:
+    """The examples of Section 1 as violations, as far as the patterns of Section 4.1 read them."""
+    lines: list[str] = []
+    for text, _ in topic.examples:
+        page = Page(Path("example"), "the example", text, None, True)
+        for hit in await scan(page, topic.regexes):
+            groups = topic.groups(hit.pattern)
+            spans = {name: hit.groups[group] for group, name in groups.items() if group in hit.groups}
+            spot = Spot(page, hit.number, spans)
+            line = text if fulfils(item, topic, spot) else flipped(item, topic, spot)
+            lines += [line] if line and hit.pattern in topic.telling else []
+    return list(dict.fromkeys(lines))
+
+
+def _added(item: SpecItem, page: Page, line: str) -> list[Mutant]:
+    """At the end, at the beginning and in the middle."""
+    filled = [number for number, text in enumerate(page.lines, 1) if text.strip()]
+    places = dict.fromkeys((filled[-1], filled[0], filled[len(filled) // 2]))
+    return [
+        Mutant(
+            "insert", f"{item.id} {page.shown}", Spot(page, number),
+            {page.path: edited(page, {number: f"{page.lines[number - 1]}\n{line}"})}, "outcome",
+        )
+        for number in places
+    ]  # fmt: skip

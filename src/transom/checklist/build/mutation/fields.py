@@ -1,0 +1,136 @@
+"""What the spec says of fields: which decide an item, where a pattern puts them, which values they take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from transom.canonical import Json
+from transom.checklist.spec.shapes import Category, Extraction, SpecDocument, SpecItem, SpecPattern
+
+_FLAGS = re.compile(r"^(?:\(\?[aiLmsux]+\))?")
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One category with all that the spec says of it."""
+
+    category: Category
+    extraction: Extraction
+    items: tuple[SpecItem, ...]
+    is_file: bool
+    examples: tuple[tuple[str, dict[str, Json]], ...]
+
+    @property
+    def key(self) -> str:
+        return self.category.key or ""
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.category.fields)
+
+    @cached_property
+    def regexes(self) -> tuple[str, ...]:
+        return tuple(pattern.regex for pattern in self.extraction.patterns)
+
+    def decisive(self, item: SpecItem | None = None) -> set[str]:
+        """The fields that an item is judged by; those of all items where none is given."""
+        return {name for one in ([item] if item else self.items) for name in decisive_fields(one)}
+
+    def groups(self, index: int) -> dict[str, str]:
+        """Group of a pattern -> field. Unnamed groups are read from the words beside the pattern, where they agree."""
+        return _groups(self.extraction.patterns[index], self.fields)
+
+    @cached_property
+    def telling(self) -> frozenset[int]:
+        """The patterns whose lines are evidence: those that yield a deciding field, else any field, else all."""
+        count = range(len(self.regexes))
+        mapped = {index: set(self.groups(index).values()) for index in count}
+        for wanted in (self.decisive(), set(self.fields)):
+            chosen = frozenset(index for index, names in mapped.items() if names & wanted)
+            if chosen:
+                return chosen
+        return frozenset(count)
+
+    @cached_property
+    def anchored(self) -> frozenset[int]:
+        return frozenset(i for i, regex in enumerate(self.regexes) if _FLAGS.sub("", regex).startswith("^"))
+
+    def linked(self) -> Iterator[tuple[str, str]]:
+        """`(keyword, field)` where the spec's words on a field name the keyword, as `the DATE directive` does."""
+        mapped = {name for index in range(len(self.regexes)) for name in self.groups(index).values()}
+        for one in self.category.fields:
+            for keyword in self.extraction.keywords:
+                core = keyword.strip(" *#:-=\"'`")
+                if one.name not in mapped and len(core) > 2 and re.search(rf"\b{re.escape(core)}\b", one.meaning):
+                    yield keyword, one.name
+
+    def values(self, name: str) -> list[str]:
+        """The values that the spec knows of a field: from its examples, its meaning and the items' conditions."""
+        texts = [text for _, fields in self.examples if isinstance(text := fields.get(name), str)]
+        meaning = next((one.meaning for one in self.category.fields if one.name == name), "")
+        for quoted in re.findall(r"`([^`]+)`|\"([^\"]+)\"|\b([A-Z]{2,})\b", meaning):
+            texts += [text for text in quoted if text]
+        for item in self.items:
+            if item.condition and last(item.condition.field) == name:
+                value = item.condition.value
+                texts += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)]
+        return list(dict.fromkeys(texts))
+
+
+def topics(spec: SpecDocument) -> list[Topic]:
+    """The categories that Section 4.1 says how to find and Section 2 asks about."""
+    kinds = {source.kind for source in spec.guide.sources}
+    found: list[Topic] = []
+    for category in spec.parsing.categories:
+        extraction = _extraction(spec, category)
+        items = tuple(item for item in spec.check.items if (item.select or "").split(".")[0] == category.key)
+        if category.key and extraction and items:
+            examples = tuple(_examples(spec, category.key))
+            found.append(Topic(category, extraction, items, category.key in kinds, examples))
+    return found
+
+
+def _extraction(spec: SpecDocument, category: Category) -> Extraction | None:
+    """Where Section 4.1 speaks of the category: by its key, else by its name, else as the only one that there is."""
+    told = spec.guide.extractions
+    keyed = [one for one in told if one.category == category.key]
+    named = [one for one in told if one.name.casefold() == category.name.casefold()]
+    alone = list(told) if len(told) == 1 and len([one for one in spec.parsing.categories if one.key]) == 1 else []
+    return next(iter([*keyed, *named, *alone]), None)
+
+
+def decisive_fields(item: SpecItem) -> list[str]:
+    """The last parts of the fields that an item requires or compares."""
+    names = [*item.required, *([item.condition.field] if item.condition else [])]
+    return list(dict.fromkeys(last(name) for name in names))
+
+
+def last(dotted: str) -> str:
+    """A field's own name."""
+    return dotted.rpartition(".")[2]
+
+
+def _groups(pattern: SpecPattern, fields: Sequence[str]) -> dict[str, str]:
+    try:
+        compiled = re.compile(pattern.regex)
+    except (re.error, RecursionError, OverflowError):
+        return {}
+    if compiled.groupindex:
+        return {name: name for name in compiled.groupindex if name in fields}
+    parts = [part.strip(" `\"'") for part in re.split(r",|;|\band\b", pattern.note)]
+    if len(parts) != compiled.groups:
+        return {}
+    return {str(number): part for number, part in enumerate(parts, 1) if part in fields}
+
+
+def _examples(spec: SpecDocument, key: str) -> Iterator[tuple[str, dict[str, Json]]]:
+    """`(line, fields)` of the entries of Section 1's output example that carry the category."""
+    example = spec.parsing.output_example
+    for entry in example.value if example and isinstance(example.value, list) else []:
+        parsed = entry.get("parsed_fields") if isinstance(entry, dict) else None
+        fields = parsed.get(key) if isinstance(parsed, dict) else None
+        if isinstance(entry, dict) and isinstance(fields, dict):
+            yield str(entry.get("matched_content") or "").split("\n")[0], fields

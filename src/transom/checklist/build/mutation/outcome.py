@@ -1,0 +1,143 @@
+"""Whether a line fulfils a condition, and the same line with the other outcome."""
+
+from __future__ import annotations
+
+import re
+
+from transom.canonical import Json
+from transom.checklist.atoms import Condition, Operator
+from transom.checklist.build.mutation.evidence import Span, Spot
+from transom.checklist.build.mutation.fields import Topic, last
+from transom.checklist.spec.shapes import SpecItem
+
+# Words of outcome as tools write them, each with its opposite.
+_OPPOSITES = (
+    ("met", "violated"), ("pass", "fail"), ("passed", "failed"), ("ok", "error"), ("clean", "dirty"),
+    ("error", "info"), ("fatal", "info"), ("warning", "error"), ("warn", "error"), ("info", "error"),
+    ("loaded", "failed"), ("success", "failure"), ("successful", "failed"), ("succeeded", "failed"),
+    ("complete", "incomplete"), ("completed", "aborted"), ("yes", "no"), ("true", "false"), ("on", "off"),
+    ("enabled", "disabled"), ("matched", "mismatched"), ("equivalent", "nonequivalent"), ("routed", "unrouted"),
+)  # fmt: skip
+# Where a word stands in several pairs, the first one counts.
+_FLIPS = dict(reversed([*_OPPOSITES, *((two, one) for one, two in _OPPOSITES)]))
+_FAR = 1_000_000.0
+
+
+def fulfils(item: SpecItem, topic: Topic, spot: Spot) -> bool | None:
+    """Whether the line meets the item's condition; without one whether all fields that it shows are filled."""
+    if item.condition is None:
+        return None if item.condition_text and not _is_none(item.condition_text) else True
+    said = _said(item.condition, topic, spot)
+    return None if said is None else _holds(item.condition, said[0])
+
+
+def flipped(item: SpecItem, topic: Topic, spot: Spot) -> str | None:
+    """The line with the other outcome for the item, or None where the spec does not tell how to write it."""
+    condition = item.condition
+    said = _said(condition, topic, spot) if condition else None
+    if condition is None or said is None:
+        return None
+    text, (start, end) = said
+    holds = _holds(condition, text)
+    other = None if holds is None else _other(condition, topic, text, wanted=not holds)
+    return None if other is None else spot.line[:start] + other + spot.line[end:]
+
+
+def _said(condition: Condition, topic: Topic, spot: Spot) -> tuple[str, Span] | None:
+    """The text that the condition is about: the field's, else the first word of outcome in the line."""
+    span = spot.spans.get(last(condition.field))
+    if span:
+        return spot.line[span[0] : span[1]], span
+    if condition.op not in (Operator.EQUALS, Operator.NOT_EQUALS, Operator.IN):
+        return None
+    known = topic.values(last(condition.field)) or list(_FLIPS)
+    pattern = rf"(?<![\w-])(?:{'|'.join(re.escape(word) for word in sorted(known, key=len, reverse=True))})(?![\w-])"
+    found = re.search(pattern, spot.line, re.IGNORECASE)
+    return (found.group(), found.span()) if found else None
+
+
+def _holds(condition: Condition, text: str) -> bool | None:
+    wanted = condition.value
+    match condition.op:
+        case Operator.EQUALS:
+            return _same(text, wanted)
+        case Operator.NOT_EQUALS:
+            same = _same(text, wanted)
+            return None if same is None else not same
+        case Operator.IN if isinstance(wanted, list):
+            return any(_same(text, one) for one in wanted)
+        case Operator.LT | Operator.LE | Operator.GT | Operator.GE:
+            return _compared(condition.op, _number(text), wanted)
+        case Operator.EXISTS:
+            return bool(text.strip())
+    return None
+
+
+def _compared(op: Operator, left: float | None, right: Json) -> bool | None:
+    if left is None or isinstance(right, bool) or not isinstance(right, int | float):
+        return None
+    answers = {Operator.LT: left < right, Operator.LE: left <= right, Operator.GT: left > right}
+    return answers.get(op, left >= right)
+
+
+def _same(text: str, wanted: Json) -> bool | None:
+    if isinstance(wanted, bool):
+        truth = _truth(text)
+        return None if truth is None else truth is wanted
+    if isinstance(wanted, int | float):
+        number = _number(text)
+        return None if number is None else number == wanted
+    return text.strip().casefold() == str(wanted).casefold()
+
+
+def _truth(text: str) -> bool | None:
+    word = text.strip().casefold()
+    good = {one for one, two in _OPPOSITES if one not in ("error", "fatal", "warning", "warn", "info")}
+    bad = {two for one, two in _OPPOSITES if one in good}
+    return True if word in good else False if word in bad else None
+
+
+def _other(condition: Condition, topic: Topic, text: str, *, wanted: bool) -> str | None:
+    """Another text for the field, in the same case, that fulfils the condition or does not."""
+    if condition.op in (Operator.LT, Operator.LE, Operator.GT, Operator.GE):
+        return _other_number(condition, wanted=wanted)
+    candidates = [
+        *topic.values(last(condition.field)),
+        *([_FLIPS[text.casefold()]] if text.casefold() in _FLIPS else []),
+    ]
+    if isinstance(condition.value, int | float) and not isinstance(condition.value, bool):
+        candidates = [f"{condition.value:g}", f"{condition.value + 1:g}"]
+    fitting = [one for one in candidates if _holds(condition, one) is wanted]
+    if not fitting and not wanted and condition.op is not Operator.EXISTS:
+        fitting = [f"x{text}"]
+    # The opposite of a word comes before the other values that the spec happens to name.
+    best = next((one for one in fitting if one.casefold() == _FLIPS.get(text.casefold())), None)
+    chosen = best or next(iter(fitting), None)
+    return None if chosen is None else _cased(chosen, text)
+
+
+def _other_number(condition: Condition, *, wanted: bool) -> str | None:
+    """A number far on one side of the limit, so that it is there in every unit."""
+    if isinstance(condition.value, bool) or not isinstance(condition.value, int | float):
+        return None
+    up = condition.op in (Operator.GT, Operator.GE)
+    if up is wanted:
+        return f"{(abs(condition.value) + 1) * _FAR:.1f}"
+    return "0.0" if condition.value > 0 and not up else f"{-(abs(condition.value) + 1) * _FAR:.1f}"
+
+
+def _cased(word: str, like: str) -> str:
+    if like.isupper():
+        return word.upper()
+    if like.islower():
+        return word.lower()
+    return word.capitalize() if like[:1].isupper() else word
+
+
+def _number(text: str) -> float | None:
+    found = re.fullmatch(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*%?\s*", text)
+    return float(found[1]) if found else None
+
+
+def _is_none(text: str) -> bool:
+    return text.strip(" `.*").casefold() in ("none", "n/a", "-", "—", "no")

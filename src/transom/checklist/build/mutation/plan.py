@@ -1,0 +1,115 @@
+"""Which mutants are tried: evidence found in the files at hand, a handful of alterations spread over it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from itertools import zip_longest
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from transom.checklist.atoms import Source
+from transom.checklist.build.mutation.alter import Mutant, mutants
+from transom.checklist.build.mutation.evidence import Page, Span, Unit
+from transom.checklist.build.mutation.example import from_examples
+from transom.checklist.build.mutation.fields import Topic
+from transom.checklist.build.mutation.locate import Follow, Hit, locate
+from transom.checklist.build.mutation.runtime import Desk
+from transom.checklist.run import Inputs
+from transom.checklist.run.files import classify
+from transom.checklist.spec.shapes import SpecDocument
+from transom.errors import AtomFailed, InputError
+from transom.sandbox import Sandbox, Worker
+
+MOST = 24
+_SCAN = resources.files("transom.checklist.build.mutation").joinpath("scan.py").read_text("utf-8")
+_HITS = TypeAdapter(list[tuple[int, int, dict[str, Span]]])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The mutants, or why there are none."""
+
+    mutants: tuple[Mutant, ...] = ()
+    why_none: str = ""
+
+
+async def plan(
+    about: Sequence[Topic], spec: SpecDocument, sandbox: Sandbox, desk: Desk, inputs: Inputs, roots: Sequence[Path]
+) -> Plan:
+    """Find evidence and choose mutants."""
+    sources = [Source(kind=one.kind, rank=one.rank, files=one.files) for one in spec.guide.sources if one.kind]
+
+    pages: dict[Path, Page] = {}
+
+    def opened(path: Path, given: bool) -> Page | None:
+        real = Path(os.path.realpath(path))
+        try:
+            text = desk.read(path).text
+        except InputError:
+            return None
+        shown = inputs.roots.shown(path, path.name)
+        return pages.setdefault(real, Page(real, shown, text, classify(path.name, sources)[0], given))
+
+    given = [page for name in inputs.names if (page := opened(Path(name.written), True)) and page.text.strip()]
+    try:
+        async with sandbox.worker(_SCAN) as worker:
+            scanner = _Scanner(worker)
+            units = await locate(about, given, scanner, Follow(tuple(roots), opened))
+            topic_of = {item.id: topic for topic in about for item in topic.items}
+            made = [[*_each_once(mutants(unit, topic_of[unit.item.id]))] for unit in _sampled(units)]
+            made += await from_examples(about, given, units, scanner)
+    except AtomFailed as error:
+        return Plan(why_none=f"a pattern of Section 4.1 cannot be tried on the files: {error.what}")
+    chosen = tuple(_chosen(made))
+    names = ", ".join(page.shown for page in given) or "no file"
+    return Plan(chosen, "" if chosen else f"nothing that Section 4.1 names stands in {names}")
+
+
+class _Scanner:
+    """Asks the sandbox where patterns match; each page once."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._known: dict[tuple[str, tuple[str, ...]], list[Hit]] = {}
+
+    async def __call__(self, page: Page, patterns: Sequence[str]) -> list[Hit]:
+        key = (page.text, tuple(patterns))
+        if patterns and key not in self._known:
+            raw = await self._worker.call("scan", {"text": page.text, "patterns": list(patterns)})
+            try:
+                self._known[key] = [Hit(*one) for one in _HITS.validate_python(raw)]
+            except ValidationError as error:
+                raise AtomFailed(f"the scan answers something else: {error.title}", kind="schema") from error
+        return self._known.get(key, [])
+
+
+def _sampled(units: Sequence[Unit]) -> list[Unit]:
+    """Of many like units the first, the last and some between, of every item, page and outcome."""
+    groups: dict[tuple[object, ...], list[Unit]] = {}
+    for unit in units:
+        groups.setdefault((unit.item.id, unit.shape, unit.pages[0].path, unit.holds), []).append(unit)
+    return [one for group in groups.values() for one in ([group[0], group[-1]] if len(group) > 1 else group)]
+
+
+def _each_once(made: Sequence[Mutant]) -> Iterator[Mutant]:
+    seen: set[tuple[tuple[Path, str], ...]] = set()
+    for mutant in made:
+        key = tuple(sorted(mutant.texts.items()))
+        if key not in seen and any(text != mutant.spot.page.text for text in mutant.texts.values()):
+            seen.add(key)
+            yield mutant
+
+
+def _chosen(made: Sequence[Sequence[Mutant]]) -> Iterator[Mutant]:
+    """The most telling of each unit first, each altered text once."""
+    seen: set[tuple[tuple[Path, str], ...]] = set()
+    for round_ in zip_longest(*made):
+        for mutant in round_:
+            key = tuple(sorted(mutant.texts.items())) if mutant else ()
+            if mutant and key not in seen and len(seen) < MOST:
+                seen.add(key)
+                yield mutant

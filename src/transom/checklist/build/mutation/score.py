@@ -1,0 +1,224 @@
+"""The score: the checker's runtime on the files as they are and on every mutant, and what has to be said of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from transom.checklist.atoms import CheckerConfig
+from transom.checklist.build.mutation.alter import Mutant
+from transom.checklist.build.mutation.fields import Topic, topics
+from transom.checklist.build.mutation.plan import Plan, plan
+from transom.checklist.build.mutation.runtime import Desk, Kept
+from transom.checklist.item import InputName, Item
+from transom.checklist.results import MutationRow, Survivor
+from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, check_files
+from transom.checklist.run.runner import extract
+from transom.checklist.spec.shapes import SpecDocument
+from transom.errors import AtomFailed
+from transom.sandbox import Sandbox
+
+ENOUGH = 0.8
+_SHOWN = 8
+# A day before any waiver expires: what is waived by the item counts as waived here.
+_DAY = "0001-01-01"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """On what a checker is tried.
+
+    Attributes:
+        files: the item's input files, or those that stand for them.
+        roots: where the files that they name may lie.
+        item: whose requirements and waivers count; the checker's own where None.
+    """
+
+    sandbox: Sandbox
+    files: tuple[Path, ...]
+    roots: tuple[Path, ...]
+    item: Item | None = None
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """What came of it.
+
+    Attributes:
+        row: for `build.json`; None where there was nothing to alter.
+        problems: what a repair of atom A must mend.
+        unseen: lines that atom A leaves out on one side of their outcome.
+        why_not: why nothing could be tried, None if something was.
+    """
+
+    row: MutationRow | None = None
+    problems: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+    why_not: str | None = None
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What of a verdict can change."""
+
+    status: str
+    sides: Counter[tuple[str, ...]]
+    entries: Counter[tuple[str, ...]]
+    fields: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+
+async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: Setting) -> Mutation:
+    """Alter the evidence, run the checker, compare.
+
+    Args:
+        code: `atoms.py`, which must load.
+        config: `checker.yaml`.
+        spec: says where the evidence stands and what must follow from it.
+
+    Raises:
+        InputError: the item's patterns do not fit the checker.
+    """
+    desk = Desk()
+    checker = LoadedChecker(Path(), code, config, {}, setting.item, "")
+    names = tuple(InputName(str(path), 1) for path in setting.files)
+    roots = Roots({f"ROOT{number}": root for number, root in enumerate(setting.roots, 1)})
+    inputs = Inputs(names, roots, read=desk.read)
+    about = topics(spec)
+    if not about:
+        return Mutation(why_not="Section 4.1 says for no category of Section 2 how it is found")
+    made = await plan(about, spec, setting.sandbox, desk, inputs, setting.roots)
+    if not made.mutants:
+        return Mutation(why_not=made.why_none)
+    async with Kept(setting.sandbox) as kept:
+
+        async def run(texts: Mapping[Path, str]) -> Verdict:
+            with desk.showing(texts):
+                return await check_files(checker, setting.item, inputs, kept, _DAY)
+
+        base = await run({})
+        if base.status == "ERROR":
+            said = "; ".join(error.message for error in base.errors)
+            return Mutation(problems=(f"the checker gives no answer on the files as they are: {said}",))
+        survivors = [
+            (mutant, why)
+            for mutant in made.mutants
+            if (why := _why_survived(mutant, base, await run(mutant.texts), about, desk)) is not None
+        ]
+        unseen = [problem for mutant in made.mutants if (problem := await _unseen(mutant, kept, inputs))]
+        kept.forget()
+        again = await run({})
+    problems = _problems(made, survivors)
+    if _result(again) != _result(base):
+        problems.append(
+            "the same files give another result after others were read: an atom keeps something between calls"
+        )
+    return Mutation(_row(made, survivors), tuple(problems), tuple(dict.fromkeys(unseen)))
+
+
+# -- did the result follow
+
+
+def _why_survived(mutant: Mutant, base: Verdict, verdict: Verdict, about: Sequence[Topic], desk: Desk) -> str | None:
+    """None where the mutant was noticed."""
+    before, after = _result(base), _result(verdict)
+    if before.status != after.status or before.sides != after.sides:
+        return None
+    if before.entries == after.entries:
+        return f"the result stays {after.status} with the same entries"
+    if mutant.expects == "outcome":
+        return "the text of an entry changes, its outcome does not"
+    if mutant.way in ("remove", "blank", "header", "cut"):
+        invented = _invented(before, after, mutant, about, desk)
+        if invented is not None:
+            return f"the text is gone, and the entry says {invented!r} in its place, which stands nowhere"
+    return None
+
+
+def _invented(before: _Result, after: _Result, mutant: Mutant, about: Sequence[Topic], desk: Desk) -> str | None:
+    """A field's new text that no file holds: a default that hides what is missing."""
+    wanted = {name for topic in about for name in topic.decisive()}
+    held = " ".join([*desk.texts.values(), *mutant.texts.values()]).casefold()
+    held = re.sub(r"\s+", " ", held)
+    for (ident, name), said in after.fields.items():
+        fresh = said - before.fields.get((ident, name), frozenset())
+        for text in sorted(fresh if name in wanted else ()):
+            if re.sub(r"\s+", " ", text).casefold() not in held:
+                return text
+    return None
+
+
+def _result(verdict: Verdict) -> _Result:
+    lists = (
+        ("found", verdict.found_items), ("missing", verdict.missing_items),
+        ("extra", verdict.extra_items), ("waived", verdict.waived),
+    )  # fmt: skip
+    sides: Counter[tuple[str, ...]] = Counter()
+    entries: Counter[tuple[str, ...]] = Counter()
+    fields: dict[tuple[str, str], set[str]] = {}
+    for side, found in lists:
+        for entry in found:
+            place = (side, entry.id, entry.source_file or "")
+            sides[place] += 1
+            entries[(*place, entry.value, json.dumps(entry.parsed_fields, sort_keys=True))] += 1
+            for part in entry.parsed_fields.values():
+                for name, value in part.items() if isinstance(part, dict) else ():
+                    if isinstance(value, str):
+                        fields.setdefault((entry.id, name), set()).add(value)
+    return _Result(verdict.status, sides, entries, {key: frozenset(texts) for key, texts in fields.items()})
+
+
+async def _unseen(mutant: Mutant, kept: Kept, inputs: Inputs) -> str | None:
+    """Atom A must see a line on both sides of its outcome: what it leaves out cannot be judged."""
+    if mutant.sees is None:
+        return None
+    page = mutant.spot.page
+    shown = inputs.roots.shown(page.path, str(page.path))
+    for text, what in ((page.text, "as it is"), (mutant.texts[page.path], "with its outcome turned round")):
+        try:
+            entries = await extract(kept, text, shown)
+        except AtomFailed:
+            return None  # it refuses the text: the verdict is ERROR, and nothing is left out
+        if mutant.sees not in [entry.line_number for entry in entries]:
+            return f"atom A leaves out {page.shown}:{mutant.sees} {what}; every occurrence is an entry, good or bad"
+    return None
+
+
+# -- what is said of it
+
+
+def _row(made: Plan, survivors: Sequence[tuple[Mutant, str]]) -> MutationRow:
+    told = tuple(
+        Survivor(mutation=mutant.says, artifact=mutant.spot.page.shown, line=mutant.spot.number, why=why)
+        for mutant, why in survivors
+    )
+    return MutationRow(killed=len(made.mutants) - len(told), applicable=len(made.mutants), survivors=told)
+
+
+def _problems(made: Plan, survivors: Sequence[tuple[Mutant, str]]) -> list[str]:
+    """Survivors are problems where they are too many, or where one kind or one place of evidence is never noticed."""
+    alive = {id(mutant) for mutant, _ in survivors}
+    enough = len(made.mutants) - len(alive) >= ENOUGH * len(made.mutants)
+    blind: set[int] = set()
+    for group in (*_groups(made.mutants, lambda m: m.way).values(), *_groups(made.mutants, lambda m: m.place).values()):
+        sure = len(group) > 1 or group[0].expects == "outcome"
+        if sure and all(id(mutant) in alive for mutant in group):
+            blind |= {id(mutant) for mutant in group}
+    told = [(mutant, why) for mutant, why in survivors if not enough or id(mutant) in blind]
+    # One of every kind first: what is said must fit into a retry, and say all that is wrong.
+    firsts = list({mutant.way: (mutant, why) for mutant, why in reversed(told)}.values())
+    shown = [*firsts, *(one for one in told if one not in firsts)][:_SHOWN]
+    said = [f"{mutant.spot.page.shown}:{mutant.spot.number} altered ({mutant.says}): {why}" for mutant, why in shown]
+    return said + (
+        [f"and {len(told) - len(shown)} more alterations that leave the result as it is"] if told[_SHOWN:] else []
+    )
+
+
+def _groups(made: Sequence[Mutant], key: Callable[[Mutant], str]) -> dict[str, list[Mutant]]:
+    found: dict[str, list[Mutant]] = {}
+    for mutant in made:
+        found.setdefault(key(mutant), []).append(mutant)
+    return found
