@@ -170,7 +170,39 @@ def kept_back(desk: Desk) -> None:
     assert "never sent to a remote provider: log text, section_1\n" in desk("doctor").out
 
 
+def older(desk: Desk) -> list[str]:
+    """Older attempts' files of VER-01's run, by hour."""
+    return [path.parent.name for path in desk.run_of("VER-01").glob("hourly/*/*.json")]
+
+
+def retention_policy(desk: Desk) -> None:
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert older(desk)
+    settle(desk, "cache: {retention_policy: latest}\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert older(desk) == []
+
+
+def max_checkpoints_per_hour(desk: Desk) -> None:
+    settle(desk, "cache: {max_checkpoints_per_hour: 2}\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert 2 <= len(older(desk)) <= 2 * len(set(older(desk)))
+    document = desk("runs", "show", desk.run_of("VER-01").name, "--format", "json").document
+    ids = [one["checkpoint_id"] for one in document["checkpoints"]]
+    assert [one.rpartition("_")[2] for one in ids] == [str(n) for n in range(1, 8)], "the journal stays"
+    assert f"  {ids[-1]}  spec/document" in desk("runs", "show", desk.run_of("VER-01").name).out
+
+
+def cleanup_on_success(desk: Desk) -> None:
+    settle(desk, "cache: {cleanup_on_success: true}\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert older(desk) == []
+
+
 OBEYED: dict[str, Callable[[Desk], None]] = {
+    "cache.retention_policy": retention_policy,
+    "cache.max_checkpoints_per_hour": max_checkpoints_per_hour,
+    "cache.cleanup_on_success": cleanup_on_success,
     "egress.logs": kept_back,
     "egress.local_blocks": kept_back,
     "model": model,

@@ -123,7 +123,7 @@ def _summary(found: RunView) -> dict[str, Any]:
 
 
 def _document(session: Session, found: RunView) -> dict[str, Any]:
-    from transom.runs import trace_id
+    from transom.runs import checkpoints, trace_id
 
     return {
         "schema": "transom.run/1",
@@ -133,6 +133,7 @@ def _document(session: Session, found: RunView) -> dict[str, Any]:
         "folder": str(session.workspace.run_folder(found.row.name, found.row.id)),
         "trace_id": trace_id(found.row.id),
         "stages": _stages(found),
+        "checkpoints": [one.to_json() for one in checkpoints(found.records)],
         "usage": _usage(found.replies),
     }
 
@@ -181,6 +182,9 @@ def _lines(document: dict[str, Any]) -> list[str]:
     ]
     if rows:
         lines += ["stages", *table(rows, indent="  ")]
+    if document["checkpoints"]:
+        points = [(one["checkpoint_id"], one["stage"], f"attempt {one['attempt']}") for one in document["checkpoints"]]
+        lines += ["checkpoints", *table(points, indent="  ")]
     several = len(document["waiting"]) > 1
     for one in document["waiting"]:
         which = f" --stage {one['stage']}" if several else ""

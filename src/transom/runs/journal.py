@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from transom.canonical import Json
 from transom.llm import AnsweredFrom, Usage
 from transom.store import Record
 
@@ -31,6 +32,10 @@ class Attempt:
     number: int
     fingerprint: str
     deletions: int
+
+    def to_json(self) -> dict[str, Json]:
+        """As the journal keeps it."""
+        return {"attempt": self.number, "fingerprint": self.fingerprint, "deletions": self.deletions}
 
 
 @dataclass(frozen=True)

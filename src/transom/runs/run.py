@@ -19,11 +19,13 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 from transom.canonical import Json, digest
 from transom.errors import Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
-from transom.runs.artifact import A_PERSON, Artifact, File, input_digest
+from transom.runs.artifact import A_PERSON, Artifact, File, epoch_of, input_digest, lineage_of
+from transom.runs.checkpoints import Retention
 from transom.runs.choices import answered, how_to_answer, why_it_waits
 from transom.runs.decide import Plan, decide
 from transom.runs.hold import Hold
-from transom.runs.journal import Attempt, StageHistory, apply, fold, reply_key
+from transom.runs.journal import Attempt, RunState, StageHistory, reply_key
+from transom.runs.ledger import Ledger
 from transom.runs.lock import RunLock
 from transom.runs.stage import Stage, cause, set_aside, write_file
 from transom.runs.workspace import Workspace
@@ -60,7 +62,7 @@ class Run:
         self.stage_seconds = STAGE_SECONDS
         self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
-        self._state = fold(store.read(self._stream))
+        self._ledger = Ledger(store, f"run/{run_id}", folder, lambda line: self.progress(line))
         self.telemetry = Telemetry.open(workspace.traces, trace_id(run_id))
         self._hold = Hold(run_id, self._free)
 
@@ -118,13 +120,16 @@ class Run:
         self._lock.release()
 
     @property
-    def _stream(self) -> str:
-        return f"run/{self.id}"
+    def _state(self) -> RunState:
+        return self._ledger.state
 
     async def append(self, kind: str, data: dict[str, Any]) -> None:
         """Append to the journal and take it into the state."""
-        await self.store.append(self._stream, kind, data)
-        apply(self._state, kind, data)
+        await self._ledger.append(kind, data)
+
+    def keep(self, retention: Retention) -> None:
+        """Say which older attempts' files stay in the run's folder, from now on and of those that are there."""
+        self._ledger.keep(retention)
 
     def journaled_reply(self, key: dict[str, Any]) -> Any | None:
         """The journaled reply under this key (see `journal.reply_key`), None where there is none."""
@@ -167,13 +172,13 @@ class Run:
             await self._pause_for_choice(step, plan)
         if name in self._state.waiting:
             await self.append("settled", {"stage": name})
-        epoch = _epoch(plan.deletions, inputs)
+        epoch = epoch_of(plan.deletions, inputs)
         with self.telemetry.span(f"stage {name}") as span:
             span.set("transom.stage.action", plan.action)
             value = await (self._attempt(step, plan, epoch) if plan.action == "run" else self._reuse(step, plan))
         edited = "" if plan.action == "run" else plan.edited
         by, usage = self._author(step, plan)
-        return Artifact(value, path, digest(path.read_bytes()), _lineage(epoch, edited, inputs), epoch, by, usage)
+        return Artifact(value, path, digest(path.read_bytes()), lineage_of(epoch, edited, inputs), epoch, by, usage)
 
     def _fingerprint(self, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:
         roles: list[Json] = [[role.digest, self.chain.fingerprint(role)] for role in uses]
@@ -207,7 +212,7 @@ class Run:
         history = self._state.stage(step.name)
         known = [a for a in history.attempts if (a.fingerprint, a.deletions) == (step.fingerprint, plan.deletions)]
         attempt = known[-1] if known else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
-        await self.append("started", {"stage": step.name, **_record(attempt)})
+        await self.append("started", {"stage": step.name, **attempt.to_json()})
         self.progress(f"{step.name}: working" + (f" (attempt {attempt.number})" if attempt.number > 1 else ""))
         stage = Stage(self, step.name, attempt=attempt.number, epoch=epoch)
         values = [value.value if isinstance(value, Artifact) else value for value in step.inputs]
@@ -257,7 +262,8 @@ class Run:
     ) -> None:
         pairs = [[by, sorted((s.to_json() for s in sources), key=str)] for by, sources in sorted(answered.items())]
         told = {"output": output, "answered": pairs, "usage": usage.to_json()}
-        await self.append("done", {"stage": step.name, **_record(attempt), **told})
+        await self.append("done", {"stage": step.name, **attempt.to_json(), **told})
+        self._ledger.shelve(step.path, ",".join(sorted(answered)))
 
     async def _pause_for_choice(self, step: _Step[T], plan: Plan) -> None:
         choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
@@ -300,21 +306,6 @@ class Run:
 def trace_id(run_id: str) -> str:
     """A run's trace for its whole life, the same after every resume: 32 hex digits."""
     return hashlib.sha256(run_id.encode()).hexdigest()[:32]
-
-
-def _record(attempt: Attempt) -> dict[str, Json]:
-    """An attempt as the journal keeps it."""
-    return {"attempt": attempt.number, "fingerprint": attempt.fingerprint, "deletions": attempt.deletions}
-
-
-def _epoch(deletions: int, inputs: Sequence[object]) -> str:
-    upstream = [value.epoch for value in inputs if isinstance(value, Artifact)]
-    return digest([deletions, *upstream])[:16] if deletions or any(upstream) else ""
-
-
-def _lineage(epoch: str, edited: str, inputs: Sequence[object]) -> str:
-    upstream = [value.lineage for value in inputs if isinstance(value, Artifact)]
-    return digest([epoch, edited, *upstream])[:16] if epoch or edited or any(upstream) else ""
 
 
 def _silent(line: str) -> None:
