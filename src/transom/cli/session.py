@@ -158,6 +158,7 @@ class Session:
         )
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
+        run.log_calls = self.settings.logging.log_llm_calls
         cache = self.settings.cache
         run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
         self.open_runs.append(run.id)

@@ -100,7 +100,11 @@ class Execution(_Section):
 
 
 class Logging(_Section):
-    """What is logged, and where besides stderr."""
+    """What is logged, and where besides stderr.
+
+    Attributes:
+        log_llm_calls: one record a model call, at level INFO; at DEBUG with what was sent and what came back.
+    """
 
     level: _LogLevel = "WARNING"
     log_file: _Path | None = None
@@ -178,7 +182,6 @@ NOT_YET: dict[str, str] = {
     "llm.reflect.max_tokens": _LATER_REPAIR,
     "execution.max_iterations": _LATER_REPAIR,
     "execution.enable_streaming": "the providers of this version answer in one piece",
-    "logging.log_llm_calls": "every call is kept in the journal, see `transom window show`",
     "tool_constraints.max_read_lines_per_call": "reading tools for models come later",
     "tool_constraints.require_discovery_before_read": "reading tools for models come later",
 }

@@ -60,6 +60,7 @@ class Run:
         self.store = store
         self.chain = chain
         self.stage_seconds = STAGE_SECONDS
+        self.log_calls = True
         self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
         self._ledger = Ledger(store, f"run/{run_id}", folder, lambda line: self.progress(line))
