@@ -8,7 +8,7 @@ import typer
 
 from transom.cli.command import RunArgument, command, group
 from transom.cli.history import RunRow, RunView, all_runs, found_run, history, view
-from transom.cli.output import print_json, print_text, style, table
+from transom.cli.output import counted, print_json, print_text, style, table
 from transom.cli.session import Session
 from transom.errors import InputError, RunError
 
@@ -48,6 +48,45 @@ async def show_run(session: Session, run: RunArgument) -> int:
         print_json(document)
     else:
         print_text(*_lines(document))
+    return 0
+
+
+@command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
+async def clean_runs(
+    session: Session,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            "--older-than",
+            metavar="AGE",
+            help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
+        ),
+    ] = None,
+    keep_successful: Annotated[
+        bool, typer.Option("--keep-successful", help="Keep runs that came to their end (READY, done, PASS, FAIL).")
+    ] = False,
+    archive: Annotated[
+        bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz of the workspace first.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> int:
+    """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
+    from transom.cli.cleaning import DEFAULT_AGE, Wish, age, clean
+
+    age(older_than or DEFAULT_AGE)  # a wrong age is said even where there is nothing to clean
+    wish = Wish(older_than, keep_successful, archive, dry_run)
+    async with history(session) as store:
+        rows = await clean(session, store, wish) if store else []
+    if session.format == "json":
+        print_json({"schema": "transom.cleaned/1", "dry_run": dry_run, "runs": rows})
+        return 0
+    gone = [row for row in rows if row["kept"] is None]
+    for row in rows:
+        print_text(
+            f"{'stays' if row['kept'] else 'goes '}  {row['run_id']}  {row['name']}  {row['kept'] or ''}".rstrip()
+        )
+    freed = sum(row["bytes"] for row in gone)
+    print_text(f"{counted(len(gone), 'run')}, {freed} bytes {'would be' if dry_run else 'were'} removed")
     return 0
 
 

@@ -13,7 +13,7 @@ from transom.runs.journal import apply, fold
 from transom.store import Store
 
 _STOPS = ("failed", "paused")
-_SUCCESSES = frozenset({"done", "READY", "PASS", "FAIL"})
+SUCCESSES = frozenset({"done", "READY", "PASS", "FAIL"})
 """How a run is closed that came to its end; a check whose answer is no did."""
 
 
@@ -48,7 +48,7 @@ class Ledger:
             self._stops += 1
             number = self._stops
             self._leave(lambda: self._shelf.put_error(number, data))
-        elif kind == "closed" and self._shelf.retention.on_success and data["status"] in _SUCCESSES:
+        elif kind == "closed" and self._shelf.retention.on_success and data["status"] in SUCCESSES:
             self._shelf.clear()
         elif kind == "done":
             (record, *_) = self._store.read(self._stream, after=position - 1)
