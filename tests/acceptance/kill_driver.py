@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from transom.canonical import digest
-from transom.cli.checking import Options, answer_of
+from transom.cli.checking import answer_of
+from transom.cli.options import Options
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider

@@ -118,14 +118,15 @@ async def all_command(session: Session, items: Sequence[Path], options: Options)
     """`check all`. Of several items one that cannot be judged costs the others nothing."""
     if len(items) == 1:
         async with session.open_store() as store:
-            result = await answer_of(session, store, items[0], options)
+            result = await answer_of(session, store, replace(options, item=items[0]))
         return print_answer(session, result)
     answers: list[tuple[Path, SpecResult | BuildResult | Verdict]] = []
     codes: list[int] = []
     async with session.open_store() as store:
         for item in items:
             try:
-                answers.append((item, await answer_of(session, store, item, options, items)))
+                answer = await answer_of(session, store, replace(options, item=item), items)
+                answers.append((item, answer))
             except TransomError as error:
                 say(f"transom: {error}")
                 codes.append(error.exit_code)
@@ -133,15 +134,16 @@ async def all_command(session: Session, items: Sequence[Path], options: Options)
 
 
 async def answer_of(
-    session: Session, store: SqliteStore, path: Path, options: Options, all_items: Sequence[Path] = ()
+    session: Session, store: SqliteStore, options: Options, all_items: Sequence[Path] = ()
 ) -> SpecResult | BuildResult | Verdict:
     """Spec, build and run of one item; where one of them stops, its own answer.
 
     Args:
-        path: the item's file.
+        options: `item` names it.
         all_items: the items of the whole command where there are several.
     """
     started = time.monotonic()
+    path = _item_path(options)
     item = load_item(path, strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
     copy = _verdict_copy(places, item.item_id, several=len(all_items) > 1)
