@@ -26,6 +26,8 @@ from transom.store import Record
 
 KEPT_HOURS = 24
 HOURLY = "hourly"
+FOR_PEOPLE = ("checkpoint_latest.json", HOURLY, "stage_outputs", "error_logs")
+"""What lies in a run's folder beside its artifacts; unlike these it knows the time, so it differs from run to run."""
 
 
 @dataclass(frozen=True)
