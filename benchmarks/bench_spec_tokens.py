@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from transom.checklist.spec.views import ROUND_VIEWS, load_prompt
-from transom.cli.checking import Options, answer_of
+from transom.cli.checking import answer_of
+from transom.cli.options import Options
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.llm import estimate_tokens

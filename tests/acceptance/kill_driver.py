@@ -24,6 +24,7 @@ from transom.cli.options import Options
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider
+from transom.runs.checkpoints import FOR_PEOPLE
 from transom.store import SqliteStore
 
 
@@ -64,8 +65,10 @@ def attempt(item: Path, data: Path, work: Path, failpoint: int, *, counted: bool
 
         async def walk() -> None:
             async with session.open_store() as store:
-                options = Options(variables=(f"CHECKLIST_ROOT={data}",), out=work / "out", as_of="2026-11-21")
-                await answer_of(session, store, item, options)
+                options = Options(
+                    item=item, variables=(f"CHECKLIST_ROOT={data}",), out=work / "out", as_of="2026-11-21"
+                )
+                await answer_of(session, store, options)
 
         asyncio.run(walk())
     except BaseException as error:  # noqa: BLE001  the child must end here, whatever happens
@@ -82,7 +85,8 @@ async def records(work: Path) -> list[Any]:
 def left(work: Path) -> dict[str, str]:
     """Digests of everything that a person gets, and of the artifacts in the run."""
     files = [path for path in (work / "out").rglob("*") if path.is_file()]
-    files += [path for path in (work / "w" / "runs").rglob("*") if path.is_file()]
+    runs = work / "w" / "runs"  # NAME/RUN/...
+    files += [path for path in runs.rglob("*") if path.is_file() and path.relative_to(runs).parts[2] not in FOR_PEOPLE]
     return {_name(path, work): digest(path.read_bytes()) for path in sorted(files)}
 
 

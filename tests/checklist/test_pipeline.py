@@ -79,7 +79,9 @@ async def built(root: Path, item: Item, atom: str) -> BuiltChecker:
 
 async def judged(root: Path, item: Item | None) -> Verdict:
     async with opened(root, scripted(ATOM_A)) as run:
-        return await verdict_of(run, open_checker(root / "checker"), item, Places(), manner(), copy_to=root / "out")
+        return await verdict_of(
+            run, open_checker(root / "checker"), item, Places(), manner(), copy_to=root / "out" / "verdict.json"
+        )
 
 
 async def test_a_good_atom_is_built_and_judges(tmp_path: Path, item: Item) -> None:

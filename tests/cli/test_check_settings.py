@@ -170,7 +170,64 @@ def kept_back(desk: Desk) -> None:
     assert "never sent to a remote provider: log text, section_1\n" in desk("doctor").out
 
 
+def older(desk: Desk) -> list[str]:
+    """Older attempts' files of VER-01's run, by hour."""
+    return [path.parent.name for path in desk.run_of("VER-01").glob("hourly/*/*.json")]
+
+
+def retention_policy(desk: Desk) -> None:
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert older(desk)
+    settle(desk, "cache: {retention_policy: latest}\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert older(desk) == []
+
+
+def max_checkpoints_per_hour(desk: Desk) -> None:
+    settle(desk, "cache: {max_checkpoints_per_hour: 2}\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert 2 <= len(older(desk)) <= 2 * len(set(older(desk)))
+    document = desk("runs", "show", desk.run_of("VER-01").name, "--format", "json").document
+    ids = [one["checkpoint_id"] for one in document["checkpoints"]]
+    assert [one.rpartition("_")[2] for one in ids] == [str(n) for n in range(1, 8)], "the journal stays"
+    assert f"  {ids[-1]}  spec/document" in desk("runs", "show", desk.run_of("VER-01").name).out
+
+
+def cleanup_on_success(desk: Desk) -> None:
+    settle(desk, "cache: {cleanup_on_success: true}\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert older(desk) == []
+
+
+def log_llm_calls(desk: Desk) -> None:
+    def calls() -> list[str]:
+        path = desk.here / "calls.jsonl"
+        path.unlink(missing_ok=True)
+        shutil.rmtree(desk.here / ".transom", ignore_errors=True)
+        desk("check", "spec", "VER-01.yaml")
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return [line["message"] for line in lines if line["logger"] == "transom.runs.calls"]
+
+    settle(desk, "logging: {level: INFO, log_file: calls.jsonl}\n")
+    made = calls()
+    assert len(made) == 5
+    requests = [request["role"] for request in desk.requests()]
+    shape = r"call [0-9a-f]{16}: role (\S+) answered by rules, \d+ tokens in \(0 cached\), \d+ out, \d+\.\d\d s"
+    assert [match[1] for one in made if (match := re.fullmatch(shape, one))] == requests
+    digests = {str(record["request"])[:16] for record in desk.records("reply")}
+    assert {one[5:21] for one in made} == digests, "by which the journal knows them"
+    assert desk("check", "spec", "VER-01.yaml").err.count("info: call ") == 0, "what is replayed is no call"
+    settle(desk, "logging: {level: DEBUG, log_file: calls.jsonl}\n")
+    assert all("--- sent\n<role>\n" in one and "--- came back\n<" in one for one in calls())
+    settle(desk, "logging: {level: DEBUG, log_file: calls.jsonl, log_llm_calls: false}\n")
+    assert calls() == []
+
+
 OBEYED: dict[str, Callable[[Desk], None]] = {
+    "logging.log_llm_calls": log_llm_calls,
+    "cache.retention_policy": retention_policy,
+    "cache.max_checkpoints_per_hour": max_checkpoints_per_hour,
+    "cache.cleanup_on_success": cleanup_on_success,
     "egress.logs": kept_back,
     "egress.local_blocks": kept_back,
     "model": model,

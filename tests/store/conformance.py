@@ -289,6 +289,22 @@ class StoreConformance:
         self.run(location, work)
         assert len(self.records(location, "s")) == 50
 
+    def test_what_is_forgotten_is_gone_and_its_numbers_are_not_given_again(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            await store.append("kept", "k", 1)
+            first, second = await store.put_blob(b"one"), await store.put_blob(b"two")
+            last = await store.append("gone", "k", 2)
+            await store.forget("gone", [first])
+            assert store.read("gone") == []
+            assert store.streams() == ["kept"]
+            assert store.get_blob(second) == b"two"
+            with pytest.raises(StoreError, match="no blob"):
+                store.get_blob(first)
+            assert await store.append("gone", "k", 3) > last
+            await store.forget("never there")
+
+        self.run(location, work)
+
     def test_closing_twice_does_no_harm_and_a_closed_store_says_so(self, location: Path) -> None:
         async def work(store: Store) -> None:
             await asyncio.gather(store.close(), store.close())

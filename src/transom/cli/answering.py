@@ -82,11 +82,13 @@ def _say(
 
 
 async def _give(session: Session, store: Any, row: RunRow, help_: Help) -> str:
+    from transom.runs.person import give_help, take_edit
+
     async with _unwalked(session, store, row) as run:
         for file in help_.files:
-            run.take_edit(file)
+            take_edit(run, file)
         if help_.words or help_.reset:
-            await run.help(help_.words, reset=help_.reset)
+            await give_help(run, help_.words, reset=help_.reset)
     return help_.told
 
 

@@ -66,6 +66,10 @@ async def build(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the build of this ItemSpec; there must be one.")
     ] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option("--checkpoint", metavar="ID", help="Go back to this checkpoint of `runs show`."),
+    ] = None,
     reset_iterations: Annotated[
         bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
     ] = False,
@@ -81,6 +85,7 @@ async def build(
         out=out,
         allow_needs_review=allow_needs_review,
         resume=resume,
+        checkpoint=checkpoint,
         reset_iterations=reset_iterations,
     )
     return await build_command(session, itemspec, options)

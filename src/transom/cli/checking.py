@@ -33,11 +33,12 @@ from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
 from transom.cli.answers import parse_report, print_answer, print_answers, print_build, print_spec, print_verdicts
 from transom.cli.options import Options, manner_of, places_of, session_of
-from transom.cli.output import gravest, say
+from transom.cli.output import counted, gravest, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import Run, export
+from transom.runs.person import give_help, rewind
 from transom.store import SqliteStore
 
 _log = logging.getLogger(__name__)
@@ -86,11 +87,14 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
     async with session.open_store() as store:
         if item:
             await claim_id(store, item)
-        if options.resume and not Run.known(store, "check-build", inputs):
+        if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError("there is no build to go on with", where=str(itemspec), hint="leave out --resume")
         async with _opened(session, store, "check-build", name, inputs, entry) as run:
             if options.reset_iterations:
-                await run.help(reset=True)
+                await give_help(run, reset=True)
+            if options.checkpoint:
+                again = rewind(run, options.checkpoint)
+                run.progress(f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again")
             target = places.out / checker_folder(name) if places.out else None
             built = await checker_of(run, spec.text, item, places, manner_of(session, options), folder=target)
             result = built if isinstance(built, BuildResult) else built.result
@@ -123,14 +127,15 @@ async def all_command(session: Session, items: Sequence[Path], options: Options)
     """`check all`. Of several items one that cannot be judged costs the others nothing."""
     if len(items) == 1:
         async with session.open_store() as store:
-            result = await answer_of(session, store, items[0], options)
+            result = await answer_of(session, store, replace(options, item=items[0]))
         return print_answer(session, result)
     answers: list[tuple[Path, SpecResult | BuildResult | Verdict]] = []
     codes: list[int] = []
     async with session.open_store() as store:
         for item in items:
             try:
-                answers.append((item, await answer_of(session, store, item, options, items)))
+                answer = await answer_of(session, store, replace(options, item=item), items)
+                answers.append((item, answer))
             except TransomError as error:
                 say(f"transom: {error}")
                 codes.append(error.exit_code)
@@ -138,15 +143,16 @@ async def all_command(session: Session, items: Sequence[Path], options: Options)
 
 
 async def answer_of(
-    session: Session, store: SqliteStore, path: Path, options: Options, all_items: Sequence[Path] = ()
+    session: Session, store: SqliteStore, options: Options, all_items: Sequence[Path] = ()
 ) -> SpecResult | BuildResult | Verdict:
     """Spec, build and run of one item; where one of them stops, its own answer.
 
     Args:
-        path: the item's file.
+        options: `item` names it.
         all_items: the items of the whole command where there are several.
     """
     started = time.monotonic()
+    path = _item_path(options)
     item = load_item(path, strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
     copy = _verdict_copy(places, item.item_id, several=len(all_items) > 1)

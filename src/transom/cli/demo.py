@@ -44,7 +44,7 @@ async def demo(session: Session) -> int:
     async with session.open_store() as store:
         for item in sorted(folder.glob("*.yaml")):
             started = time.monotonic()
-            answer = await answer_of(quiet, store, item, Options(variables=variables))
+            answer = await answer_of(quiet, store, Options(item=item, variables=variables))
             session.progress(f"{item.stem}: {answer.status} in {time.monotonic() - started:.1f} s")
             if isinstance(answer, Verdict):
                 verdicts.append(answer)

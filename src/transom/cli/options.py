@@ -36,6 +36,7 @@ class Options:
     fail_on_unused: bool = False
     allow_needs_review: bool = False
     resume: bool = False
+    checkpoint: str | None = None
     reset_iterations: bool = False
     approved_only: bool = False
     debug: bool = False
@@ -43,8 +44,9 @@ class Options:
 
     def entry(self, command: str, session: Session, targets: Sequence[Path] = ()) -> dict[str, Json]:
         """As the run keeps it: paths absolute, the day settled, and what the session was told on the command line."""
-        # A resumed command does not reset again what it once reset.
-        kept: dict[str, Any] = {**asdict(self), "as_of": self.day, "command": command, "reset_iterations": False}
+        # A resumed command does not reset again what it once reset, nor go back twice.
+        once: dict[str, Any] = {"reset_iterations": False, "checkpoint": None}
+        kept: dict[str, Any] = {**asdict(self), "as_of": self.day, "command": command, **once}
         kept |= {key: str(value.absolute()) for key, value in kept.items() if isinstance(value, Path)}
         kept["variables"] = [_absolute(text, "=") for text in self.variables]
         kept["reports"] = [_absolute(text, ":") for text in self.reports]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from transom.cli.answering import answer
 from transom.cli.command import RunArgument, command, group
 from transom.cli.history import RunView, all_runs, found_run, history, view
-from transom.cli.output import print_json, print_text, style, table
+from transom.cli.output import counted, print_json, print_text, style, table
 from transom.cli.session import Session
 from transom.errors import RunError
 
@@ -52,6 +52,45 @@ async def show_run(session: Session, run: RunArgument) -> int:
     return 0
 
 
+@command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
+async def clean_runs(
+    session: Session,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            "--older-than",
+            metavar="AGE",
+            help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
+        ),
+    ] = None,
+    keep_successful: Annotated[
+        bool, typer.Option("--keep-successful", help="Keep runs that came to their end (READY, done, PASS, FAIL).")
+    ] = False,
+    archive: Annotated[
+        bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz of the workspace first.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> int:
+    """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
+    from transom.cli.cleaning import DEFAULT_AGE, Wish, age, clean
+
+    age(older_than or DEFAULT_AGE)  # a wrong age is said even where there is nothing to clean
+    wish = Wish(older_than, keep_successful, archive, dry_run)
+    async with history(session) as store:
+        rows = await clean(session, store, wish) if store else []
+    if session.format == "json":
+        print_json({"schema": "transom.cleaned/1", "dry_run": dry_run, "runs": rows})
+        return 0
+    gone = [row for row in rows if row["kept"] is None]
+    for row in rows:
+        print_text(
+            f"{'stays' if row['kept'] else 'goes '}  {row['run_id']}  {row['name']}  {row['kept'] or ''}".rstrip()
+        )
+    freed = sum(row["bytes"] for row in gone)
+    print_text(f"{counted(len(gone), 'run')}, {freed} bytes {'would be' if dry_run else 'were'} removed")
+    return 0
+
+
 async def resume(session: Session, run: RunArgument) -> int:
     """Go on with a run: what is done is reused, what was paid for is not asked again."""
     async with found_run(session, run) as (_, found):
@@ -89,7 +128,7 @@ def _summary(found: RunView) -> dict[str, Any]:
 
 
 def _document(session: Session, found: RunView) -> dict[str, Any]:
-    from transom.runs import trace_id
+    from transom.runs import checkpoints, trace_id
 
     return {
         "schema": "transom.run/1",
@@ -100,6 +139,7 @@ def _document(session: Session, found: RunView) -> dict[str, Any]:
         "folder": str(session.workspace.run_folder(found.row.name, found.row.id)),
         "trace_id": trace_id(found.row.id),
         "stages": _stages(found),
+        "checkpoints": [one.to_json() for one in checkpoints(found.records)],
         "usage": _usage(found.replies),
     }
 
@@ -150,6 +190,9 @@ def _lines(document: dict[str, Any]) -> list[str]:
         lines += ["stages", *table(rows, indent="  ")]
     if document["handed"]:
         lines.append(f'help it with: transom answer {document["run_id"]} "YOUR WORDS" or --edit FILE')
+    if document["checkpoints"]:
+        points = [(one["checkpoint_id"], one["stage"], f"attempt {one['attempt']}") for one in document["checkpoints"]]
+        lines += ["checkpoints", *table(points, indent="  ")]
     several = len(document["waiting"]) > 1
     for one in document["waiting"]:
         which = f" --stage {one['stage']}" if several else ""

@@ -151,13 +151,16 @@ class Session:
         Raises:
             RunBusy: another process works on it.
         """
-        from transom.runs import Run
+        from transom.runs import Retention, Run
 
         run = await Run.open(
             kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain or self.chain(), entry=entry
         )
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
+        run.log_calls = self.settings.logging.log_llm_calls
+        cache = self.settings.cache
+        run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
         self.open_runs.append(run.id)
         async with run:
             try:

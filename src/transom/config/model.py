@@ -79,9 +79,14 @@ class Llm(_Section):
 
 
 class Cache(_Section):
-    """Which older attempts' files stay."""
+    """Which older attempts' files stay in a run's folder; its journal always does.
 
-    retention_policy: str = "hourly"
+    Attributes:
+        retention_policy: `hourly`: of each hour the newest, and none older than a day; `all`; `latest`: no older one.
+        cleanup_on_success: a run that came to its end keeps no older ones.
+    """
+
+    retention_policy: Literal["hourly", "all", "latest"] = "hourly"
     max_checkpoints_per_hour: int = Field(default=10, ge=0)
     cleanup_on_success: bool = False
 
@@ -95,7 +100,11 @@ class Execution(_Section):
 
 
 class Logging(_Section):
-    """What is logged, and where besides stderr."""
+    """What is logged, and where besides stderr.
+
+    Attributes:
+        log_llm_calls: one record a model call, at level INFO; at DEBUG with what was sent and what came back.
+    """
 
     level: _LogLevel = "WARNING"
     log_file: _Path | None = None
@@ -166,15 +175,10 @@ class Settings(_Section):
 
 _SEATS = ("agent_a", "agent_b", "reflect")
 _LATER_MODEL = "the models that it would choose from come later; `model` and --model decide"
-_LATER_CLEANUP = "clean-up of older attempts comes later; everything is kept"
 
 NOT_YET: dict[str, str] = {
     **{f"llm.{seat}.{name}": _LATER_MODEL for seat in _SEATS for name in ("provider", "model")},
-    "cache.retention_policy": _LATER_CLEANUP,
-    "cache.max_checkpoints_per_hour": _LATER_CLEANUP,
-    "cache.cleanup_on_success": _LATER_CLEANUP,
     "execution.enable_streaming": "the providers of this version answer in one piece",
-    "logging.log_llm_calls": "every call is kept in the journal, see `transom window show`",
 }
 """Keys that are accepted and have no effect yet, each with one clause that says why."""
 

@@ -1,6 +1,7 @@
 """Runs: journaled stages that survive any kill, honour edits and ask nobody twice."""
 
 from transom.runs.artifact import A_PERSON, Artifact, File, model_file, text_file
+from transom.runs.checkpoints import Checkpoint, Retention, checkpoints
 from transom.runs.export import adopt, export, retract, source_of
 from transom.runs.run import Run, trace_id
 from transom.runs.stage import Stage, write_file
@@ -10,7 +11,9 @@ from transom.runs.workspace import Workspace, find_workspace
 __all__ = [
     "A_PERSON",
     "Artifact",
+    "Checkpoint",
     "File",
+    "Retention",
     "Route",
     "Run",
     "Stage",
@@ -18,6 +21,7 @@ __all__ = [
     "Workspace",
     "adopt",
     "as_langgraph",
+    "checkpoints",
     "export",
     "find_workspace",
     "model_file",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -95,3 +95,15 @@ def input_digest(value: object) -> str:
     if isinstance(value, Artifact):
         return digest([value.sha256, value.lineage])
     return digest(value)
+
+
+def epoch_of(deletions: int, inputs: Sequence[object]) -> str:
+    """An artifact's `epoch`."""
+    upstream = [value.epoch for value in inputs if isinstance(value, Artifact)]
+    return digest([deletions, *upstream])[:16] if deletions or any(upstream) else ""
+
+
+def lineage_of(epoch: str, edited: str, inputs: Sequence[object]) -> str:
+    """An artifact's `lineage`; `edited`: digest of the file where a person changed it, else ""."""
+    upstream = [value.lineage for value in inputs if isinstance(value, Artifact)]
+    return digest([epoch, edited, *upstream])[:16] if epoch or edited or any(upstream) else ""

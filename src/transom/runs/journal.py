@@ -7,7 +7,7 @@ Records of a run's stream, by kind:
     reply     {stage, attempt, epoch, conversation, ordinal, request, chain, role, sees, window, reply}
     intent    {stage, epoch, conversation, ordinal, request, call}        a tool that must not run twice is about to run
     tool      {stage, attempt, epoch, conversation, ordinal, request, call, name, effect, outcome}
-    writing   {stage, output}                                     its file is about to be written
+    writing   {stage, output, file}                                     its file is about to be written
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised
@@ -26,6 +26,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from transom.canonical import Json
 from transom.llm import AnsweredFrom, Usage
 from transom.store import Record
 
@@ -37,6 +38,10 @@ class Attempt:
     number: int
     fingerprint: str
     deletions: int
+
+    def to_json(self) -> dict[str, Json]:
+        """As the journal keeps it."""
+        return {"attempt": self.number, "fingerprint": self.fingerprint, "deletions": self.deletions}
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ class StageHistory:
         open: the attempt that began and did not come to its end.
         wrote: whether that attempt was about to write its file, or had.
         outputs: digests of all that any attempt ever wrote.
+        file: where it was written, below the run's folder.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -75,6 +81,7 @@ class StageHistory:
     open: Attempt | None = None
     wrote: bool = False
     outputs: set[str] = field(default_factory=set)
+    file: str = ""
     last: str = "new"
 
 
@@ -171,6 +178,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             stage = state.stage(data["stage"])
             stage.wrote = True
             stage.outputs.add(data["output"])
+            stage.file = data.get("file", "")
         case "done":
             _apply_done(state.stage(data["stage"]), data)
         case "failed" | "paused":

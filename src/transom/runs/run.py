@@ -17,17 +17,19 @@ from types import TracebackType
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from transom.canonical import Json, digest
-from transom.errors import InputError, Paused, RunError, TransomError
+from transom.errors import Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
-from transom.runs.artifact import A_PERSON, Artifact, File, input_digest
+from transom.runs.artifact import A_PERSON, Artifact, File, epoch_of, input_digest, lineage_of
+from transom.runs.checkpoints import Retention
 from transom.runs.choices import answered, how_to_answer, why_it_waits
 from transom.runs.decide import Plan, decide
 from transom.runs.hold import Hold
-from transom.runs.journal import Attempt, Help, RunState, StageHistory, apply, fold, reply_key
+from transom.runs.journal import Attempt, RunState, StageHistory, reply_key
+from transom.runs.ledger import Ledger
 from transom.runs.lock import RunLock
 from transom.runs.stage import Stage, cause, set_aside, write_file
 from transom.runs.workspace import Workspace
-from transom.store import Store
+from transom.store import Record, Store
 from transom.telemetry import Telemetry
 
 T = TypeVar("T")
@@ -58,9 +60,10 @@ class Run:
         self.store = store
         self.chain = chain
         self.stage_seconds = STAGE_SECONDS
+        self.log_calls = True
         self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
-        self._state = fold(store.read(self._stream))
+        self._ledger = Ledger(store, f"run/{run_id}", folder, lambda line: self.progress(line))
         self.telemetry = Telemetry.open(workspace.traces, trace_id(run_id))
         self._hold = Hold(run_id, self._free)
 
@@ -123,13 +126,20 @@ class Run:
         self._lock.release()
 
     @property
-    def _stream(self) -> str:
-        return f"run/{self.id}"
+    def _state(self) -> RunState:
+        return self._ledger.state
 
     async def append(self, kind: str, data: dict[str, Any]) -> None:
         """Append to the journal and take it into the state."""
-        await self.store.append(self._stream, kind, data)
-        apply(self._state, kind, data)
+        await self._ledger.append(kind, data)
+
+    def keep(self, retention: Retention) -> None:
+        """Say which older attempts' files stay in the run's folder, from now on and of those that are there."""
+        self._ledger.keep(retention)
+
+    def records(self) -> list[Record]:
+        """The journal, oldest first."""
+        return list(self.store.read(f"run/{self.id}"))
 
     @property
     def state(self) -> RunState:
@@ -177,13 +187,13 @@ class Run:
             await self._pause_for_choice(step, plan)
         if name in self._state.waiting:
             await self.append("settled", {"stage": name})
-        epoch = _epoch(plan.deletions, inputs)
+        epoch = epoch_of(plan.deletions, inputs)
         with self.telemetry.span(f"stage {name}") as span:
             span.set("transom.stage.action", plan.action)
             value = await (self._attempt(step, plan, epoch) if plan.action == "run" else self._reuse(step, plan))
         edited = "" if plan.action == "run" else plan.edited
         by, usage = self._author(step, plan)
-        return Artifact(value, path, digest(path.read_bytes()), _lineage(epoch, edited, inputs), epoch, by, usage)
+        return Artifact(value, path, digest(path.read_bytes()), lineage_of(epoch, edited, inputs), epoch, by, usage)
 
     def _fingerprint(self, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:
         roles: list[Json] = [[role.digest, self.chain.fingerprint(role)] for role in uses]
@@ -217,7 +227,7 @@ class Run:
         history = self._state.stage(step.name)
         known = [a for a in history.attempts if (a.fingerprint, a.deletions) == (step.fingerprint, plan.deletions)]
         attempt = known[-1] if known else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
-        await self.append("started", {"stage": step.name, **_record(attempt)})
+        await self.append("started", {"stage": step.name, **attempt.to_json()})
         self.progress(f"{step.name}: working" + (f" (attempt {attempt.number})" if attempt.number > 1 else ""))
         stage = Stage(self, step.name, attempt=attempt.number, epoch=epoch)
         values = [value.value if isinstance(value, Artifact) else value for value in step.inputs]
@@ -225,7 +235,8 @@ class Run:
         value = await self._timed(stage, step.fn, values)
         data = step.out.encode(value)
         self._spare_edit(history, step.path, data)
-        await self.append("writing", {"stage": step.name, "output": digest(data)})
+        file = step.path.relative_to(self.folder).as_posix()
+        await self.append("writing", {"stage": step.name, "output": digest(data), "file": file})
         write_file(step.path, data)
         if stage.memoise:
             await self._append_done(step, attempt, digest(data), stage.answered, stage.usage)
@@ -267,7 +278,8 @@ class Run:
     ) -> None:
         pairs = [[by, sorted((s.to_json() for s in sources), key=str)] for by, sources in sorted(answered.items())]
         told = {"output": output, "answered": pairs, "usage": usage.to_json()}
-        await self.append("done", {"stage": step.name, **_record(attempt), **told})
+        await self.append("done", {"stage": step.name, **attempt.to_json(), **told})
+        self._ledger.shelve(step.path, ",".join(sorted(answered)))
 
     async def _pause_for_choice(self, step: _Step[T], plan: Plan) -> None:
         choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
@@ -302,63 +314,6 @@ class Run:
         await self.append("decided", decided)
         return decided["stage"]
 
-    @property
-    def helps(self) -> tuple[Help, ...]:
-        """What people said when a flow of this run could not go on, in order."""
-        return tuple(self._state.helps)
-
-    async def hand_over(self, after: int, files: Sequence[Path]) -> None:
-        """Record that a flow cannot go on without a person.
-
-        Args:
-            after: how many repairs it had tried.
-            files: what she may edit.
-        """
-        names = [path.relative_to(self.folder).as_posix() for path in files]
-        await self.append("handed", {"after": after, "files": names})
-
-    async def help(self, guidance: str = "", *, reset: bool = False) -> None:
-        """Record what a person says to a flow that cannot go on; see `Help`.
-
-        Raises:
-            InputError: no flow of this run waits for a person.
-        """
-        if self._state.handed is None:
-            raise InputError(f"run {self.id} waits for nobody's help", hint=f"see: transom runs show {self.id}")
-        await self.append("helped", {"after": self._state.handed["after"], "guidance": guidance, "reset": reset})
-
-    def take_edit(self, file: Path) -> Path:
-        """Put a person's version in the place of the file that a flow gave up on; they agree in their ending.
-
-        Raises:
-            InputError: no flow waits, no file of that ending is asked for, or it cannot be read or written.
-        """
-        names: list[str] = (self._state.handed or {}).get("files", [])
-        fitting = [name for name in names if Path(name).suffix == file.suffix]
-        if not fitting:
-            wanted = ", ".join(names) or "nothing"
-            raise InputError("is no file that this run waits for", where=str(file), hint=f"it waits for: {wanted}")
-        try:
-            data = file.read_bytes()
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", where=str(file)) from error
-        return write_file(self.folder / fitting[0], data)
-
-    async def hold_to_nodes(self, table: str, nodes: Sequence[str]) -> None:
-        """Refuse a walk whose table has lost a node since the run began: it would silently go another way.
-
-        Raises:
-            RunError: a node was renamed or removed.
-        """
-        begun = self._state.nodes.get(table)
-        gone = sorted(set(begun or ()) - set(nodes))
-        if gone:
-            hint = "finish it with the version of transom that began it, or start afresh in another --workspace"
-            what = f"this run was begun by a flow with a step {', '.join(gone)}, which this version does not have"
-            raise RunError(what, where=self.id, hint=hint)
-        if begun is None or set(begun) != set(nodes):
-            await self.append("nodes", {"table": table, "nodes": list(nodes)})
-
     async def finish(self, status: str) -> None:
         """Record how the run ended."""
         await self.append("closed", {"status": status})
@@ -371,21 +326,6 @@ def _key(kind: str, inputs: Mapping[str, Json]) -> str:
 def trace_id(run_id: str) -> str:
     """A run's trace for its whole life, the same after every resume: 32 hex digits."""
     return hashlib.sha256(run_id.encode()).hexdigest()[:32]
-
-
-def _record(attempt: Attempt) -> dict[str, Json]:
-    """An attempt as the journal keeps it."""
-    return {"attempt": attempt.number, "fingerprint": attempt.fingerprint, "deletions": attempt.deletions}
-
-
-def _epoch(deletions: int, inputs: Sequence[object]) -> str:
-    upstream = [value.epoch for value in inputs if isinstance(value, Artifact)]
-    return digest([deletions, *upstream])[:16] if deletions or any(upstream) else ""
-
-
-def _lineage(epoch: str, edited: str, inputs: Sequence[object]) -> str:
-    upstream = [value.lineage for value in inputs if isinstance(value, Artifact)]
-    return digest([epoch, edited, *upstream])[:16] if epoch or edited or any(upstream) else ""
 
 
 def _silent(line: str) -> None:

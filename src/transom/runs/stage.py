@@ -13,6 +13,7 @@ from transom.canonical import Json, canonical_json, digest, write_atomic
 from transom.errors import InputError, Paused, TransomError
 from transom.llm import AnsweredFrom, Reply, Request, Role, ToolCall, ToolSpec, Usage, render
 from transom.llm.codec import reply_from_json
+from transom.runs.calls import logged
 from transom.runs.journal import tool_key
 from transom.telemetry import keys
 
@@ -65,7 +66,8 @@ class Stage:
             reply = self._journaled(key)
             span.set("transom.replayed", reply is not None)
             if reply is None:
-                reply = await self._complete(request)
+                asked = self._complete(request)
+                reply = await (logged(request, asked) if self._run.log_calls else asked)
                 await self._journal(key, request, role, reply)
             self._pinned = reply.by
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)

@@ -86,7 +86,7 @@ async def walk(run: Run, table: Table[S], state: S) -> S:
     Raises:
         RunError: the walk does not end within the table's bound, or the run was begun with nodes that are gone.
     """
-    await run.hold_to_nodes(table.name, sorted(table.nodes))
+    await _hold_to_nodes(run, table.name, sorted(table.nodes))
     name = table.start
     for _ in range(table.most_steps):
         state = await table.nodes[name](state)
@@ -94,6 +94,22 @@ async def walk(run: Run, table: Table[S], state: S) -> S:
             return state
         name = table.routes[name].next(state)
     raise RunError(f"{table.name} did not end within {table.most_steps} steps", where=run.id)
+
+
+async def _hold_to_nodes(run: Run, table: str, nodes: list[str]) -> None:
+    """Refuse a walk whose table has lost a node since the run began: it would silently go another way.
+
+    Raises:
+        RunError: a node was renamed or removed.
+    """
+    begun = run.state.nodes.get(table, [])
+    gone = sorted(set(begun) - set(nodes))
+    if gone:
+        hint = "finish it with the version of transom that began it, or start afresh in another --workspace"
+        what = f"this run was begun by a flow with a step {', '.join(gone)}, which this version does not have"
+        raise RunError(what, where=run.id, hint=hint)
+    if begun != nodes:
+        await run.append("nodes", {"table": table, "nodes": nodes})
 
 
 def as_langgraph(table: Table[S], state_type: type[S]) -> Any:

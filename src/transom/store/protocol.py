@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -79,6 +80,10 @@ class Store(Protocol):
 
     async def delete(self, table: str, key: str) -> None:
         """Remove a document; nothing happens where there is none."""
+        ...
+
+    async def forget(self, stream: str, blobs: Collection[str] = ()) -> None:
+        """Remove a stream's records and these blobs, for good. No other stream may still name the blobs."""
         ...
 
     async def close(self) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import takewhile
 from pathlib import Path
 from threading import Lock
@@ -139,6 +139,15 @@ class SqliteStore:
 
     async def delete(self, table: str, key: str) -> None:
         await self._write("DELETE FROM documents WHERE name = ? AND key = ?", table, key)
+
+    async def forget(self, stream: str, blobs: Collection[str] = ()) -> None:
+        check_name(stream, "stream")
+
+        def remove(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM records WHERE stream = ?", (stream,))
+            connection.executemany("DELETE FROM blobs WHERE sha256 = ?", [(blob,) for blob in blobs])
+
+        await self._writer.submit(remove)
 
     async def close(self) -> None:
         with self._reading:

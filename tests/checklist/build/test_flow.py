@@ -23,9 +23,10 @@ from transom.checklist.build.routes import emitted_fields
 from transom.checklist.build.state import BuildState
 from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.checklist.vectors import STANDARD_SOURCE
-from transom.errors import NeedsModel, NotUnderstood, RunError
+from transom.errors import InputError, NeedsModel, NotUnderstood, RunError
 from transom.llm import Chain, Request, ScriptedProvider, render
-from transom.runs import A_PERSON, Run, Table, Workspace, as_langgraph
+from transom.runs import A_PERSON, Run, Table, Workspace, as_langgraph, checkpoints
+from transom.runs.person import give_help, rewind, take_edit
 from transom.sandbox import Limits, Sandbox
 from transom.store import SqliteStore
 
@@ -314,7 +315,7 @@ async def test_a_build_that_gives_up_leaves_a_report_and_a_stub(desk: Desk) -> N
 async def test_guidance_reaches_the_next_repair_and_no_earlier_one(desk: Desk) -> None:
     await desk.build(GIVE_UP)
     async with desk.run({}) as run:
-        await run.help("The value must be text.")
+        await give_help(run, "The value must be text.")
     made = await desk.build({"repair_a": [parser()]})
     assert made.done, made.result
     (request,) = desk.requests
@@ -326,11 +327,11 @@ async def test_guidance_reaches_the_next_repair_and_no_earlier_one(desk: Desk) -
 async def test_help_grants_one_repair_and_a_reset_as_many_as_at_first(desk: Desk) -> None:
     await desk.build(GIVE_UP)
     async with desk.run({}) as run:
-        await run.help("Try.")
+        await give_help(run, "Try.")
     assert (await desk.build({"repair_a": [parser(NUMBER_VALUE)]})).result.status == "human_required"
     assert len(desk.requests) == 1
     async with desk.run({}) as run:
-        await run.help(reset=True)
+        await give_help(run, reset=True)
     made = await desk.build({"repair_a": [parser(NUMBER_VALUE)] * 3})
     assert (len(desk.requests), made.result.iterations) == (3, 7)
 
@@ -346,7 +347,7 @@ async def test_an_edited_artifact_finishes_the_build_and_its_role_is_not_asked_a
     else:
         (desk.root / "mine.py").write_text(mine)
         async with desk.run({}) as run:
-            run.take_edit(desk.root / "mine.py")
+            take_edit(run, desk.root / "mine.py")
     made = await desk.build({})
     assert made.done, made.result
     assert desk.requests == []
@@ -358,7 +359,7 @@ async def test_what_a_person_edited_is_never_repaired_by_a_role(desk: Desk) -> N
     await desk.build(GIVE_UP)
     next(desk.root.glob(".transom/runs/*/*/build/checker#3/atoms.py")).write_text("def extract_context(:\n")
     async with desk.run({}) as run:
-        await run.help(reset=True)
+        await give_help(run, reset=True)
     made = await desk.build({"repair_a": [parser()]})
     assert made.result.status == "human_required"
     assert desk.requests == []
@@ -392,10 +393,22 @@ async def test_new_files_are_tried_where_the_old_ones_did_not_do(desk: Desk) -> 
     assert desk.requests == []
 
 
+async def test_a_build_goes_back_to_a_checkpoint(desk: Desk) -> None:
+    await desk.build(GIVE_UP)
+    async with desk.run({}) as run:
+        points = checkpoints(run.records())
+        with pytest.raises(InputError, match=f"no checkpoint 1999.*{points[-1].id}"):
+            rewind(run, "1999")
+        (before,) = [one for one in points if one.stage == "build/gates"]
+        assert rewind(run, before.id)[0] == "build/repair_a#1"
+    made = await desk.build({"repair_a": [parser()]})
+    assert (made.done, made.result.iterations, len(desk.requests)) == (True, 1, 1)
+
+
 async def test_a_run_of_a_flow_that_lost_a_node_is_refused(desk: Desk) -> None:
     script = SCENARIOS["nothing to mend"].script
     async with desk.run(script) as run:
-        await run.hold_to_nodes("build", ["load_spec", "reflect_a"])
+        await run.append("nodes", {"table": "build", "nodes": ["load_spec", "reflect_a"]})
         with pytest.raises(RunError, match="begun by a flow with a step reflect_a, which this version does not have"):
             await build_checker(run, desk.inputs, SANDBOX, BuildSettings(), desk.checker)
 

@@ -73,9 +73,9 @@ async def record(folder: Path, workspace: Path) -> str:
     """
     author = Author(folder)
     written = Written.by(author, workspace)
-    options = Options(variables=(f"CHECKLIST_ROOT={DATA}",), out=workspace / "out")
+    options = Options(folder / "item.yaml", (f"CHECKLIST_ROOT={DATA}",), out=workspace / "out")
     async with written.open_store() as store:
-        result = await answer_of(written, store, folder / "item.yaml", options)
+        result = await answer_of(written, store, options)
     if not isinstance(result, Verdict):
         findings = result.model_dump_json(by_alias=True, indent=1)
         raise InputError(f"the replies stop with {result.status}: {findings}", where=str(folder))

@@ -104,7 +104,7 @@ def test_the_nearest_line_is_shown_where_it_is_another(tmp_path: Path) -> None:
 def test_an_error_and_a_global_waiver_in_words(tmp_path: Path) -> None:
     loaded = checker(tmp_path, "versions")
     text = text_report(run(loaded, tmp_path, {}))
-    assert text.startswith("ERROR  VER-1  1 errors")
+    assert text.startswith("ERROR  VER-1  1 error  (")
     assert "  error: sta.log: no such file" in text
     item = "waivers: {value: 0, waive_items: [Early], waive_reasons: [tape-out 1]}\n"
     text = text_report(run(loaded, tmp_path, {"sta.log": SYNTHESIS_LOG, "top.v": NETLIST}, item=item))

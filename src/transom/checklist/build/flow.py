@@ -33,6 +33,7 @@ from transom.checklist.results import BuildRecord, BuildResult, FindingRow, Gate
 from transom.errors import NeedsModel, ReplyError
 from transom.gates import Finding
 from transom.runs import Artifact, Route, Run, Stage, Table, adopt, export, model_file, source_of, to, walk
+from transom.runs.person import hand_over
 from transom.sandbox import Sandbox
 
 T = TypeVar("T")
@@ -108,8 +109,8 @@ def build_table(run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Pat
 
 def granted(run: Run, max_iterations: int) -> Granted:
     """How many repairs a run may make: the setting's, and more from where a person said to go on."""
-    more = (help_.after + (max(max_iterations, 1) if help_.reset else 1) for help_ in run.helps)
-    words = tuple((help_.after, help_.guidance) for help_ in run.helps)
+    more = (help_.after + (max(max_iterations, 1) if help_.reset else 1) for help_ in run.state.helps)
+    words = tuple((help_.after, help_.guidance) for help_ in run.state.helps)
     return Granted(max([max_iterations, *more]), words)
 
 
@@ -177,7 +178,7 @@ class _Nodes:
             path = tried.path if tried else None
             await export(self.run.store, target / name, data, artifact=path, progress=self.run.progress)
         await self._write_beside(state.inputs, target)
-        await self.run.hand_over(state.iteration, [one.path for one in made.values() if one])
+        await hand_over(self.run, state.iteration, [one.path for one in made.values() if one])
         waits = f"{report.failure_summary}; see {target / REPORT_FILE}"
         return replace(state, result=_result(self.run, state, "human_required", target, waits))
 

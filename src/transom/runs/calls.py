@@ -1,0 +1,37 @@
+"""One log record a model call: who was asked, what it took, how to find it; its text only at level DEBUG."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable
+
+from transom.errors import TransomError
+from transom.llm import Reply, Request, render
+
+_log = logging.getLogger(__name__)
+
+
+async def logged(request: Request, answer: Awaitable[Reply]) -> Reply:
+    """Await the answer to a request, and log the call.
+
+    At DEBUG the record holds what was sent and what came back; see `transom.telemetry.configure` for what is redacted.
+    """
+    began = time.monotonic()
+    try:
+        reply = await answer
+    except TransomError as error:
+        _tell(request, f"failed after {time.monotonic() - began:.2f} s: {error.what}", "")
+        raise
+    usage = reply.usage
+    took = f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached), {usage.output_tokens} out"
+    _tell(request, f"answered by {reply.by}, {took}, {time.monotonic() - began:.2f} s", reply.text)
+    return reply
+
+
+def _tell(request: Request, how: str, came: str) -> None:
+    head = f"call {request.digest[:16]}: role {request.role} {how}"
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("%s\n--- sent\n%s\n--- came back\n%s", head, render(request).as_text(), came)
+    else:
+        _log.info("%s", head)

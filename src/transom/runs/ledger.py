@@ -1,0 +1,71 @@
+"""A run's stream in the store: appending to it keeps its folded state, its checkpoints and people's files in step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from transom.errors import InputError
+from transom.runs.checkpoints import Retention, Shelf, checkpoints, following
+from transom.runs.journal import apply, fold
+from transom.store import Store
+
+_STOPS = ("failed", "paused")
+SUCCESSES = frozenset({"done", "READY", "PASS", "FAIL"})
+"""How a run is closed that came to its end; a check whose answer is no did."""
+
+
+class Ledger:
+    """The journal of one run, and what follows from it.
+
+    Args:
+        store: where the stream lies.
+        stream: its name.
+        folder: the run's, for people's files.
+        tell: told where one of these cannot be written.
+
+    Attributes:
+        state: the stream, folded.
+    """
+
+    def __init__(self, store: Store, stream: str, folder: Path, tell: Callable[[str], None]) -> None:
+        records = store.read(stream)
+        self._store = store
+        self._stream = stream
+        self._tell = tell
+        self.state = fold(records)
+        self._shelf = Shelf(folder)
+        self._checkpoints = checkpoints(records)
+        self._stops = sum(record.kind in _STOPS for record in records)
+
+    async def append(self, kind: str, data: dict[str, Any]) -> None:
+        """Append to the journal and take it into the state."""
+        position = await self._store.append(self._stream, kind, data)
+        apply(self.state, kind, data)
+        if kind in _STOPS:
+            self._stops += 1
+            number = self._stops
+            self._leave(lambda: self._shelf.put_error(number, data))
+        elif kind == "closed" and self._shelf.retention.on_success and data["status"] in SUCCESSES:
+            self._shelf.clear()
+        elif kind == "done":
+            (record, *_) = self._store.read(self._stream, after=position - 1)
+            self._checkpoints.append(following(self._checkpoints, record))
+
+    def shelve(self, path: Path, by: str) -> None:
+        """Leave people's files of the newest checkpoint, whose stage left `path` and was answered by `by`."""
+        self._leave(lambda: self._shelf.put(self._checkpoints[-1], path, by))
+
+    def keep(self, retention: Retention) -> None:
+        """Say which older attempts' files stay, from now on and of those that are there."""
+        self._shelf.retention = retention
+        self._shelf.tidy(datetime.now(UTC))
+
+    def _leave(self, put: Callable[[], None]) -> None:
+        """Files that are there for people alone: one that cannot be written stops nothing."""
+        try:
+            put()
+        except InputError as error:
+            self._tell(str(error))

@@ -1,0 +1,127 @@
+"""`transom runs clean`: by age and state, with an archive, and what must never go."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.checks import Desk
+from tests.cli.helpers import walked
+from tests.cli.test_runs import both_changed, opened, shown
+from transom.cli import main
+from transom.runs import trace_id
+from transom.store import SqliteStore
+
+
+def aged(folder: Path, days: int, run: str | None = None) -> None:
+    """Make what the journal holds older; of one run, or of all."""
+    with sqlite3.connect(folder / ".transom" / "state.db") as connection:
+        stream = f"run/{run}" if run else "%"
+        connection.execute(
+            "UPDATE records SET at = strftime('%Y-%m-%dT%H:%M:%S.000000Z', at, ?) WHERE stream LIKE ?",
+            (f"-{days} days", stream),
+        )
+
+
+def cleaned(capsys: pytest.CaptureFixture[str], *args: str) -> dict[str, str | None]:
+    """Run -> why it stayed, None where it went."""
+    capsys.readouterr()
+    rows: list[dict[str, Any]] = shown(capsys, "runs", "clean", *args)["runs"]
+    return {row["run_id"]: row["kept"] for row in rows}
+
+
+def test_old_runs_go_with_all_that_they_left(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, old = walked(here)
+    young = asyncio.run(opened(here, {"other": 1}))
+    aged(here, 8, old)
+    folder = here / ".transom" / "runs" / "x" / old
+    trace = here / ".transom" / "traces" / f"{trace_id(old)}.jsonl"
+    assert cleaned(capsys, "--dry-run") == {old: None, young: "it is running"}
+    assert folder.is_dir()
+    assert trace.is_file()
+    assert cleaned(capsys, "--older-than", "9d") == {
+        old: "it is younger",
+        young: "it is running",
+    }
+    assert cleaned(capsys) == {old: None, young: "it is running"}
+    assert not folder.exists()
+    assert not trace.exists()
+    assert [one["run_id"] for one in shown(capsys, "runs", "list")["runs"]] == [young]
+    with sqlite3.connect(here / ".transom" / "state.db") as connection:
+        assert connection.execute("SELECT count(*) FROM blobs").fetchone() == (0,)
+    assert main(["runs", "clean", "--older-than", "1m"]) == 0
+    assert capsys.readouterr().out == f"stays  {young}  x  it is running\n0 runs, 0 bytes were removed\n"
+
+
+def test_an_archive_holds_files_journal_and_windows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    desk, run = walked(here)
+    aged(here, 30)
+    before = desk.file("one.md").read_bytes()
+    (row,) = shown(capsys, "runs", "clean", "--archive")["runs"]
+    with tarfile.open(row["archive"]) as archive:
+        names = archive.getnames()
+        file = archive.extractfile(f"{run}/files/one/one.md")
+        journal = archive.extractfile(f"{run}/journal.jsonl")
+        assert file is not None
+        assert journal is not None
+        assert file.read() == before
+        kinds = [json.loads(line)["kind"] for line in journal.read().splitlines()]
+    assert kinds[0] == "opened"
+    assert kinds.count("reply") == 2
+    assert sum("/blobs/" in name for name in names) == 4
+    assert f"{run}/trace.jsonl" in names
+
+
+def test_by_state(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = both_changed(here)
+    aged(here, 30)
+    why = "it waits for a person; name an age with --older-than"
+    assert cleaned(capsys) == {run: why}
+    assert cleaned(capsys, "--older-than", "60d") == {run: "it is younger"}
+    assert cleaned(capsys, "--older-than", "2w", "--dry-run") == {run: None}
+
+
+def test_windows_that_another_run_has_stay(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, run = walked(here)
+    other = asyncio.run(opened(here, {"other": 1}))
+
+    async def copy() -> None:
+        async with SqliteStore.open(here / ".transom" / "state.db") as store:
+            for record in store.read(f"run/{run}"):
+                if record.kind == "reply":
+                    await store.append(f"run/{other}", "reply", record.data)
+
+    asyncio.run(copy())
+    aged(here, 30, run)
+    assert cleaned(capsys)[run] is None
+    assert len(shown(capsys, "window", "show", other)["calls"]) == 2
+
+
+def test_an_approved_checker_and_a_running_run_stay(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    desk = Desk.at(here, capfd)
+    desk.check("all", "VER-01.yaml", "-q")
+    run = desk.run_of("VER-01")
+    assert desk("check", "approve", str(run / "build" / "checker"), "--by", "ann", "-q").code == 0
+    aged(here, 30)
+    rows = desk("runs", "clean", "--format", "json").document["runs"]
+    assert [row["kept"] for row in rows] == ["somebody approved its checker"]
+    (run / "build" / "checker" / "approval.json").unlink()
+    kept = desk("runs", "clean", "--keep-successful", "--format", "json").document["runs"]
+    assert [row["kept"] for row in kept] == ["it came to its end"]
+    assert desk("runs", "clean").code == 0
+    assert "is gone; build one with: transom check all" in desk.check("run", "VER-01.yaml", "-q").line()
+    assert desk.check("all", "VER-01.yaml", "-q").code == 0, "made again from the start"
+
+
+def test_what_is_no_age(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("7", "d7", "-1d", "7y", "1.5d"):
+        assert main(["runs", "clean", f"--older-than={text}"]) == 2
+        assert f"--older-than: '{text}' is no age; write 30m, 12h, 7d or 2w" in capsys.readouterr().err
+    assert main(["runs", "clean"]) == 0
+    assert list(here.iterdir()) == []
