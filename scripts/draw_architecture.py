@@ -11,6 +11,7 @@ Between `<!-- drawn: NAME -->` and `<!-- end: NAME -->` stands what a function h
     journal    the records of a run's journal (docstring of `runs/journal.py`)
     resume     the table of decisions (docstring of `runs/decide.py`)
     views      which role sees which blocks (`checklist/spec/views.py`)
+    build      where each node of a build may lead (`checklist/build/routes.py`)
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from transom.checklist.build.routes import ROUTES
 from transom.checklist.spec.views import VIEWS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -92,6 +94,12 @@ def draw_resume() -> str:
     return _text(docstring.split("\n\n", 1)[1])
 
 
+def draw_build() -> str:
+    """The table of the build flow."""
+    width = max(map(len, ROUTES))
+    return _text("\n".join(f"{name:<{width}}  > {', '.join(route.targets)}" for name, route in ROUTES.items()))
+
+
 def draw_views() -> str:
     """A table of roles and their blocks."""
     head = (
@@ -115,6 +123,7 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     "journal": draw_journal,
     "resume": draw_resume,
     "views": draw_views,
+    "build": draw_build,
 }
 
 

@@ -54,6 +54,7 @@ SHAPES = (
     Shape("transom.build/1", "transom.checklist.results:BuildResult"),
     Shape("transom.lint/1", "transom.checklist.results:LintResult"),
     Shape("transom.built/1", "transom.checklist.results:BuildRecord"),
+    Shape("transom.intervention/1", "transom.checklist.results:Intervention"),
     Shape("transom.approval/1", "transom.checklist.run.approval:Approval"),
     Shape("transom.checker/1", "transom.checklist.atoms:CheckerConfig", mode="validation"),
     Shape("transom.knowledge/1", "transom.checklist.rules.knowledge:Domain", mode="validation"),

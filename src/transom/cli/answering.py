@@ -25,11 +25,8 @@ class Help:
     files: tuple[Path, ...]
     reset: bool
 
-    @property
-    def told(self) -> str:
-        """All of it on one line."""
-        words = ["your words"] if self.words else []
-        return ", ".join([*(file.name for file in self.files), *words, *(["more repairs"] * self.reset)])
+    def __bool__(self) -> bool:
+        return bool(self.words or self.files or self.reset)
 
 
 async def answer(
@@ -57,7 +54,7 @@ async def answer(
     help_ = Help("" if words in CHOICES else words or "", tuple(edit or ()), reset_iterations)
     async with found_run(session, run) as (store, found):
         row, state = found.row, found.state
-        if help_.told and state.handed:
+        if help_ and state.handed:
             taken = await _give(session, store, row, help_)
             _say(session, row, f"taken: {taken}", None, words)
         elif state.waiting and words in CHOICES:
@@ -85,11 +82,10 @@ async def _give(session: Session, store: Any, row: RunRow, help_: Help) -> str:
     from transom.runs.person import give_help, take_edit
 
     async with _unwalked(session, store, row) as run:
-        for file in help_.files:
-            take_edit(run, file)
+        taken = [take_edit(run, file).name for file in help_.files]
         if help_.words or help_.reset:
             await give_help(run, help_.words, reset=help_.reset)
-    return help_.told
+    return ", ".join([*taken, *(["your words"] * bool(help_.words)), *(["more repairs"] * help_.reset)])
 
 
 async def _decide(session: Session, store: Any, row: RunRow, choice: str, stage: str | None) -> str:

@@ -32,7 +32,7 @@ from transom.checklist.build.writing import Writers, inputs_of
 from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
 from transom.errors import NeedsModel, ReplyError
 from transom.gates import Finding
-from transom.runs import Artifact, Route, Run, Stage, Table, adopt, export, model_file, source_of, to, walk
+from transom.runs import Artifact, Run, Stage, Table, adopt, export, model_file, source_of, walk
 from transom.runs.person import hand_over
 from transom.sandbox import Sandbox
 
@@ -78,7 +78,6 @@ async def build_checker(
 def build_table(run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Path | None) -> Table[BuildState]:
     """The flow as a table; every node declared, every route pure."""
     nodes = _Nodes(run, Writers(run, settings), Bench(run, sandbox), settings, folder)
-    repairs = ("repair_a", "repair_b", "human_required", "done")
     return Table(
         name="build",
         start="load_spec",
@@ -93,15 +92,7 @@ def build_table(run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Pat
             "human_required": nodes.human_required,
             "done": nodes.done,
         },
-        routes={
-            "load_spec": to("preprocess"),
-            "preprocess": Route(("parser", "done"), routes.after_preprocess),
-            "parser": Route(("logic", *repairs), routes.after_parser),
-            "logic": Route(("validate", *repairs), routes.after_logic),
-            "validate": Route(repairs, routes.after_validate),
-            "repair_a": Route(("validate", "logic", *repairs), routes.after_repair_a),
-            "repair_b": Route(("validate", *repairs), routes.after_repair_b),
-        },
+        routes=routes.ROUTES,
         # A repair takes at most three steps (repair, logic, validate) beside the first walk through.
         most_steps=8 + 3 * granted(run, settings.max_iterations).repairs,
     )

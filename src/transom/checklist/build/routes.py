@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from transom.checklist.build.artifacts import ATOM_A, route
 from transom.checklist.build.state import BuildState
+from transom.runs import Route, to
 
 # What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
 _DOUBTS = frozenset({"mutation"})
@@ -58,3 +61,19 @@ def _repair(state: BuildState) -> str:
     if exhausted or any(state.belongs_to_a_person(artifact) for artifact in wanted):
         return "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
     return "repair_a" if ATOM_A in wanted else "repair_b"
+
+
+_ENDS = ("repair_a", "repair_b", "human_required", "done")
+
+ROUTES: Mapping[str, Route[BuildState]] = MappingProxyType(
+    {
+        "load_spec": to("preprocess"),
+        "preprocess": Route(("parser", "done"), after_preprocess),
+        "parser": Route(("logic", *_ENDS), after_parser),
+        "logic": Route(("validate", *_ENDS), after_logic),
+        "validate": Route(_ENDS, after_validate),
+        "repair_a": Route(("validate", "logic", *_ENDS), after_repair_a),
+        "repair_b": Route(("validate", *_ENDS), after_repair_b),
+    }
+)
+"""Where each node may lead; a node that is not here ends the walk."""
