@@ -31,6 +31,8 @@ _BREAK = re.compile(r"(?<=[.!?])\s+|[.!?]\s*$|;|\n+|\s[-–—]+\s|[–—]")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", re.MULTILINE)
 # A line that goes on in small letters is not a new sentence.
 _WRAPPED = re.compile(r"(?<![.!?;:])[ \t]*\n[ \t]*(?=[a-z(])")
+# What explains is a clause like any other.
+_THAT_IS = re.compile(r"[,:]?\s*\b(?:i\.\s?e\.|that is,|namely,?),?\s+", re.IGNORECASE)
 _DROPPED = str.maketrans(dict.fromkeys('"“”„‟«»`*', " ") | {"’": "'", "‘": "'", "′": "'"})
 _ARROW = re.compile(r"[-=]+>|→|⇒|:=|==")
 _PAIRS = {"[": "]", "(": ")"}
@@ -51,6 +53,7 @@ class Match:
 def sentences(text: str) -> list[str]:
     """The sentences of a description, as written. A bracket that opens with `waive` is a sentence of its own."""
     text = _WRAPPED.sub(" ", _BULLET.sub("", unicodedata.normalize("NFKC", text)))
+    text = _THAT_IS.sub(", ", text)
     text = re.sub(r"\(\s*((?i:waiv)[^()]*)\)", r"\n\1\n", text)
     parts = (part.strip(" \t\r.!?") for part in _BREAK.split(text))
     return [part for part in parts if part]
@@ -59,6 +62,7 @@ def sentences(text: str) -> list[str]:
 def normal(sentence: str) -> list[str]:
     """Lower-case words; punctuation that may mean something stays a word of its own."""
     text = unicodedata.normalize("NFKC", sentence).casefold().translate(_DROPPED)
+    text = re.sub(r"\bw/(o\b)?\s*", lambda m: "without " if m[1] else "with ", text)
     text = re.sub(r"'s\b", " ", text).replace("(s)", "s").replace("'", " ").replace("&", " and ")
     text = re.sub(r"(?<=\w)-(?=\w)", " ", _ARROW.sub(" = ", text))
     return _WORD.findall(text)

@@ -54,4 +54,5 @@ class Language:
             yield from self._speeches(form.kind, form.means, form.say, self.grammar)
 
     def _speeches(self, kind: SentenceKind, means: str, templates: Sequence[str], grammar: Grammar) -> Iterator[Speech]:
-        return (Speech(kind, means, grammar.compile(template)) for template in templates)
+        lead = self._common.leads.get(kind, "")
+        return (Speech(kind, means, grammar.compile(f"{lead} {template}")) for template in templates)

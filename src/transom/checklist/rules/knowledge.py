@@ -145,6 +145,7 @@ def _merged(old: Common, new: Common) -> Common:
     return new.model_copy(
         update={
             "lists": {**old.lists, **new.lists},
+            "leads": {**old.leads, **new.leads},
             "frames": (*old.frames, *new.frames),
             "forms": (*old.forms, *new.forms),
             "waiver_words": (*old.waiver_words, *new.waiver_words),

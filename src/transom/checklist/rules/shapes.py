@@ -46,6 +46,7 @@ class KnownClaim(Shape):
         bad: what must not exist, without an article: `violated endpoints`.
         holder: in what it would be: `the report`.
         where: places and circumstances that change nothing: `in the power report`.
+        witness: what shows it, where one looks: `the power report`.
     """
 
     means: Line
@@ -58,6 +59,7 @@ class KnownClaim(Shape):
     bad: tuple[Template, ...] = ()
     holder: tuple[Template, ...] = ()
     where: tuple[Template, ...] = ()
+    witness: tuple[Template, ...] = ()
 
     @classmethod
     def slot_names(cls) -> tuple[str, ...]:
@@ -380,6 +382,7 @@ class Common(Shape):
 
     Attributes:
         lists: those without elements are filled by domains (`unit`, `label`, `flag`, `waivable`).
+        leads: kind of sentence -> what may stand before any of that kind.
         frames: every way of making a claim, over the parts of a `KnownClaim`.
         forms: sentences that are no claims.
         waiver_words: small words of the language for the free part of a waive hint.
@@ -390,6 +393,7 @@ class Common(Shape):
     schema_: Literal["transom.knowledge/1"] = Field(alias="schema")
     common: Literal[True]
     lists: Lists
+    leads: dict[SentenceKind, Template] = Field(default_factory=dict)
     frames: tuple[Template, ...] = ()
     forms: tuple[Form, ...] = ()
     waiver_words: tuple[Template, ...] = ()
