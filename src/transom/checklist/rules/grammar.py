@@ -54,5 +54,5 @@ class Language:
             yield from self._speeches(form.kind, form.means, form.say, self.grammar)
 
     def _speeches(self, kind: SentenceKind, means: str, templates: Sequence[str], grammar: Grammar) -> Iterator[Speech]:
-        lead = self._common.leads.get(kind, "")
-        return (Speech(kind, means, grammar.compile(f"{lead} {template}")) for template in templates)
+        lead, tail = self._common.leads.get(kind, ""), self._common.tails.get(kind, "")
+        return (Speech(kind, means, grammar.compile(f"{lead} {template} {tail}")) for template in templates)

@@ -146,6 +146,7 @@ def _merged(old: Common, new: Common) -> Common:
         update={
             "lists": {**old.lists, **new.lists},
             "leads": {**old.leads, **new.leads},
+            "tails": {**old.tails, **new.tails},
             "frames": (*old.frames, *new.frames),
             "forms": (*old.forms, *new.forms),
             "waiver_words": (*old.waiver_words, *new.waiver_words),

@@ -382,7 +382,7 @@ class Common(Shape):
 
     Attributes:
         lists: those without elements are filled by domains (`unit`, `label`, `flag`, `waivable`).
-        leads: kind of sentence -> what may stand before any of that kind.
+        leads: kind of sentence -> what may stand before any of that kind; `tails` what may stand behind.
         frames: every way of making a claim, over the parts of a `KnownClaim`.
         forms: sentences that are no claims.
         waiver_words: small words of the language for the free part of a waive hint.
@@ -394,6 +394,7 @@ class Common(Shape):
     common: Literal[True]
     lists: Lists
     leads: dict[SentenceKind, Template] = Field(default_factory=dict)
+    tails: dict[SentenceKind, Template] = Field(default_factory=dict)
     frames: tuple[Template, ...] = ()
     forms: tuple[Form, ...] = ()
     waiver_words: tuple[Template, ...] = ()
