@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from transom.checklist.atoms import LOCKED_LAYER, Source
 from transom.checklist.rules.fragments import commands, directives, header, lines, main, records, shared
-from transom.checklist.rules.shapes import Commands, Directives, Domain, Extraction, Header, Lines, Records
+from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Records
+from transom.checklist.rules.shapes import Domain
 
 Piece = Callable[..., Any]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from transom.checklist.rules.forms import Form, Grammar
-from transom.checklist.rules.shapes import Common, Domain, KnownClaim, SentenceKind
+from transom.checklist.rules.saying import Common, KnownClaim, SentenceKind
+from transom.checklist.rules.shapes import Domain
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from typing import Final
 from transom.canonical import Json, digest
 from transom.checklist.rules.forms import FormError
 from transom.checklist.rules.grammar import Language
-from transom.checklist.rules.shapes import Common, Domain
+from transom.checklist.rules.saying import Common
+from transom.checklist.rules.shapes import Domain
 from transom.errors import InputError
 from transom.formats.yaml_files import YamlFile, load_yaml, validate_yaml
 

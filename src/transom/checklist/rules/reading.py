@@ -11,7 +11,8 @@ from transom.checklist.rules.chart import SOFT, Row
 from transom.checklist.rules.forms import MAX_WORDS, FormError, Match, normal, sentences
 from transom.checklist.rules.grammar import Language, Speech
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.shapes import Domain, SentenceKind
+from transom.checklist.rules.saying import SentenceKind
+from transom.checklist.rules.shapes import Domain
 from transom.errors import InputError, NeedsModel, NotUnderstood
 
 WHERE: Final = "description"
