@@ -10,7 +10,16 @@ from typing import Final
 from transom.canonical import Json
 from transom.checklist.atoms import TYPE_NAMES, checker_type
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.plan import MIN_SCENARIOS, block, item_name, listed, reply, scenarios_for
+from transom.checklist.rules.plan import (
+    MIN_SCENARIOS,
+    block,
+    categories_for,
+    item_name,
+    items_for,
+    listed,
+    reply,
+    scenarios_for,
+)
 from transom.checklist.rules.reading import Reading, read_description
 from transom.checklist.rules.shapes import Domain, KnownItem
 from transom.errors import InputError, NeedsModel, NotUnderstood
@@ -31,7 +40,7 @@ def answer_analysis(request: Request, knowledge: Knowledge) -> Reply:
     config = _configuration(block(request, "configuration"))
     reading = read_description(str(config.get("description") or ""), knowledge)
     requirements, waivers = _value(config, "requirements"), _value(config, "waivers")
-    items = [item for item in reading.domain.items if item.entity is None or item.entity in reading.entities]
+    items = items_for(reading.domain, reading.entities, reading.choices)
     kind, reason = _kind(reading.domain, items, requirements, waivers)
     text = _render(reading, items, kind, reason)
     return reply(knowledge, reading.domain, f"<analysis>\n{text}</analysis>\n")
@@ -76,8 +85,7 @@ def _kind(domain: Domain, items: Sequence[KnownItem], requirements: int | None, 
 
 def _render(reading: Reading, items: Sequence[KnownItem], kind: int, reason: str) -> str:
     domain = reading.domain
-    wanted = {item.entity for item in items} | {None}
-    categories = [category for category in domain.categories if category.entity in wanted]
+    categories = categories_for(domain, items)
     compared = [item_name(item, reading.choices) for item in items if item.compares and kind in (2, 3)]
     steps = [
         ("Key entities", _entities(reading)),

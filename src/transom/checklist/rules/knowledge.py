@@ -22,7 +22,7 @@ from transom.formats.yaml_files import YamlFile, load_yaml, validate_yaml
 
 SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
 
-_SOURCE_REGEXES: Final = frozenset({"signs", "account", "speaks", "must"})
+_SOURCE_REGEXES: Final = frozenset({"signs", "account", "accounts", "passes", "counts", "speaks", "must"})
 _RULE_REGEXES: Final = frozenset(
     {
         "pattern",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
@@ -42,11 +43,31 @@ class KnownCategory(Shape):
     guide: Guide
 
 
+class Limit(Shape):
+    """A field that is compared with a number of the description: choices `relation`, `limit` and `unit`.
+
+    Attributes:
+        units: key of the choice `unit` -> how many of the field's own units it is.
+    """
+
+    field: DottedField
+    units: dict[Key, Decimal] = Field(default_factory=dict)
+
+
+class Chosen(Shape):
+    """A field that must equal what was chosen; where nothing was chosen there is no condition."""
+
+    field: DottedField
+    choice: Key
+
+
 class KnownItem(Shape):
     """A validation item.
 
     Attributes:
         name: may hold `{list}` for a word that the description chose, e.g. `Endpoint {check} Timing`.
+        when: a choice without which the item is not used.
+        limit, chosen: conditions that depend on the description, in place of `condition`.
         compares: whether it becomes a pattern item when the user gives patterns.
         waivable: whether anybody would sign for its failure; `why` says why (not).
         hints: by these the nearest line is found when nothing matched.
@@ -57,7 +78,10 @@ class KnownItem(Shape):
     name: Line
     purpose: Line
     required: Annotated[tuple[DottedField, ...], Field(min_length=1)]
+    when: Key | None = None
     condition: Condition | None = None
+    limit: Limit | None = None
+    chosen: Chosen | None = None
     completeness: Line
     mode: Literal["require", "forbid"] = "require"
     quantifier: Literal["exists", "each", "per_file"]
@@ -68,6 +92,11 @@ class KnownItem(Shape):
     waivable: bool
     why: Line
     hints: tuple[Line, ...] = ()
+
+    def fields(self) -> tuple[str, ...]:
+        """All fields that it looks at."""
+        told = [part.field for part in (self.condition, self.limit, self.chosen) if part is not None]
+        return (*self.required, *told)
 
 
 class KnownWaiver(Shape):
@@ -90,7 +119,10 @@ class KnownSource(Shape):
         files: globs of its names (`*`, `?`), compared without `.gz`.
         signs: a regex for a line by which such a file is known whatever its name.
         account: a regex for lines that must not be overlooked: one that no rule reads is an error at run time. Of a
-            record only the line that its `end` matches counts as read.
+            record only the line that its `end` matches counts as read. `accounts`: the same for single categories.
+        passes: regexes of lines that speak of it and tell nothing: echoed commands, quotations, counts.
+        counts: category -> regexes of lines whose group `count` says how many there were: one that counts some where
+            none was read is an error.
         expect: the error when nothing was read from a file that `speaks` of the matter; None where that is no error.
         must: one of these stands in every such file that is understood, else a model is needed.
         refuse: regex -> why such a file is not understood.
@@ -103,6 +135,9 @@ class KnownSource(Shape):
     files: Annotated[tuple[Line, ...], Field(min_length=1)]
     signs: Line | None = None
     account: Line | None = None
+    accounts: dict[Key, Line] = Field(default_factory=dict)
+    passes: tuple[Line, ...] = ()
+    counts: dict[Key, tuple[Line, ...]] = Field(default_factory=dict)
     speaks: Line = "."
     expect: Line | None = None
     must: tuple[Line, ...] = ()
@@ -210,8 +245,8 @@ def _problems(domain: Domain) -> Iterator[str]:
     named += [note.entity for note in notes]
     yield from (f"there is no entity {name}" for name in named if name is not None and name not in entities)
     for item in domain.items:
-        fields = (*item.required, *((item.condition.field,) if item.condition else ()))
-        yield from (f"item {item.key} names {n}, which no category has" for n in fields if n not in domain.dotted())
+        strange = [name for name in item.fields() if name not in domain.dotted()]
+        yield from (f"item {item.key} names {name}, which no category has" for name in strange)
     used = [key for waiver in domain.waivers for key in waiver.items]
     used += [key for scenario in domain.scenarios for key in (*scenario.found, *scenario.missing)]
     yield from (f"there is no item {key}" for key in used if key not in items)
@@ -220,6 +255,8 @@ def _problems(domain: Domain) -> Iterator[str]:
             yield f"an extraction rule reads {rule.file}, which no source is"
         targets = [t.category for t in rule.targets] if isinstance(rule, Commands) else [rule.category]
         yield from (f"there is no category {key}" for key in targets if key not in keys)
+    told = [key for source in domain.sources for key in (*source.accounts, *source.counts)]
+    yield from (f"there is no category {key}" for key in told if key not in keys)
     yield from (f"narrows.{name} is no choice among lists" for name in domain.narrows if name not in domain.choices())
     if not domain.claims and not any(form.kind == "claim" for form in domain.forms):
         yield "no form is a claim, so nothing calls for this domain"
