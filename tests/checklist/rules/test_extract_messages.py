@@ -50,12 +50,15 @@ LOOK_ALIKES = [
     '   12 |    $display("ERROR: mismatch");',
     "\\error_flag[3] is constant",
     "Info: error limit is 20",
+    "Reading /proj/error/fifo.v and warnings.txt",
 ]
 
 STRANGE = [
+    "A warning of some kind",
     "The extractor reports error: no layer",
     "ERRORS were found",
     "error in module fifo",
+    "The run had an error of some kind.",
     "openroad> Error: no such net",
 ]
 

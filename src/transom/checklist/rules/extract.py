@@ -104,7 +104,7 @@ def about_file(source: KnownSource, fields: Mapping[str, Sequence[str]]) -> dict
     accounts = [source.account, *(regex for key, regex in source.accounts.items() if key in fields)]
     told: dict[str, Any] = {
         "signs": source.signs,
-        "account": "|".join(f"(?:{regex})" if source.accounts else regex for regex in accounts if regex) or None,
+        "account": [regex for regex in accounts if regex],
         "speaks": source.speaks,
         "expect": source.expect,
     }
