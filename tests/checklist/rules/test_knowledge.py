@@ -34,6 +34,7 @@ def test_what_is_shipped() -> None:
         "log_messages",
         "sta_endpoints",
         "versions",
+        "worst_slack",
     ]
     assert knowledge.commons == ("_common.yaml",)
     for name, digest in knowledge.digests.items():

@@ -21,7 +21,7 @@ from transom.checklist.rules.plan import (
     scenarios_for,
 )
 from transom.checklist.rules.reading import Reading, read_description
-from transom.checklist.rules.shapes import Domain, KnownItem
+from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField, KnownItem
 from transom.errors import InputError, NeedsModel, NotUnderstood
 from transom.formats.yaml_files import parse_yaml
 from transom.llm import Reply, Request
@@ -92,7 +92,7 @@ def _render(reading: Reading, items: Sequence[KnownItem], kind: int, reason: str
         ("Information categories", [f"- {c.name} (`{c.key}`): {c.purpose}" for c in categories]),
         (
             "Required fields",
-            [f"- `{c.key}.{f.name}` ({f.type})" for c in categories for f in c.fields if not f.optional],
+            [f"- `{c.key}.{f.name}` ({f.type})" for c in categories for f in c.fields if _asked(c, f, items)],
         ),
         ("Data structure", [f"{domain.structure[0].upper()}{domain.structure[1:]}."]),
         ("Validation items", [_item(number, item, reading) for number, item in enumerate(items, 1)]),
@@ -105,6 +105,11 @@ def _render(reading: Reading, items: Sequence[KnownItem], kind: int, reason: str
     parts = [f"### Step {n}: {title}\n\n" + "\n".join(lines) for n, (title, lines) in enumerate(steps, 1)]
     parts.append("\n".join(["### Conclusion", "", *_conclusion(reading, kind, reason)]))
     return "\n\n".join(parts) + "\n"
+
+
+def _asked(category: KnownCategory, field: KnownField, items: Sequence[KnownItem]) -> bool:
+    """An optional field is asked for only where an item looks at it."""
+    return not field.optional or any(f"{category.key}.{field.name}" in item.fields() for item in items)
 
 
 def _entities(reading: Reading) -> list[str]:

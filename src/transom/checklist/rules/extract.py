@@ -18,7 +18,7 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
     "commands": (commands.after, commands.statements, commands.read_paths, commands.failure, commands.read_commands),
     "directives": (directives.read_directives,),
     "header": (header.comments, header.read_header),
-    "lines": (lines.read_lines,),
+    "lines": (lines.scaled, lines.read_lines),
     "records": (records.read_records,),
 }
 _WIDTH: Final = 118

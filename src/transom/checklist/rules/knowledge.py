@@ -38,7 +38,7 @@ _RULE_REGEXES: Final = frozenset(
         "continued",
         "control",
     }
-    | {"command", "known", "refused", "hides", "failed", "names", "messages"}
+    | {"told", "command", "known", "refused", "hides", "failed", "names", "messages"}
 )
 
 

@@ -124,7 +124,9 @@ def categories_for(domain: Domain, items: Sequence[KnownItem]) -> list[KnownCate
 def condition_of(item: KnownItem, choices: Mapping[str, str]) -> Condition | None:
     """The condition of an item, with what was chosen in its place; None where nothing was."""
     if item.limit is not None:
-        value = float(Decimal(choices.get("limit", "0")) * item.limit.units.get(choices.get("unit", ""), Decimal(1)))
+        value = float(
+            Decimal(choices.get("limit", "0")) * item.limit.units.get(choices.get("unit_word", ""), Decimal(1))
+        )
         return Condition(field=item.limit.field, op=Operator(choices["relation"]), value=value)
     if item.chosen is not None:
         value_ = choices.get(item.chosen.choice)
@@ -139,7 +141,7 @@ def item_name(item: KnownItem, choices: Mapping[str, str]) -> str:
 
 
 def _said(slot: str, value: str) -> str:
-    return RELATIONS.get(value, value) if slot in ("relation", "limit", "unit") else value.title()
+    return RELATIONS.get(value, value) if slot in ("relation", "limit", "unit_word", "zero") else value.title()
 
 
 def named_item(domain: Domain, name: str) -> tuple[KnownItem, dict[str, str]] | None:
@@ -158,7 +160,7 @@ def named_item(domain: Domain, name: str) -> tuple[KnownItem, dict[str, str]] | 
 
 def _complete(item: KnownItem, choices: Mapping[str, str]) -> bool:
     """A limit needs its relation, and a number its unit."""
-    return item.limit is None or ("relation" in choices and ("limit" not in choices or "unit" in choices))
+    return item.limit is None or ("relation" in choices and ("limit" not in choices or "unit_word" in choices))
 
 
 def plan_items(knowledge: Knowledge, named: Sequence[tuple[str, str]], kind: int | None, where: str) -> Plan:

@@ -18,10 +18,28 @@ class _Rule(Shape):
     about: Line
 
 
+class Scaled(Shape):
+    """A field that is a printed number in one fixed unit.
+
+    The unit is the pattern's group `unit`, else the one that the `told` lines of the file agree on; without one there
+    is an error, and no guess.
+
+    Attributes:
+        field: the number in the fixed unit; `of` is the group with its text.
+        units: unit as printed -> power of ten to the fixed unit.
+        told: regexes with a group `unit`.
+    """
+
+    field: Key
+    of: Key
+    units: dict[str, int]
+    told: tuple[Line, ...] = ()
+
+
 class Lines(_Rule):
     """One entry a line: groups of `pattern` are fields; groups of `context` lines hold for the lines after them.
 
-    `{line}` in `value` is the line itself, its blanks collapsed.
+    `{line}` in `value` is the line itself, its blanks collapsed. `where` says which groups must have which text.
     """
 
     kind: Literal["lines"]
@@ -31,6 +49,8 @@ class Lines(_Rule):
     value: Line
     maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
     numbers: tuple[Key, ...] = ()
+    scaled: Scaled | None = None
+    where: dict[Key, Line] = Field(default_factory=dict)
 
 
 class Records(_Rule):

@@ -8,6 +8,7 @@ from typing import Final
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Operator
+from transom.checklist.rules.chart import is_number
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import (
     Plan,
@@ -85,8 +86,12 @@ def _step(analysis: Analysis, number: int) -> str:
 
 
 def _choices(domain: Domain, text: str) -> dict[str, str]:
-    found = dict(re.findall(r"Narrowed to:\s*(\w+)\s*=\s*`?(\w+)", text))
-    strange = [f"{name} = {value}" for name, value in found.items() if value not in domain.choices().get(name, ())]
+    found = dict(re.findall(r"Narrowed to:\s*(\w+)\s*=\s*`?([-+.\w]+)", text))
+    strange = [
+        f"{name} = {value}"
+        for name, value in found.items()
+        if value not in domain.choices().get(name, ()) and not (name == "limit" and is_number(value))
+    ]
     if strange:
         raise NeedsModel([NotUnderstood(text_, "analysis, step 1") for text_ in strange])
     return found
