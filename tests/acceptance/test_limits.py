@@ -25,6 +25,17 @@ TABLE = """\
 +--------------------+---------+---------+
 """
 
+POWER = """\
+Group                  Internal  Switching    Leakage      Total
+                          Power      Power      Power      Power (Watts)
+----------------------------------------------------------------
+Sequential             1.08e-03   1.59e-04   4.26e-10   1.24e-03  59.9%
+Combinational          4.30e-04   4.10e-04   6.10e-10   8.40e-04  40.1%
+----------------------------------------------------------------
+Total                  1.51e-03   5.69e-04   1.04e-09   2.08e-03 100.0%
+"""
+AREA = "Design area 5120 u^2 64% utilization.\n"
+
 
 def status(
     folder: Path, capfd: pytest.CaptureFixture[str], description: str, report: str, waivers: list[str] | None = None
@@ -73,6 +84,16 @@ def status(
         ("The worst setup slack is at least 0.1 ns.", PLAIN.format(setup="0.5", hold="0.5"), "NEEDS_MODEL"),
         ("The worst setup slack is at least 100 ps.", TABLE.format(setup="0.100", hold="0.010"), "PASS"),
         ("The worst hold slack is at least 100 ps.", TABLE.format(setup="0.100", hold="0.010"), "FAIL"),
+        ("Total power below 5 mW", POWER, "PASS"),
+        ("The total power does not exceed 2080 uW.", POWER, "PASS"),
+        ("The total power must be below 0.002 W.", POWER, "FAIL"),
+        ("Total power below 5 mW", POWER.replace(" (Watts)", ""), "NEEDS_MODEL"),
+        ("Total power below 5 MW", POWER, "NEEDS_MODEL"),
+        ("Total power below 5 mW", "Power Units = 1uW\nTotal Power:   4999.0   100.0000%\n", "PASS"),
+        ("Total power below 5 mW", "Total Power:   4.9   100.0000%\n", "NEEDS_MODEL"),
+        ("Utilization must not exceed 64 %.", AREA, "PASS"),
+        ("The core utilization must be below 64%", AREA, "FAIL"),
+        ("Utilization must not exceed 80 %.", "Core utilization = 0.64\n", "NEEDS_MODEL"),
         ("WNS >= 0.1 ns", "OpenSTA 2.5.0\nwns max 0.00\n", "NEEDS_MODEL"),
     ],
 )

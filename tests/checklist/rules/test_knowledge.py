@@ -33,6 +33,8 @@ def test_what_is_shipped() -> None:
         "inferred_latches",
         "log_messages",
         "sta_endpoints",
+        "total_power",
+        "utilization",
         "versions",
         "worst_slack",
     ]

@@ -36,6 +36,8 @@ _WRAPPED = re.compile(r"(?<![.!?;:])[ \t]*\n[ \t]*(?=[a-z(])")
 # What explains is a clause like any other.
 _THAT_IS = re.compile(r"[,:]?\s*\b(?:i\.\s?e\.|that is,|namely,?),?\s+", re.IGNORECASE)
 _DROPPED = str.maketrans(dict.fromkeys('"“”„‟«»`*', " ") | {"’": "'", "‘": "'", "′": "'"})
+# In small letters it would be a thousandth.
+_MEGA = re.compile(r"(?<=\d)\s*M(?=[A-Za-z]\b)")
 _ARROW = re.compile(r"[-=]+>|→|⇒|:=|==")
 _PAIRS = {"[": "]", "(": ")"}
 
@@ -63,7 +65,7 @@ def sentences(text: str) -> list[str]:
 
 def normal(sentence: str) -> list[str]:
     """Lower-case words; punctuation that may mean something stays a word of its own."""
-    text = unicodedata.normalize("NFKC", sentence).casefold().translate(_DROPPED)
+    text = _MEGA.sub(" mega", unicodedata.normalize("NFKC", sentence)).casefold().translate(_DROPPED)
     text = re.sub(r"\bw/(o\b)?\s*", lambda m: "without " if m[1] else "with ", text)
     text = re.sub(r"'s\b", " ", text).replace("(s)", "s").replace("'", " ").replace("&", " and ")
     text = re.sub(r"(?<=\w)-(?=\w)", " ", _ARROW.sub(" = ", text))
