@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.common import EXAMPLES, ITEMS, check, comparer, needs_shared, reworded, table
 
-MUST_BE_RIGHT = ("EDA-S-01", "EDA-S-02", "EDA-S-03", "EDA-S-07", "EDA-S-08")
+MUST_BE_RIGHT = ("EDA-S-01", "EDA-S-02", "EDA-S-03", "EDA-S-07", "EDA-S-08", "EDA-S-14", "EDA-S-15")
 SHARED_IDS = tuple(f"EDA-S-{number:02}" for number in range(1, 19))
 OWN_IDS = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
 EXIT_CODES = {"PASS": 0, "FAIL": 1, "ERROR": 2}
@@ -37,25 +37,41 @@ def test_own_examples_are_right(item_id: str, tmp_path: Path, capfd: pytest.Capt
 
 
 @needs_shared
-def test_rewordings_are_never_wrong_and_mostly_right(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "count"), [("rewordings.yaml", 25), ("rewordings_more.yaml", 50), ("rewordings_domains.yaml", 10)]
+)
+def test_rewordings_are_never_wrong_and_mostly_right(
+    name: str, count: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     words: dict[str, str] = {}
-    for item_id in MUST_BE_RIGHT:
+    for item_id, rows in table(name).items():
         expected = json.loads((ITEMS / item_id / "expected.json").read_text("utf-8"))
-        for row in table("rewordings.yaml")[item_id]:
-            name = f"{item_id} {row['id']}"
-            item = reworded(ITEMS / item_id / "item.yaml", row["description"], tmp_path / name / item_id)
-            _, verdict = check(capfd, tmp_path / name / "w", "all", str(item))
-            words[name], differences = comparer()(verdict, expected)
-            assert words[name] != "wrong", (row["description"], differences)
-    assert len(words) == 25
+        for row in rows:
+            key = f"{item_id} {row['id']}"
+            item = reworded(ITEMS / item_id / "item.yaml", row["description"], tmp_path / key / item_id)
+            _, verdict = check(capfd, tmp_path / key / "w", "all", str(item))
+            words[key], differences = comparer()(verdict, expected)
+            assert words[key] != "wrong", (row["description"], differences)
+    assert len(words) == count
     right = sum(word == "right" for word in words.values())
-    assert right >= 0.6 * len(words), [name for name, word in words.items() if word != "right"]
+    assert right >= 0.6 * len(words), [key for key, word in words.items() if word != "right"]
 
 
 @needs_shared
-@pytest.mark.parametrize(("domain", "item_id"), [("versions", "EDA-S-01"), ("endpoints", "EDA-S-08")])
-def test_near_misses_all_abstain(domain: str, item_id: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    rows = table("near_misses.yaml")[domain]
+@pytest.mark.parametrize(
+    ("name", "domain", "item_id"),
+    [
+        ("near_misses.yaml", "versions", "EDA-S-01"),
+        ("near_misses.yaml", "endpoints", "EDA-S-08"),
+        ("near_misses_domains.yaml", "messages", "EDA-S-15"),
+        ("near_misses_domains.yaml", "latches", "EDA-S-14"),
+        ("near_misses_domains.yaml", "limits", "EDA-S-08"),
+    ],
+)
+def test_near_misses_all_abstain(
+    name: str, domain: str, item_id: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = table(name)[domain]
     assert len(rows) >= 10
     answered = []
     for row in rows:

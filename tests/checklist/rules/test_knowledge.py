@@ -29,7 +29,15 @@ def message(tmp_path: Path, text: str, name: str = "power.yaml") -> str:
 
 def test_what_is_shipped() -> None:
     knowledge = load_knowledge()
-    assert [domain.domain for domain in knowledge.domains] == ["sta_endpoints", "versions"]
+    assert [domain.domain for domain in knowledge.domains] == [
+        "inferred_latches",
+        "log_messages",
+        "sta_endpoints",
+        "total_power",
+        "utilization",
+        "versions",
+        "worst_slack",
+    ]
     assert knowledge.commons == ("_common.yaml",)
     for name, digest in knowledge.digests.items():
         assert digest == hashlib.sha256((SHIPPED / name).read_bytes()).hexdigest()

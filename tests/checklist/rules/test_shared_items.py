@@ -27,6 +27,8 @@ UNDERSTOOD = {
     8: "sta_endpoints",
     9: "sta_endpoints",
     10: "sta_endpoints",
+    14: "inferred_latches",
+    15: "log_messages",
 }
 
 
@@ -46,7 +48,7 @@ def test_understood_or_left_alone(number: int) -> None:
             read_description(text, shipped())
 
 
-@pytest.mark.parametrize(("number", "count"), [(1, 2), (3, 1), (7, 20), (8, 53), (9, 53)])
+@pytest.mark.parametrize(("number", "count"), [(1, 2), (3, 1), (7, 20), (8, 53), (9, 53), (14, 3), (15, 3)])
 def test_from_the_description_to_entries(number: int, count: int) -> None:
     told = item(number)
     files = told["input_files"]

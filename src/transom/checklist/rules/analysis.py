@@ -10,9 +10,18 @@ from typing import Final
 from transom.canonical import Json
 from transom.checklist.atoms import TYPE_NAMES, checker_type
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.plan import MIN_SCENARIOS, block, item_name, listed, reply, scenarios_for
+from transom.checklist.rules.plan import (
+    MIN_SCENARIOS,
+    block,
+    categories_for,
+    item_name,
+    items_for,
+    listed,
+    reply,
+    scenarios_for,
+)
 from transom.checklist.rules.reading import Reading, read_description
-from transom.checklist.rules.shapes import Domain, KnownItem
+from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField, KnownItem
 from transom.errors import InputError, NeedsModel, NotUnderstood
 from transom.formats.yaml_files import parse_yaml
 from transom.llm import Reply, Request
@@ -31,7 +40,7 @@ def answer_analysis(request: Request, knowledge: Knowledge) -> Reply:
     config = _configuration(block(request, "configuration"))
     reading = read_description(str(config.get("description") or ""), knowledge)
     requirements, waivers = _value(config, "requirements"), _value(config, "waivers")
-    items = [item for item in reading.domain.items if item.entity is None or item.entity in reading.entities]
+    items = items_for(reading.domain, reading.entities, reading.choices)
     kind, reason = _kind(reading.domain, items, requirements, waivers)
     text = _render(reading, items, kind, reason)
     return reply(knowledge, reading.domain, f"<analysis>\n{text}</analysis>\n")
@@ -76,15 +85,14 @@ def _kind(domain: Domain, items: Sequence[KnownItem], requirements: int | None, 
 
 def _render(reading: Reading, items: Sequence[KnownItem], kind: int, reason: str) -> str:
     domain = reading.domain
-    wanted = {item.entity for item in items} | {None}
-    categories = [category for category in domain.categories if category.entity in wanted]
+    categories = categories_for(domain, items)
     compared = [item_name(item, reading.choices) for item in items if item.compares and kind in (2, 3)]
     steps = [
         ("Key entities", _entities(reading)),
         ("Information categories", [f"- {c.name} (`{c.key}`): {c.purpose}" for c in categories]),
         (
             "Required fields",
-            [f"- `{c.key}.{f.name}` ({f.type})" for c in categories for f in c.fields if not f.optional],
+            [f"- `{c.key}.{f.name}` ({f.type})" for c in categories for f in c.fields if _asked(c, f, items)],
         ),
         ("Data structure", [f"{domain.structure[0].upper()}{domain.structure[1:]}."]),
         ("Validation items", [_item(number, item, reading) for number, item in enumerate(items, 1)]),
@@ -97,6 +105,11 @@ def _render(reading: Reading, items: Sequence[KnownItem], kind: int, reason: str
     parts = [f"### Step {n}: {title}\n\n" + "\n".join(lines) for n, (title, lines) in enumerate(steps, 1)]
     parts.append("\n".join(["### Conclusion", "", *_conclusion(reading, kind, reason)]))
     return "\n\n".join(parts) + "\n"
+
+
+def _asked(category: KnownCategory, field: KnownField, items: Sequence[KnownItem]) -> bool:
+    """An optional field is asked for only where an item looks at it."""
+    return not field.optional or any(f"{category.key}.{field.name}" in item.fields() for item in items)
 
 
 def _entities(reading: Reading) -> list[str]:

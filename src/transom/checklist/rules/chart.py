@@ -6,12 +6,18 @@ order: whoever asks sees every reading. A node that is shared is asked once for 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 # Punctuation that structures a sentence for the eye; it may follow any word.
 SOFT: Final = frozenset({",", ":", "(", ")"})
+
+# Stands among the first words of what can begin with a number.
+NUMBER: Final = "#"
+
+_NUMBER: Final = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 Choice = tuple[str, str]
 
@@ -36,9 +42,21 @@ class Row:
             following = self._after[at + 1] if self.words[at + 1] in SOFT else ()
             self._after[at] = (Span(at + 1), *following)
 
+    def number(self, at: int) -> bool:
+        return is_number(self.words[at])
+
+    def begins(self, at: int, first: frozenset[str]) -> bool:
+        """Whether what has these first words can begin at this place."""
+        return self.words[at] in first or (NUMBER in first and self.number(at))
+
     def after(self, at: int) -> tuple[Span, ...]:
         """Behind the word at this place, and behind the soft punctuation that follows it."""
         return self._after[at]
+
+
+def is_number(word: str) -> bool:
+    """Whether a word of a sentence is a number."""
+    return _NUMBER.fullmatch(word) is not None
 
 
 class Node:
@@ -73,6 +91,24 @@ class Word(Node):
 
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
         return row.after(at) if row.words[at] == self._word else ()
+
+    def words(self) -> frozenset[str]:
+        return self.first
+
+
+class Number(Node):
+    """Any number but zero, which is a choice of its own text."""
+
+    first = frozenset({NUMBER})
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def reach(self, row: Row, at: int) -> tuple[Span, ...]:
+        if not row.number(at) or not float(row.words[at]):
+            return ()
+        chosen = frozenset({(self._name, row.words[at].removeprefix("+"))})
+        return tuple(Span(span.end, span.things, chosen) for span in row.after(at))
 
     def words(self) -> frozenset[str]:
         return self.first
@@ -120,7 +156,8 @@ class OneOf(Node):
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
         key = (id(self), at)
         if key not in row.memo:
-            asked = (*self._by_word.get(row.words[at], ()), *self._free)
+            numeric = self._by_word.get(NUMBER, ()) if row.number(at) else ()
+            asked = (*self._by_word.get(row.words[at], ()), *numeric, *self._free)
             row.memo[key] = tuple({span for branch in asked for span in branch.reach(row, at)})
         return row.memo[key]
 
@@ -140,7 +177,7 @@ class Maybe(Node):
         self.first = part.first
 
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
-        found = self._part.reach(row, at) if row.words[at] in self.first else ()
+        found = self._part.reach(row, at) if row.begins(at, self.first) else ()
         return (Span(at), *found)
 
     def words(self) -> frozenset[str]:
@@ -185,7 +222,7 @@ class Said(Node):
 def _step(row: Row, spans: Iterable[Span], part: Node) -> set[Span]:
     found: set[Span] = set()
     for span in spans:
-        if part.empty or row.words[span.end] in part.first:
+        if part.empty or row.begins(span.end, part.first):
             found.update(both for new in part.reach(row, span.end) if (both := _joined(span, new)) is not None)
     return found
 

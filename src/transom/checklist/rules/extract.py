@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from transom.checklist.atoms import LOCKED_LAYER, Source
 from transom.checklist.rules.fragments import commands, directives, header, lines, main, records, shared
-from transom.checklist.rules.shapes import Commands, Directives, Domain, Extraction, Header, Lines, Records
+from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Records
+from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
 
@@ -17,7 +18,7 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
     "commands": (commands.after, commands.statements, commands.read_paths, commands.failure, commands.read_commands),
     "directives": (directives.read_directives,),
     "header": (header.comments, header.read_header),
-    "lines": (lines.read_lines,),
+    "lines": (lines.scaled, lines.read_lines),
     "records": (records.read_records,),
 }
 _WIDTH: Final = 118
@@ -71,13 +72,12 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
         shared.entry,
         *(piece for kind in used for piece in _PIECES[kind]),
         main.file_kind,
+        main.check_counts,
+        main.check_account,
         main.check_complete,
     ]
     about = {source.kind: source for source in domain.sources}
-    files = {
-        source.kind: {name: getattr(about[source.kind], name) for name in ("signs", "account", "speaks", "expect")}
-        for source in wanted.sources
-    }
+    files = {source.kind: about_file(about[source.kind], wanted.fields) for source in wanted.sources}
     top = _TOP.format(
         title=domain.title,
         sources=_literal([source.model_dump(mode="json") for source in wanted.sources]),
@@ -97,6 +97,19 @@ def make_rules(domain: Domain, wanted: Wanted) -> list[dict[str, Any]]:
         for told in domain.extraction
         if told.file in kinds and (rule := _rule(told, wanted.fields, wanted.narrow)) is not None
     ]
+
+
+def about_file(source: KnownSource, fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """What an atom knows of a kind of file beside its rules, for the categories that a spec names."""
+    accounts = [source.account, *(regex for key, regex in source.accounts.items() if key in fields)]
+    told: dict[str, Any] = {
+        "signs": source.signs,
+        "account": [regex for regex in accounts if regex],
+        "speaks": source.speaks,
+        "expect": source.expect,
+    }
+    counts = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
+    return told | ({"passes": list(source.passes)} if source.passes else {}) | ({"counts": counts} if counts else {})
 
 
 def read_with(rule: dict[str, Any], lines_: list[str]) -> list[dict[str, Any]]:

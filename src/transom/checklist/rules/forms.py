@@ -1,9 +1,11 @@
-"""Sentence templates: what they look like, and how they become recognisers.
+r"""Sentence templates: what they look like, and how they become recognisers.
 
 A template is words with `[optional parts]`, `(one|of|these)`, `(as often as it fits)*` and `{named lists}`; every
 element of a list is a template itself. `{entities}` is a list of the domain's things (`the netlist and the SPEF`,
 `netlist/spef`), `{entities:tail}` one whose last thing, at least, is followed by the list `tail`, and `{entities:nor}`
-one that is joined by `nor`. `{free}` is any run of the free words. Commas, colons and brackets may follow any word.
+one that is joined by `nor`; in `{entities:or}` an `or` joins as well, which
+is right behind a negation alone. `{number:name}` is a number other than zero, and a choice. `\[` is a bracket of the
+text itself. `{free}` is any run of the free words. Commas, colons and brackets may follow any word.
 
 A list with keys is a choice: which of its keys was said is part of what was understood. `{list=mark}` is a choice that
 must agree with the others of the same mark and says nothing else: `{flag=1} means {outcome=1}` understands `MET means
@@ -17,21 +19,25 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from transom.checklist.rules.chart import Chain, Choice, Maybe, Node, Often, OneOf, Row, Said, Word
+from transom.checklist.rules.chart import Chain, Choice, Maybe, Node, Number, Often, OneOf, Row, Said, Word
 
 WordLists = Mapping[str, Sequence[str] | Mapping[str, Sequence[str]]]
 Things = Mapping[str, Sequence[str]]
 
 MAX_WORDS = 120
 
-_TOKEN = re.compile(r"\{\w+(?::\w+)?(?:=\w+)?\}|\)\*|[\[\]()|]|[^\s\[\](){}|]+")
+_TOKEN = re.compile(r"\{\w+(?::\w+)?(?:=\w+)?\}|\\[\[\]()|]|\)\*|[\[\]()|]|[^\s\[\](){}|\\]+")
 _NAMED = re.compile(r"\{(\w+)(?::(\w+))?(?:=(\w+))?\}")
-_WORD = re.compile(r"[^\W_]+(?:[._][^\W_]+)*|\S")
+_WORD = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?=[a-zµμ%]{0,4}(?![\w.]))|[^\W_]+(?:[._][^\W_]+)*|\S")
 _BREAK = re.compile(r"(?<=[.!?])\s+|[.!?]\s*$|;|\n+|\s[-–—]+\s|[–—]")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", re.MULTILINE)
 # A line that goes on in small letters is not a new sentence.
 _WRAPPED = re.compile(r"(?<![.!?;:])[ \t]*\n[ \t]*(?=[a-z(])")
+# What explains is a clause like any other.
+_THAT_IS = re.compile(r"[,:]?\s*\b(?:i\.\s?e\.|that is,|namely,?),?\s+", re.IGNORECASE)
 _DROPPED = str.maketrans(dict.fromkeys('"“”„‟«»`*', " ") | {"’": "'", "‘": "'", "′": "'"})
+# In small letters it would be a thousandth.
+_MEGA = re.compile(r"(?<=\d)\s*M(?=[A-Za-z]\b)")
 _ARROW = re.compile(r"[-=]+>|→|⇒|:=|==")
 _PAIRS = {"[": "]", "(": ")"}
 
@@ -51,6 +57,7 @@ class Match:
 def sentences(text: str) -> list[str]:
     """The sentences of a description, as written. A bracket that opens with `waive` is a sentence of its own."""
     text = _WRAPPED.sub(" ", _BULLET.sub("", unicodedata.normalize("NFKC", text)))
+    text = _THAT_IS.sub(", ", text)
     text = re.sub(r"\(\s*((?i:waiv)[^()]*)\)", r"\n\1\n", text)
     parts = (part.strip(" \t\r.!?") for part in _BREAK.split(text))
     return [part for part in parts if part]
@@ -58,7 +65,8 @@ def sentences(text: str) -> list[str]:
 
 def normal(sentence: str) -> list[str]:
     """Lower-case words; punctuation that may mean something stays a word of its own."""
-    text = unicodedata.normalize("NFKC", sentence).casefold().translate(_DROPPED)
+    text = _MEGA.sub(" mega", unicodedata.normalize("NFKC", sentence)).casefold().translate(_DROPPED)
+    text = re.sub(r"\bw/(o\b)?\s*", lambda m: "without " if m[1] else "with ", text)
     text = re.sub(r"'s\b", " ", text).replace("(s)", "s").replace("'", " ").replace("&", " and ")
     text = re.sub(r"(?<=\w)-(?=\w)", " ", _ARROW.sub(" = ", text))
     return _WORD.findall(text)
@@ -119,6 +127,8 @@ class Grammar:
                 tokens = tokens[1:]
             elif named := _NAMED.fullmatch(token):
                 parts.append(self._list(named[1], named[2] or "", named[3] or "", seen))
+            elif token[0] == "\\":
+                parts.append(Word(token[1]))
             else:
                 parts += map(Word, normal(token))
         last: Node = parts[0] if len(parts) == 1 else Chain(parts)
@@ -127,6 +137,8 @@ class Grammar:
     def _list(self, name: str, tail: str, mark: str, seen: tuple[str, ...]) -> Node:
         if name in seen:
             raise FormError(f"the list {name} holds itself")
+        if name == "number":
+            return Number(tail or name)
         if name not in self.lists and name != "entities":
             raise FormError(f"there is no list {name}")
         if self._base is not None and not self._depends(name) and not (tail and self._depends(tail)):
@@ -153,8 +165,11 @@ class Grammar:
         if tail == "nor":
             more: Node = Chain([Word("nor"), one])
             return Chain([one, more, Often(more)])
+        join = self._list("join", "", "", seen)
+        if tail == "or":
+            join, tail = OneOf([join, Word("or"), Word("nor")]), ""
         after = self._list(tail, "", "", seen) if tail else Chain([])
-        before = Chain([one, Maybe(after), self._list("join", "", "", seen)])
+        before = Chain([one, Maybe(after), join])
         return Chain([Often(before), one, after])
 
     def _depends(self, name: str) -> bool:
@@ -175,7 +190,7 @@ class Form:
 
     def ends(self, row: Row, at: int) -> Iterator[tuple[int, Match]]:
         """Every place where it may end, with what is said up to there."""
-        if row.words[at] not in self.node.first:
+        if not row.begins(at, self.node.first):
             return
         for span in self.node.reach(row, at):
             if span.end > at:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from transom.checklist.rules.forms import Form, Grammar
-from transom.checklist.rules.shapes import Common, Domain, KnownClaim, SentenceKind
+from transom.checklist.rules.saying import Common, KnownClaim, SentenceKind
+from transom.checklist.rules.shapes import Domain
 
 
 @dataclass(frozen=True)
@@ -54,4 +55,5 @@ class Language:
             yield from self._speeches(form.kind, form.means, form.say, self.grammar)
 
     def _speeches(self, kind: SentenceKind, means: str, templates: Sequence[str], grammar: Grammar) -> Iterator[Speech]:
-        return (Speech(kind, means, grammar.compile(template)) for template in templates)
+        lead, tail = self._common.leads.get(kind, ""), self._common.tails.get(kind, "")
+        return (Speech(kind, means, grammar.compile(f"{lead} {template} {tail}")) for template in templates)

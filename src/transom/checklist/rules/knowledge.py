@@ -15,13 +15,14 @@ from typing import Final
 from transom.canonical import Json, digest
 from transom.checklist.rules.forms import FormError
 from transom.checklist.rules.grammar import Language
-from transom.checklist.rules.shapes import Common, Domain
+from transom.checklist.rules.saying import Common
+from transom.checklist.rules.shapes import Domain
 from transom.errors import InputError
 from transom.formats.yaml_files import YamlFile, load_yaml, validate_yaml
 
 SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
 
-_SOURCE_REGEXES: Final = frozenset({"signs", "account", "speaks", "must"})
+_SOURCE_REGEXES: Final = frozenset({"signs", "account", "accounts", "passes", "counts", "speaks", "must"})
 _RULE_REGEXES: Final = frozenset(
     {
         "pattern",
@@ -37,7 +38,7 @@ _RULE_REGEXES: Final = frozenset(
         "continued",
         "control",
     }
-    | {"command", "known", "refused", "hides", "failed", "names", "messages"}
+    | {"told", "command", "known", "refused", "hides", "failed", "names", "messages"}
 )
 
 
@@ -174,6 +175,8 @@ def _merged(old: Common, new: Common) -> Common:
     return new.model_copy(
         update={
             "lists": {**old.lists, **new.lists},
+            "leads": {**old.leads, **new.leads},
+            "tails": {**old.tails, **new.tails},
             "frames": (*old.frames, *new.frames),
             "forms": (*old.forms, *new.forms),
             "waiver_words": (*old.waiver_words, *new.waiver_words),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transom.canonical import Json
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.plan import block, named_items
+from transom.checklist.rules.plan import block, named_item
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.spec.document import parse_section2, parse_section3
 from transom.checklist.spec.shapes import SpecItem, WaiverSection
@@ -60,7 +60,8 @@ def _unread(item: SpecItem) -> list[NotUnderstood]:
 def _item(item: SpecItem, waiver: WaiverSection, knowledge: Knowledge) -> dict[str, Json]:
     barred = any(decision.item == item.id and decision.waivable is False for decision in waiver.decisions)
     domain = _domain(item, knowledge)
-    hints = named_items(domain)[item.name.casefold()][0].hints if domain else ()
+    known = named_item(domain, item.name) if domain else None
+    hints = known[0].hints if known else ()
     # The condition's own field need not be listed as required: an absent or empty one never holds.
     required = [name for name in item.required if not (item.condition and name == item.condition.field)]
     return {
@@ -79,4 +80,4 @@ def _item(item: SpecItem, waiver: WaiverSection, knowledge: Knowledge) -> dict[s
 
 
 def _domain(item: SpecItem, knowledge: Knowledge) -> Domain | None:
-    return next((d for d in knowledge.domains if item.name.casefold() in named_items(d)), None)
+    return next((d for d in knowledge.domains if named_item(d, item.name) is not None), None)

@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from transom.checklist.atoms import Source
-from transom.checklist.rules.extract import Wanted, make_atom, make_rules, read_with, shown_patterns
+from transom.checklist.rules.extract import Wanted, about_file, make_atom, make_rules, read_with, shown_patterns
+from transom.checklist.rules.fragments.main import check_account
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, plan_fields, reply
 from transom.checklist.rules.sections import NARROWED
@@ -145,19 +146,20 @@ def _refused(view: View, source: KnownSource) -> list[NotUnderstood]:
 
 def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> list[NotUnderstood]:
     """What the atom's own readers refuse in what was shown."""
-    numbers: set[object] = set()
+    results: list[dict[str, object]] = []
     rules = [rule for rule in make_rules(domain, wanted) if rule["file"] == source.kind]
     for rule in rules:
         if not view.whole and rule["kind"] not in _LINEWISE:
             continue
         try:
-            numbers |= {made["line_number"] for made in read_with(rule, list(view.lines))}
+            results += read_with(rule, list(view.lines))
         except ValueError as error:
             return [_located(view, str(error))]
-    if source.account and all(view.whole or rule["kind"] in _LINEWISE for rule in rules):
-        for number, line in enumerate(view.lines, 1):
-            if re.search(source.account, line) and number not in numbers:
-                return [NotUnderstood(line.strip(), f"{view.name}:{number}")]
+    if all(view.whole or rule["kind"] in _LINEWISE for rule in rules):
+        try:
+            check_account(list(view.lines), about_file(source, wanted.fields), results)
+        except ValueError as error:
+            return [_located(view, str(error))]
     return []
 
 

@@ -9,14 +9,19 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Final
 
-from transom.checklist.atoms import TYPE_NAMES
+from transom.checklist.atoms import TYPE_NAMES, Condition, Operator
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField, KnownItem, KnownWaiver, Note
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import AnsweredFrom, Reply, Request, Text
+
+RELATIONS: Final = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+
+_SLOT: Final = re.compile(r"\{(\w+)\}")
 
 # A checker needs that many scenarios for waivers to be more than a switch.
 MIN_SCENARIOS: Final = 2
@@ -25,11 +30,17 @@ MAX_SCENARIOS: Final = 4
 
 @dataclass(frozen=True)
 class PlannedItem:
-    """A validation item under its id; `name` is the one of the text, with the choice in it."""
+    """A validation item under its id; `name` is the one of the text, with the choices in it."""
 
     id: str
     name: str
     known: KnownItem
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def condition(self) -> Condition | None:
+        """The knowledge's condition, with what was chosen in its place."""
+        return condition_of(self.known, self.choices)
 
 
 @dataclass(frozen=True)
@@ -93,21 +104,63 @@ def reply(knowledge: Knowledge, domain: Domain, text: str) -> Reply:
     return Reply((Text(text),), answered_from=tuple(AnsweredFrom(name, knowledge.digests[name]) for name in names))
 
 
+def items_for(domain: Domain, entities: Sequence[str], choices: Mapping[str, str]) -> list[KnownItem]:
+    """The items of the things that are named, as far as they fit what was chosen."""
+    return [
+        item
+        for item in domain.items
+        if (item.entity is None or item.entity in entities) and (item.when is None or item.when in choices)
+    ]
+
+
+def categories_for(domain: Domain, items: Sequence[KnownItem]) -> list[KnownCategory]:
+    """The categories of the items' things; of a category that some item reads, those items must be among these."""
+    wanted = {item.entity for item in items} | {None}
+    read = {name.partition(".")[0] for item in items for name in item.fields()}
+    others = {name.partition(".")[0] for item in domain.items for name in item.fields()} - read
+    return [c for c in domain.categories if c.entity in wanted and c.key not in others]
+
+
+def condition_of(item: KnownItem, choices: Mapping[str, str]) -> Condition | None:
+    """The condition of an item, with what was chosen in its place; None where nothing was."""
+    if item.limit is not None:
+        value = float(
+            Decimal(choices.get("limit", "0")) * item.limit.units.get(choices.get("unit_word", ""), Decimal(1))
+        )
+        return Condition(field=item.limit.field, op=Operator(choices["relation"]), value=value)
+    if item.chosen is not None:
+        value_ = choices.get(item.chosen.choice)
+        return Condition(field=item.chosen.field, op=Operator.EQUALS, value=value_) if value_ else None
+    return item.condition
+
+
 def item_name(item: KnownItem, choices: Mapping[str, str]) -> str:
     """The item's name with what was chosen, or without it."""
-    said = re.sub(r"\{(\w+)\}", lambda match: choices.get(match[1], "").title(), item.name)
+    said = _SLOT.sub(lambda match: _said(match[1], choices.get(match[1], "")), item.name)
     return " ".join(said.split())
 
 
-def named_items(domain: Domain) -> dict[str, tuple[KnownItem, dict[str, str]]]:
-    """Every name that an item may have, and what it says was chosen."""
-    found: dict[str, tuple[KnownItem, dict[str, str]]] = {}
+def _said(slot: str, value: str) -> str:
+    return RELATIONS.get(value, value) if slot in ("relation", "limit", "unit_word", "zero") else value.title()
+
+
+def named_item(domain: Domain, name: str) -> tuple[KnownItem, dict[str, str]] | None:
+    """The item that has a name, and what the name says was chosen."""
     for item in domain.items:
-        slots = re.findall(r"\{(\w+)\}", item.name)
-        for values in itertools.product(*(("", *domain.choices().get(slot, ())) for slot in slots)):
-            choices = {slot: value for slot, value in zip(slots, values, strict=True) if value}
-            found[item_name(item, choices).casefold()] = (item, choices)
-    return found
+        slots = _SLOT.findall(item.name)
+        finite = [slot for slot in slots if slot != "limit"]
+        found = re.search(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?![\w.])", name) if "limit" in slots else None
+        given = {"limit": found[0]} if found else {}
+        for values in itertools.product(*(("", *domain.choices().get(slot, ())) for slot in finite)):
+            choices = given | {slot: value for slot, value in zip(finite, values, strict=True) if value}
+            if item_name(item, choices).casefold() == name.casefold() and _complete(item, choices):
+                return item, choices
+    return None
+
+
+def _complete(item: KnownItem, choices: Mapping[str, str]) -> bool:
+    """A limit needs its relation, and a number its unit."""
+    return item.limit is None or ("relation" in choices and ("limit" not in choices or "unit_word" in choices))
 
 
 def plan_items(knowledge: Knowledge, named: Sequence[tuple[str, str]], kind: int | None, where: str) -> Plan:
@@ -120,13 +173,13 @@ def plan_items(knowledge: Knowledge, named: Sequence[tuple[str, str]], kind: int
         raise NeedsModel([NotUnderstood("no capability type", where)])
     if not named:
         raise NeedsModel([NotUnderstood("no validation item", where)])
-    names = [name.casefold() for _, name in named]
-    ranked = sorted(knowledge.domains, key=lambda d: sum(name not in named_items(d) for name in names))
+    ranked = sorted(knowledge.domains, key=lambda d: sum(named_item(d, name) is None for _, name in named))
     domain = ranked[0]
-    known = named_items(domain)
-    if strange := [name for _, name in named if name.casefold() not in known]:
+    known = {name: named_item(domain, name) for _, name in named}
+    if strange := [name for name, found in known.items() if found is None]:
         raise NeedsModel([NotUnderstood(name, where) for name in strange])
-    return Plan(domain, tuple(PlannedItem(id_, name, known[name.casefold()][0]) for id_, name in named), kind)
+    items = [PlannedItem(id_, name, *found) for id_, name in named if (found := known[name]) is not None]
+    return Plan(domain, tuple(items), kind)
 
 
 def plan_fields(

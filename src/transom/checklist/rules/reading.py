@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from transom.checklist.rules.chart import SOFT, Row
+from transom.checklist.rules.chart import NUMBER, SOFT, Row, is_number
 from transom.checklist.rules.forms import MAX_WORDS, FormError, Match, normal, sentences
 from transom.checklist.rules.grammar import Language, Speech
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.shapes import Domain, SentenceKind
+from transom.checklist.rules.saying import SentenceKind
+from transom.checklist.rules.shapes import Domain
 from transom.errors import InputError, NeedsModel, NotUnderstood
 
 WHERE: Final = "description"
@@ -96,12 +97,15 @@ class _Reader:
     def read(self, sentence: str) -> list[Clause] | None:
         """The clauses of a sentence; None where a word is left over, or where it can be read in two ways."""
         words = normal(sentence)
-        if not words or len(words) > MAX_WORDS or not self.vocabulary.issuperset(words):
+        if not words or len(words) > MAX_WORDS or any(map(self.foreign, words)):
             return None
         parses = _Clauses(words, self._speeches).parses()
         if len(parses) == 1:
             return list(next(iter(parses.values())))
         return None if parses else self._lifted(sentence)
+
+    def foreign(self, word: str) -> bool:
+        return word not in self.vocabulary and not (NUMBER in self.vocabulary and is_number(word))
 
     def _lifted(self, sentence: str) -> list[Clause] | None:
         """The sentence without what stands in brackets, and that by itself."""
@@ -165,6 +169,9 @@ def _reading(domain: Domain, told: Sequence[Sequence[Clause]]) -> Reading:
     clauses = [clause for sentence in told for clause in sentence]
     named = {key for clause in clauses if clause.kind == "claim" for key in clause.match.things}
     keys = [entity.key for entity in domain.entities]
+    for clause in clauses:
+        if clause.kind not in ("claim", "waive") and named and not named.issuperset(clause.match.things):
+            raise NeedsModel([NotUnderstood(clause.text, f"{WHERE}: no claim is about that")])
     choices: dict[str, str] = {}
     for clause in clauses:
         for name, value in clause.match.choices:
@@ -193,4 +200,4 @@ def _not_understood(
 
 
 def _foreign(told: Sequence[str], reader: _Reader) -> list[str]:
-    return list(dict.fromkeys(word for sentence in told for word in normal(sentence) if word not in reader.vocabulary))
+    return list(dict.fromkeys(word for sentence in told for word in normal(sentence) if reader.foreign(word)))

@@ -8,6 +8,7 @@ from typing import Final
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Operator
+from transom.checklist.rules.chart import is_number
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import (
     Plan,
@@ -85,8 +86,12 @@ def _step(analysis: Analysis, number: int) -> str:
 
 
 def _choices(domain: Domain, text: str) -> dict[str, str]:
-    found = dict(re.findall(r"Narrowed to:\s*(\w+)\s*=\s*`?(\w+)", text))
-    strange = [f"{name} = {value}" for name, value in found.items() if value not in domain.choices().get(name, ())]
+    found = dict(re.findall(r"Narrowed to:\s*(\w+)\s*=\s*`?([-+.\w]+)", text))
+    strange = [
+        f"{name} = {value}"
+        for name, value in found.items()
+        if value not in domain.choices().get(name, ()) and not (name == "limit" and is_number(value))
+    ]
     if strange:
         raise NeedsModel([NotUnderstood(text_, "analysis, step 1") for text_ in strange])
     return found
@@ -184,8 +189,9 @@ def _section2(plan: Plan, parsing: ParsingSection, reading: str) -> str:
 def _item_lines(plan: Plan, item: PlannedItem, available: set[str]) -> list[str]:
     known = item.known
     required = [field for field in known.required if field in available]
-    if not required or (known.condition and known.condition.field not in available):
-        needed = known.condition.field if known.condition else known.required[0]
+    condition = item.condition
+    if not required or (condition and condition.field not in available):
+        needed = condition.field if condition else known.required[0]
         raise NeedsModel([NotUnderstood(f"{item.name} without {needed}", "section 1")])
     compares = plan.patterns and known.compares
     return [
@@ -195,7 +201,7 @@ def _item_lines(plan: Plan, item: PlannedItem, available: set[str]) -> list[str]
         f"- **Required fields**: {', '.join(f'`{field}`' for field in required)}",
         f"- **Completeness definition**: {known.completeness}",
         f"- **Validation type**: {'pattern match' if compares else 'existence check'}",
-        f"- **Condition**: {_condition(known.condition)}",
+        f"- **Condition**: {_condition(condition)}",
         f"- **Mode**: {known.mode}",
         f"- **Quantifier**: {_QUANTIFIERS[known.quantifier]}",
         f"- **PASS condition**: {known.passes}{', and a pattern matches it' if compares else ''}",

@@ -3,79 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, DottedField, Rank, Shape
-
-Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
-Line = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]*$")]
-Template: TypeAlias = Line
-Lists: TypeAlias = dict[Key, tuple[Template, ...] | dict[Key, tuple[Template, ...]]]
-SentenceKind = Literal["claim", "unit", "text", "marker", "waive", "note"]
-
-
-class Form(Shape):
-    """Sentences that are understood, each as a template that must fit the whole of one.
-
-    Attributes:
-        kind: what such a sentence does; only a `claim` calls for the domain.
-        means: how it was read, for the analysis.
-    """
-
-    kind: SentenceKind
-    say: Annotated[tuple[Template, ...], Field(min_length=1)]
-    means: Line
-
-
-class KnownClaim(Shape):
-    """What a description may claim, as parts that the common frames put into every way of saying it.
-
-    All parts are templates. A frame that needs a part which is not given is not used, so a claim can be said only in
-    ways that keep its meaning.
-
-    Attributes:
-        subject: of what something is said: `every block`.
-        is_: what it must be, after *is* and *to be*: `switched off`.
-        does: what it must do, with and without the s: `has a total power`, `have a total power`.
-        adjective: what may stand before the subject: `the *correct* version`.
-        quality: the noun of what is asked: `correctness`.
-        bare: subjects that are claim enough when they are merely to be checked: `check the *netlist version*`.
-        bad: what must not exist, without an article: `violated endpoints`.
-        holder: in what it would be: `the report`.
-        where: places and circumstances that change nothing: `in the power report`.
-    """
-
-    means: Line
-    subject: tuple[Template, ...] = ()
-    is_: Annotated[tuple[Template, ...], Field(alias="is")] = ()
-    does: tuple[Template, ...] = ()
-    adjective: tuple[Template, ...] = ()
-    quality: tuple[Template, ...] = ()
-    bare: tuple[Template, ...] = ()
-    bad: tuple[Template, ...] = ()
-    holder: tuple[Template, ...] = ()
-    where: tuple[Template, ...] = ()
-
-    @classmethod
-    def slot_names(cls) -> tuple[str, ...]:
-        """The lists that the common frames name."""
-        return tuple(field.alias or name for name, field in cls.model_fields.items() if name != "means")
-
-    def slots(self) -> dict[str, tuple[Template, ...]]:
-        """Slot -> templates."""
-        given: dict[str, tuple[Template, ...]] = self.model_dump(by_alias=True, exclude={"means"})
-        return given
-
-
-class Entity(Shape):
-    """A thing that a description names; `words` are templates."""
-
-    key: Key
-    name: Line
-    words: Annotated[tuple[Template, ...], Field(min_length=1)]
+from transom.checklist.rules.reading_rules import Commands, Extraction
+from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Template
 
 
 class KnownField(Shape):
@@ -107,11 +43,31 @@ class KnownCategory(Shape):
     guide: Guide
 
 
+class Limit(Shape):
+    """A field that is compared with a number of the description: choices `relation`, `limit` and `unit`.
+
+    Attributes:
+        units: key of the choice `unit` -> how many of the field's own units it is.
+    """
+
+    field: DottedField
+    units: dict[Key, Decimal] = Field(default_factory=dict)
+
+
+class Chosen(Shape):
+    """A field that must equal what was chosen; where nothing was chosen there is no condition."""
+
+    field: DottedField
+    choice: Key
+
+
 class KnownItem(Shape):
     """A validation item.
 
     Attributes:
         name: may hold `{list}` for a word that the description chose, e.g. `Endpoint {check} Timing`.
+        when: a choice without which the item is not used.
+        limit, chosen: conditions that depend on the description, in place of `condition`.
         compares: whether it becomes a pattern item when the user gives patterns.
         waivable: whether anybody would sign for its failure; `why` says why (not).
         hints: by these the nearest line is found when nothing matched.
@@ -122,7 +78,10 @@ class KnownItem(Shape):
     name: Line
     purpose: Line
     required: Annotated[tuple[DottedField, ...], Field(min_length=1)]
+    when: Key | None = None
     condition: Condition | None = None
+    limit: Limit | None = None
+    chosen: Chosen | None = None
     completeness: Line
     mode: Literal["require", "forbid"] = "require"
     quantifier: Literal["exists", "each", "per_file"]
@@ -133,6 +92,11 @@ class KnownItem(Shape):
     waivable: bool
     why: Line
     hints: tuple[Line, ...] = ()
+
+    def fields(self) -> tuple[str, ...]:
+        """All fields that it looks at."""
+        told = [part.field for part in (self.condition, self.limit, self.chosen) if part is not None]
+        return (*self.required, *told)
 
 
 class KnownWaiver(Shape):
@@ -155,7 +119,10 @@ class KnownSource(Shape):
         files: globs of its names (`*`, `?`), compared without `.gz`.
         signs: a regex for a line by which such a file is known whatever its name.
         account: a regex for lines that must not be overlooked: one that no rule reads is an error at run time. Of a
-            record only the line that its `end` matches counts as read.
+            record only the line that its `end` matches counts as read. `accounts`: the same for single categories.
+        passes: regexes of lines that speak of it and tell nothing: echoed commands, quotations, counts.
+        counts: category -> regexes of lines whose group `count` says how many there were: one that counts some where
+            none was read is an error.
         expect: the error when nothing was read from a file that `speaks` of the matter; None where that is no error.
         must: one of these stands in every such file that is understood, else a model is needed.
         refuse: regex -> why such a file is not understood.
@@ -168,123 +135,14 @@ class KnownSource(Shape):
     files: Annotated[tuple[Line, ...], Field(min_length=1)]
     signs: Line | None = None
     account: Line | None = None
+    accounts: dict[Key, Line] = Field(default_factory=dict)
+    passes: tuple[Line, ...] = ()
+    counts: dict[Key, tuple[Line, ...]] = Field(default_factory=dict)
     speaks: Line = "."
     expect: Line | None = None
     must: tuple[Line, ...] = ()
     refuse: dict[str, Line] = Field(default_factory=dict)
     about: Line
-
-
-class _Rule(Shape):
-    """What every extraction rule has. `about` explains its patterns, in Section 4.1's words."""
-
-    file: Key
-    about: Line
-
-
-class Lines(_Rule):
-    """One entry a line: groups of `pattern` are fields; groups of `context` lines hold for the lines after them.
-
-    `{line}` in `value` is the line itself, its blanks collapsed.
-    """
-
-    kind: Literal["lines"]
-    category: Key
-    pattern: Line
-    context: tuple[Line, ...] = ()
-    value: Line
-    maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
-    numbers: tuple[Key, ...] = ()
-
-
-class Records(_Rule):
-    """One entry for the lines from `start` to `end`: groups of `patterns` are fields.
-
-    Its evidence is the line that `end` matches. A record without an end is an error, also at the next `start` and at
-    the end of the file.
-    """
-
-    kind: Literal["records"]
-    category: Key
-    start: Line
-    patterns: tuple[Line, ...]
-    end: Line
-    value: Line
-    maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
-    numbers: tuple[Key, ...] = ()
-
-
-class Header(_Rule):
-    """The comments before the code: groups of `patterns` are fields; the topmost header counts."""
-
-    kind: Literal["header"]
-    category: Key
-    within: int
-    stop: Line
-    patterns: tuple[Line, ...]
-    formats: dict[str, Line]
-    constants: dict[Key, Json] = Field(default_factory=dict)
-    value: Line
-    empty: Line
-
-
-class Directives(_Rule):
-    """Lines such as `*NAME "text"`: `names` maps a directive to a field, most telling first."""
-
-    kind: Literal["directives"]
-    category: Key
-    within: int
-    stop: Line
-    pattern: Line
-    names: dict[str, Key]
-    constants: dict[Key, Json] = Field(default_factory=dict)
-    value: Line
-    empty: Line
-
-
-class Target(Shape):
-    """What a read command reads: `names` is a regex of command names, `messages` tell it in other words."""
-
-    category: Key
-    names: Line
-    messages: tuple[Line, ...] = ()
-    formats: tuple[Line, ...] = ()
-    value: Line
-
-
-class Commands(_Rule):
-    """Echoed read commands of a log, and whether an error follows them; the fields are `path`, `loaded`, `how`.
-
-    Attributes:
-        glance: a regex that every line of interest holds; others are passed over unless they stand in a block.
-        prompt, continued: regexes of prompts; what follows a continuation prompt may not have run.
-        control: a regex of words that open a block which may not run.
-        command: a regex of any command, where an error's reach ends; `reach` is the most lines it goes.
-        known: a regex of commands by which a log that `speaks` of the matter is understood at all.
-        refused: regexes of lines after which the log cannot be trusted; `refusal` says why.
-        hides: a regex of commands whose own commands are not echoed.
-        valued, flags: options with and without a value; others are not understood.
-    """
-
-    kind: Literal["commands"]
-    glance: Line
-    prompt: Line
-    continued: Line
-    control: Line
-    command: Line
-    reach: int
-    known: Line
-    speaks: Line
-    refused: tuple[Line, ...] = ()
-    refusal: Line = "not understood"
-    hides: Line
-    failed: tuple[Line, ...]
-    valued: tuple[str, ...]
-    flags: tuple[str, ...]
-    targets: Annotated[tuple[Target, ...], Field(min_length=1)]
-
-
-Extraction: TypeAlias = Annotated[Lines | Records | Header | Directives | Commands, Field(discriminator="kind")]
 
 
 class KnownScenario(Shape):
@@ -375,28 +233,6 @@ class Domain(Shape):
         return frozenset(f"{c.key}.{f.name}" for c in self.categories for f in c.fields)
 
 
-class Common(Shape):
-    """`_common.yaml`: word lists and sentence forms of all domains.
-
-    Attributes:
-        lists: those without elements are filled by domains (`unit`, `label`, `flag`, `waivable`).
-        frames: every way of making a claim, over the parts of a `KnownClaim`.
-        forms: sentences that are no claims.
-        waiver_words: small words of the language for the free part of a waive hint.
-        waiver_modes: Section 3 on the two modes, line by line; `{items}`, `{last}` and `{keyword}` are the spec's own.
-        waiver_guidance: the end of Section 3.
-    """
-
-    schema_: Literal["transom.knowledge/1"] = Field(alias="schema")
-    common: Literal[True]
-    lists: Lists
-    frames: tuple[Template, ...] = ()
-    forms: tuple[Form, ...] = ()
-    waiver_words: tuple[Template, ...] = ()
-    waiver_modes: tuple[str, ...] = ()
-    waiver_guidance: tuple[str, ...] = ()
-
-
 def _problems(domain: Domain) -> Iterator[str]:
     """What the shapes cannot see: names that point at nothing."""
     entities = {entity.key for entity in domain.entities}
@@ -409,8 +245,8 @@ def _problems(domain: Domain) -> Iterator[str]:
     named += [note.entity for note in notes]
     yield from (f"there is no entity {name}" for name in named if name is not None and name not in entities)
     for item in domain.items:
-        fields = (*item.required, *((item.condition.field,) if item.condition else ()))
-        yield from (f"item {item.key} names {n}, which no category has" for n in fields if n not in domain.dotted())
+        strange = [name for name in item.fields() if name not in domain.dotted()]
+        yield from (f"item {item.key} names {name}, which no category has" for name in strange)
     used = [key for waiver in domain.waivers for key in waiver.items]
     used += [key for scenario in domain.scenarios for key in (*scenario.found, *scenario.missing)]
     yield from (f"there is no item {key}" for key in used if key not in items)
@@ -419,6 +255,8 @@ def _problems(domain: Domain) -> Iterator[str]:
             yield f"an extraction rule reads {rule.file}, which no source is"
         targets = [t.category for t in rule.targets] if isinstance(rule, Commands) else [rule.category]
         yield from (f"there is no category {key}" for key in targets if key not in keys)
+    told = [key for source in domain.sources for key in (*source.accounts, *source.counts)]
+    yield from (f"there is no category {key}" for key in told if key not in keys)
     yield from (f"narrows.{name} is no choice among lists" for name in domain.narrows if name not in domain.choices())
     if not domain.claims and not any(form.kind == "claim" for form in domain.forms):
         yield "no form is a claim, so nothing calls for this domain"

@@ -18,11 +18,28 @@ def file_kind(lines: list[str], source_file: str, sources: list[dict[str, Any]],
     return str(sources[0]["kind"])
 
 
-def check_complete(lines: list[str], about: dict[str, Any], results: list[dict[str, Any]]) -> None:
-    """Every line that speaks of a verdict must have been read, and something must have been read where it has to."""
-    read = {made["line_number"] for made in results}
+def check_counts(lines: list[str], patterns: list[str]) -> None:
+    """A line says how many there were, and none was read."""
     for number, line in enumerate(lines, 1):
-        if about["account"] and re.search(about["account"], line) and number not in read:
-            raise ValueError(f"line {number}: not understood: {line.strip()}")
+        told = [match for pattern in patterns for match in re.finditer(pattern, line)]
+        if any(int(match["count"]) for match in told):
+            raise ValueError(f"line {number}: it counts what was not seen: {line.strip()}")
+
+
+def check_complete(lines: list[str], about: dict[str, Any], results: list[dict[str, Any]]) -> None:
+    """Nothing was overlooked, and something was read where it has to be."""
+    check_account(lines, about, results)
+    for category, patterns in about.get("counts", {}).items():
+        if not any(category in made["parsed_fields"] for made in results):
+            check_counts(lines, patterns)
     if about["expect"] and not results and any(re.search(about["speaks"], line) for line in lines):
         raise ValueError(about["expect"])
+
+
+def check_account(lines: list[str], about: dict[str, Any], results: list[dict[str, Any]]) -> None:
+    """Every line that speaks of a verdict must have been read, or be known to tell nothing."""
+    read = {made["line_number"] for made in results}
+    for number, line in enumerate(lines, 1):
+        overlooked = number not in read and any(re.search(told, line) for told in about["account"])
+        if overlooked and not any(re.search(passed, line) for passed in about.get("passes", ())):
+            raise ValueError(f"line {number}: not understood: {line.strip()}")

@@ -1,0 +1,143 @@
+"""How files are read, as data: the rules that become Atom A (fragments/)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from transom.canonical import Json
+from transom.checklist.atoms import Shape
+from transom.checklist.rules.saying import Key, Line
+
+
+class _Rule(Shape):
+    """What every extraction rule has. `about` explains its patterns, in Section 4.1's words."""
+
+    file: Key
+    about: Line
+
+
+class Scaled(Shape):
+    """A field that is a printed number in one fixed unit.
+
+    The unit is the pattern's group `unit`, else the one that the `told` lines of the file agree on; without one there
+    is an error, and no guess.
+
+    Attributes:
+        field: the number in the fixed unit; `of` is the group with its text.
+        units: unit as printed -> power of ten to the fixed unit.
+        told: regexes with a group `unit`.
+    """
+
+    field: Key
+    of: Key
+    units: dict[str, int]
+    told: tuple[Line, ...] = ()
+
+
+class Lines(_Rule):
+    """One entry a line: groups of `pattern` are fields; groups of `context` lines hold for the lines after them.
+
+    `{line}` in `value` is the line itself, its blanks collapsed. `where` says which groups must have which text.
+    """
+
+    kind: Literal["lines"]
+    category: Key
+    pattern: Line
+    context: tuple[Line, ...] = ()
+    value: Line
+    maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
+    numbers: tuple[Key, ...] = ()
+    scaled: Scaled | None = None
+    where: dict[Key, Line] = Field(default_factory=dict)
+
+
+class Records(_Rule):
+    """One entry for the lines from `start` to `end`: groups of `patterns` are fields.
+
+    Its evidence is the line that `end` matches. A record without an end is an error, also at the next `start` and at
+    the end of the file.
+    """
+
+    kind: Literal["records"]
+    category: Key
+    start: Line
+    patterns: tuple[Line, ...]
+    end: Line
+    value: Line
+    maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
+    numbers: tuple[Key, ...] = ()
+
+
+class Header(_Rule):
+    """The comments before the code: groups of `patterns` are fields; the topmost header counts."""
+
+    kind: Literal["header"]
+    category: Key
+    within: int
+    stop: Line
+    patterns: tuple[Line, ...]
+    formats: dict[str, Line]
+    constants: dict[Key, Json] = Field(default_factory=dict)
+    value: Line
+    empty: Line
+
+
+class Directives(_Rule):
+    """Lines such as `*NAME "text"`: `names` maps a directive to a field, most telling first."""
+
+    kind: Literal["directives"]
+    category: Key
+    within: int
+    stop: Line
+    pattern: Line
+    names: dict[str, Key]
+    constants: dict[Key, Json] = Field(default_factory=dict)
+    value: Line
+    empty: Line
+
+
+class Target(Shape):
+    """What a read command reads: `names` is a regex of command names, `messages` tell it in other words."""
+
+    category: Key
+    names: Line
+    messages: tuple[Line, ...] = ()
+    formats: tuple[Line, ...] = ()
+    value: Line
+
+
+class Commands(_Rule):
+    """Echoed read commands of a log, and whether an error follows them; the fields are `path`, `loaded`, `how`.
+
+    Attributes:
+        glance: a regex that every line of interest holds; others are passed over unless they stand in a block.
+        prompt, continued: regexes of prompts; what follows a continuation prompt may not have run.
+        control: a regex of words that open a block which may not run.
+        command: a regex of any command, where an error's reach ends; `reach` is the most lines it goes.
+        known: a regex of commands by which a log that `speaks` of the matter is understood at all.
+        refused: regexes of lines after which the log cannot be trusted; `refusal` says why.
+        hides: a regex of commands whose own commands are not echoed.
+        valued, flags: options with and without a value; others are not understood.
+    """
+
+    kind: Literal["commands"]
+    glance: Line
+    prompt: Line
+    continued: Line
+    control: Line
+    command: Line
+    reach: int
+    known: Line
+    speaks: Line
+    refused: tuple[Line, ...] = ()
+    refusal: Line = "not understood"
+    hides: Line
+    failed: tuple[Line, ...]
+    valued: tuple[str, ...]
+    flags: tuple[str, ...]
+    targets: Annotated[tuple[Target, ...], Field(min_length=1)]
+
+
+Extraction: TypeAlias = Annotated[Lines | Records | Header | Directives | Commands, Field(discriminator="kind")]
