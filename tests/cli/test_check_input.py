@@ -403,3 +403,19 @@ def test_lint_says_what_is_wrong_with_each_target(desk: Desk, checker: Path) -> 
     artifacts = {finding["artifact"] for finding in answer.document["findings"]}
     expected = {"half.md", "latin.md", "bad.yaml", "empty_checker/checker.yaml", "odd_checker/atoms.py"}
     assert artifacts == expected
+
+
+def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, checker: Path) -> None:
+    data = ("--var", f"CHECKLIST_ROOT={EXAMPLES / 'data'}")
+    answer = desk("check", "lint", str(checker), *data)
+    assert (answer.code, answer.out, answer.err) == (0, "nothing found\n", "")
+    lazy = desk.here / "lazy_checker"
+    shutil.copytree(checker, lazy)
+    locked = "    # [Locked] Standardization Layer\n"
+    edit(lazy / "atoms.py", locked, "    for result in results:\n        result['value'] = 'fine'\n" + locked)
+    edit(lazy / "atoms.py", '"loaded": not wrong', '"loaded": True')
+    assert "were not run" in desk("check", "lint", str(lazy)).err
+    answer = desk("check", "lint", str(lazy), *data, "--format", "json")
+    assert answer.code == 1
+    assert {(one["gate"], one["artifact"]) for one in answer.document["findings"]} == {("mutation", f"{lazy}/atoms.py")}
+    assert any("loading fails" in one["message"] for one in answer.document["findings"])

@@ -159,11 +159,12 @@ async def lint(
     targets: Annotated[
         list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER...", help="What to look over.")
     ],
+    var: VarOption = None,
 ) -> int:
-    """Say what is wrong with items, ItemSpecs or checkers, without running anything."""
+    """Say what is wrong with items, ItemSpecs or checkers; these meet their gates again on the files of today."""
     from transom.cli.linting import lint_command
 
-    return lint_command(session, targets)
+    return await lint_command(session, targets, tuple(var or ()))
 
 
 @command(check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"')

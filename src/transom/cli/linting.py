@@ -1,4 +1,4 @@
-"""`transom check lint` and `approve`: looking at items, ItemSpecs and checkers without running anything."""
+"""`transom check lint` and `approve`: looking at items, ItemSpecs and checkers, and answering for one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from transom.checklist.build.artifacts import CHECKER, file_of, split
+from transom.checklist.build.checker import SPEC_FILE
+from transom.checklist.build.regate import regate
 from transom.checklist.build.static_gates import (
     check_forbidden,
     check_locked_layer,
@@ -16,22 +18,30 @@ from transom.checklist.build.static_gates import (
     check_yaml,
 )
 from transom.checklist.item import item_findings
-from transom.checklist.pipeline import open_checker
+from transom.checklist.pipeline import Places, open_checker, own_files
 from transom.checklist.results import FindingRow, LintResult
-from transom.checklist.run import APPROVAL, approval_bytes, approve, load_checker
+from transom.checklist.run import APPROVAL, LoadedChecker, approval_bytes, approve, load_checker
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
-from transom.cli.output import print_json, print_text
+from transom.cli.output import print_json, print_text, say
 from transom.cli.session import Session
+from transom.cli.variables import parse_variables
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml, read_bytes
 from transom.gates import Finding
 from transom.runs import write_file
+from transom.sandbox import Level, Sandbox
 
 
-def lint_command(session: Session, targets: Sequence[Path]) -> int:
-    """Look every target over; findings are exit 1."""
-    findings = [finding for target in targets for finding in _lint(target)]
+async def lint_command(session: Session, targets: Sequence[Path], variables: Sequence[str] = ()) -> int:
+    """Look every target over; findings are exit 1.
+
+    Args:
+        variables: `NAME=PATH`, by which a checker's input files are found.
+    """
+    places = Places(parse_variables(variables, session.cwd, None), session.settings.paths.search_root)
+    level = session.settings.sandbox.level
+    findings = [finding for target in targets for finding in await _lint(target, places, level)]
     result = LintResult(findings=tuple(FindingRow.of(finding) for finding in findings))
     if session.format == "json":
         print_json(result)
@@ -58,7 +68,7 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
     return 0
 
 
-def _lint(target: Path) -> list[Finding]:
+async def _lint(target: Path, places: Places, level: str | None) -> list[Finding]:
     """What is wrong with one target; that it cannot be read as what it should be is a finding, too.
 
     Raises:
@@ -69,7 +79,7 @@ def _lint(target: Path) -> list[Finding]:
     if target.suffix != ".md" and not target.is_dir():
         return item_findings(target)
     try:
-        return _lint_checker(target) if target.is_dir() else _lint_spec(target)
+        return await _lint_checker(target, places, level) if target.is_dir() else _lint_spec(target)
     except InputError as error:
         place, _, line = (error.where or str(target)).rpartition(":")
         message = f"{error.what}; {error.hint}" if error.hint else error.what
@@ -86,9 +96,26 @@ def _lint_spec(path: Path) -> list[Finding]:
     return check_spec(parse_spec(text, artifact=str(path)), artifact=str(path))
 
 
-def _lint_checker(folder: Path) -> list[Finding]:
+async def _lint_checker(folder: Path, places: Places, level: str | None) -> list[Finding]:
+    """Every gate where the input files can be found, else those that need none."""
     checker = load_checker(folder)
-    atoms = split(checker.atoms)
-    findings = [*check_syntax(atoms), *check_signatures(atoms), *check_forbidden(atoms), *check_locked_layer(atoms)]
-    findings += check_yaml(checker.config, load_yaml(folder / CHECKER), atoms)
-    return [Finding(f.gate, f"{folder}/{file_of(f.artifact)}", f.line, f.message) for f in findings]
+    found = await _regated(checker, places, level)
+    if found is None:
+        atoms = split(checker.atoms)
+        found = [*check_syntax(atoms), *check_signatures(atoms), *check_forbidden(atoms), *check_locked_layer(atoms)]
+        found += check_yaml(checker.config, load_yaml(folder / CHECKER), atoms)
+        say(f"{folder}: its input files are not here, so its atoms were not run (name their place with --var)")
+    return [Finding(f.gate, f"{folder}/{file_of(f.artifact)}", f.line, f.message) for f in found]
+
+
+async def _regated(checker: LoadedChecker, places: Places, level: str | None) -> list[Finding] | None:
+    base = places.of(checker.item, checker.folder)
+    try:
+        files = own_files(checker.item, places.roots(base)) if checker.item else ()
+    except InputError:
+        return None  # a variable that nobody defined here
+    if not files or not (checker.folder / SPEC_FILE).exists():
+        return None
+    sandbox = Sandbox(level=Level(level) if level else None)
+    held = await regate(checker, None, files, places.folders(base), sandbox)
+    return list(held.findings)

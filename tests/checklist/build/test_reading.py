@@ -10,7 +10,10 @@ from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER
 from transom.checklist.build.reading import read_atom_a, read_logic
 from transom.errors import ReplyError
 
-B = 'def validate_logic(text, pattern, parsed_fields=None, default_match="contains", regex_mode="search"):\n    return _no()\n'
+B = (
+    'def validate_logic(text, pattern, parsed_fields=None, default_match="contains", regex_mode="search"):\n'
+    "    return _no()\n"
+)
 C = 'def check_existence(items):\n    return {"is_match": bool(items), "reason": "", "evidence": items}\n'
 HELPER = "def _no():\n    return {}\n"
 OWN = CHECKER.replace("atoms: standard", "atoms: own")

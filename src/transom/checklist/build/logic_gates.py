@@ -27,7 +27,7 @@ CONTRACT: Final = frozenset(
      "found", "nothing found", "matches", "does not match", "none", "item", "list", "true", "false"}
 )  # fmt: skip
 _SHORTEST = 3
-_TRIES = 16
+_TRIES = 24
 _ALPHABET = "ab|*?[].r:0 -"
 
 
@@ -57,7 +57,7 @@ async def check_likeness(prober: Prober, atoms: Parts) -> list[Finding]:
     if is_shipped(atoms):
         return []
     chance = random.Random(0)  # the same questions in every build
-    questions = [(_text(chance), pattern) for _ in range(_TRIES) for pattern in _patterns(chance)]
+    questions = [(_like(pattern, chance), pattern) for _ in range(_TRIES) for pattern in _patterns(chance)]
     found = await prober.findings(_compared(questions), "likeness", ATOM_B)
     lists: list[list[Json]] = [[], [{}], [{"value": _text(chance)} for _ in range(3)], [{"value": "", "x": None}]]
     return found + await prober.findings(_counted(lists), "likeness", ATOM_C)
@@ -102,6 +102,17 @@ def _patterns(chance: random.Random) -> Iterator[str]:
     yield f"regex:{chance.choice(('^a', 'b$', '[ab]+', 'a.b', '[', '0|1', ''))}"
     yield f"{_text(chance)}{chance.choice('*?')}{_text(chance)}".replace("|", "")
     yield re.sub(r"[|*?]", "", _text(chance)) or "a"
+
+
+def _like(pattern: str, chance: random.Random) -> str:
+    """A text that is near to what the pattern matches, so that both answers come up."""
+    part = chance.choice(pattern.removeprefix("regex:").split("|"))
+    fitting = "".join(_text(chance) if sign == "*" else chance.choice("ab[]") if sign == "?" else sign for sign in part)
+    at = chance.randrange(len(fitting) + 1)
+    return chance.choice(
+        (fitting, fitting, fitting[:at] + fitting[at + 1 :], fitting[:at] + chance.choice("ab*") + fitting[at:],
+         fitting.upper(), f"a{fitting}", f"{fitting}b", f" {fitting} ", _text(chance), pattern)
+    )  # fmt: skip
 
 
 def _text(chance: random.Random) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -37,6 +37,7 @@ class Mutant:
         place: a command, a header or a file of lines; a checker that notices none of its mutants does not look there.
         expects: `entry`: an entry comes, goes or says something else; `outcome`: it changes sides.
         sees: for `flip`, the line that atom A has to see on both sides.
+        written: lines of the altered text that must still be what the spec's patterns describe.
     """
 
     way: Way
@@ -45,6 +46,7 @@ class Mutant:
     texts: Mapping[Path, str]
     expects: Literal["entry", "outcome"] = "entry"
     sees: int | None = None
+    written: tuple[int, ...] = ()
 
     @property
     def says(self) -> str:
@@ -75,7 +77,8 @@ def _flip(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     lines = {spot: flipped(unit.item, topic, spot) for spot in spots}
     if lines and all(line is not None for line in lines.values()):
         sees = unit.spots[0].number if len(unit.spots) == 1 else None
-        yield _made(unit, "flip", lines, "outcome", sees=sees)
+        made = _made(unit, "flip", lines, "outcome")
+        yield replace(made, sees=sees, written=tuple(spot.number for spot in unit.spots))
 
 
 def _insert(unit: Unit, topic: Topic) -> Iterator[Mutant]:
@@ -85,8 +88,9 @@ def _insert(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     spot = unit.spots[0]
     wanted = unit.item.mode == "forbid"
     bad = spot.line if unit.holds is wanted else flipped(unit.item, topic, spot)
-    if len(unit.spots) == 1 and unit.holds is not None and bad is not None and unit.item.condition:
-        yield _made(unit, "insert", {spot: f"{spot.line}\n{bad}"}, "outcome")
+    if len(unit.spots) == 1 and unit.holds is not None and bad is not None:
+        made = _made(unit, "insert", {spot: f"{spot.line}\n{bad}"}, "outcome")
+        yield replace(made, written=(spot.number + 1,))
 
 
 def _print_row(unit: Unit, topic: Topic) -> Iterator[Mutant]:
@@ -103,9 +107,11 @@ def _remove(unit: Unit, topic: Topic) -> Iterator[Mutant]:
 def _change(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     del topic
     condition = unit.item.condition.field.rpartition(".")[2] if unit.item.condition else None
-    wanted = [name for name in decisive_fields(unit.item) if name != condition] or ["path"]
-    names = ["path"] if unit.shape == "command" else wanted
-    changed = {spot: _with(spot, names[:1], _other) for spot in unit.spots}
+    decisive = [name for name in decisive_fields(unit.item) if name != condition]
+    changed: dict[Spot, str | None] = {}
+    for spot in unit.spots:
+        names = [name for name in (*decisive, *spot.spans) if name in spot.spans and name != condition]
+        changed[spot] = _with(spot, ["path"] if unit.shape == "command" else names[:1], _other)
     if all(line is not None for line in changed.values()):
         yield _made(unit, "change", changed)
 
@@ -182,14 +188,12 @@ def _made(
     way: Way,
     lines: Mapping[Spot, str | None],
     expects: Literal["entry", "outcome"] = "entry",
-    *,
-    sees: int | None = None,
 ) -> Mutant:
     pages: dict[Page, Lines] = {}
     for spot, line in lines.items():
         pages.setdefault(spot.page, {})[spot.number] = line
     texts = {page.path: edited(page, changes) for page, changes in pages.items()}
-    return Mutant(way, unit.place, next(iter(lines)), texts, expects, sees)
+    return Mutant(way, unit.place, next(iter(lines)), texts, expects)
 
 
 def _edited(unit: Unit, way: Way, spot: Spot, changes: Lines, expects: Literal["entry", "outcome"]) -> Mutant:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Operator
@@ -20,6 +21,8 @@ _OPPOSITES = (
 )  # fmt: skip
 # Where a word stands in several pairs, the first one counts.
 _FLIPS = dict(reversed([*_OPPOSITES, *((two, one) for one, two in _OPPOSITES)]))
+# What a specification calls a sign that opens a line.
+_SIGNS = {"[": "bracket", "(": "paren", "%": "percent", "*": "star", "**": "star", "***": "star", "#": "hash"}
 _FAR = 1_000_000.0
 
 
@@ -28,7 +31,7 @@ def fulfils(item: SpecItem, topic: Topic, spot: Spot) -> bool | None:
     if item.condition is None:
         return None if item.condition_text and not _is_none(item.condition_text) else True
     said = _said(item.condition, topic, spot)
-    return None if said is None else _holds(item.condition, said[0])
+    return None if said is None else _holds(item.condition, topic, said[0])
 
 
 def flipped(item: SpecItem, topic: Topic, spot: Spot) -> str | None:
@@ -38,7 +41,7 @@ def flipped(item: SpecItem, topic: Topic, spot: Spot) -> str | None:
     if condition is None or said is None:
         return None
     text, (start, end) = said
-    holds = _holds(condition, text)
+    holds = _holds(condition, topic, text)
     other = None if holds is None else _other(condition, topic, text, wanted=not holds)
     return None if other is None else spot.line[:start] + other + spot.line[end:]
 
@@ -56,16 +59,17 @@ def _said(condition: Condition, topic: Topic, spot: Spot) -> tuple[str, Span] | 
     return (found.group(), found.span()) if found else None
 
 
-def _holds(condition: Condition, text: str) -> bool | None:
-    wanted = condition.value
+def _holds(condition: Condition, topic: Topic, text: str) -> bool | None:
+    wanted, known = condition.value, topic.values(last(condition.field))
     match condition.op:
         case Operator.EQUALS:
-            return _same(text, wanted)
+            return _same(text, wanted, known)
         case Operator.NOT_EQUALS:
-            same = _same(text, wanted)
+            same = _same(text, wanted, known)
             return None if same is None else not same
         case Operator.IN if isinstance(wanted, list):
-            return any(_same(text, one) for one in wanted)
+            answers = {_same(text, one, known) for one in wanted}
+            return True if True in answers else None if None in answers else False
         case Operator.LT | Operator.LE | Operator.GT | Operator.GE:
             return _compared(condition.op, _number(text), wanted)
         case Operator.EXISTS:
@@ -80,14 +84,20 @@ def _compared(op: Operator, left: float | None, right: Json) -> bool | None:
     return answers.get(op, left >= right)
 
 
-def _same(text: str, wanted: Json) -> bool | None:
+def _same(text: str, wanted: Json, known: Sequence[str]) -> bool | None:
+    """None where the text may be a value by another name: what an atom makes of it cannot be told from here."""
     if isinstance(wanted, bool):
         truth = _truth(text)
         return None if truth is None else truth is wanted
     if isinstance(wanted, int | float):
         number = _number(text)
         return None if number is None else number == wanted
-    return text.strip().casefold() == str(wanted).casefold()
+    word, value = text.strip().casefold(), str(wanted).casefold()
+    if word == value:
+        return True
+    if word in _SIGNS:
+        return _SIGNS[word] in value
+    return False if word in _FLIPS or word in [one.casefold() for one in known] else None
 
 
 def _truth(text: str) -> bool | None:
@@ -107,7 +117,7 @@ def _other(condition: Condition, topic: Topic, text: str, *, wanted: bool) -> st
     ]
     if isinstance(condition.value, int | float) and not isinstance(condition.value, bool):
         candidates = [f"{condition.value:g}", f"{condition.value + 1:g}"]
-    fitting = [one for one in candidates if _holds(condition, one) is wanted]
+    fitting = [one for one in candidates if _holds(condition, topic, one) is wanted]
     if not fitting and not wanted and condition.op is not Operator.EXISTS:
         fitting = [f"x{text}"]
     # The opposite of a word comes before the other values that the spec happens to name.

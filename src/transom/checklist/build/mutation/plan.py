@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import zip_longest
 from pathlib import Path
@@ -16,7 +16,7 @@ from transom.checklist.build.mutation.alter import Mutant, mutants
 from transom.checklist.build.mutation.evidence import Page, Span, Unit
 from transom.checklist.build.mutation.example import from_examples
 from transom.checklist.build.mutation.fields import Topic
-from transom.checklist.build.mutation.locate import Follow, Hit, locate
+from transom.checklist.build.mutation.locate import Follow, Hit, Scan, locate
 from transom.checklist.build.mutation.runtime import Desk
 from transom.checklist.run import Inputs
 from transom.checklist.run.files import classify
@@ -60,7 +60,11 @@ async def plan(
             scanner = _Scanner(worker)
             units = await locate(about, given, scanner, Follow(tuple(roots), opened))
             topic_of = {item.id: topic for topic in about for item in topic.items}
-            made = [[*_each_once(mutants(unit, topic_of[unit.item.id]))] for unit in _sampled(units)]
+            made: list[list[Mutant]] = []
+            for unit in _sampled(units):
+                topic = topic_of[unit.item.id]
+                tried = [one for one in mutants(unit, topic) if await _is_written(one, topic, scanner)]
+                made.append(list(_each_once(tried)))
             made += await from_examples(about, given, units, scanner)
     except AtomFailed as error:
         return Plan(why_none=f"a pattern of Section 4.1 cannot be tried on the files: {error.what}")
@@ -85,6 +89,16 @@ class _Scanner:
             except ValidationError as error:
                 raise AtomFailed(f"the scan answers something else: {error.title}", kind="schema") from error
         return self._known.get(key, [])
+
+
+async def _is_written(mutant: Mutant, topic: Topic, scan: Scan) -> bool:
+    """Whether the lines of a turned outcome still are what the patterns of the spec describe; else they are nothing."""
+    page = mutant.spot.page
+    text = mutant.texts.get(page.path)
+    if not mutant.written or not topic.regexes or text is None:
+        return True
+    hits = await scan(replace(page, text=text), topic.regexes)
+    return set(mutant.written) <= {hit.number for hit in hits if hit.pattern in topic.telling}
 
 
 def _sampled(units: Sequence[Unit]) -> list[Unit]:
