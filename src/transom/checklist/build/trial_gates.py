@@ -11,8 +11,10 @@ from pydantic import ValidationError
 
 from transom.checklist.atoms import ENTRY_KEYS, Entry, Source
 from transom.checklist.build.static_gates import ATOMS
+from transom.checklist.run.runner import PIECE_SOURCE, Scope, Seen, hand_over, scope_of
 from transom.checklist.vectors import VECTORS, Vector
 from transom.errors import AtomFailed
+from transom.formats.text_files import clean
 from transom.gates import Finding
 from transom.sandbox import Sandbox, Worker
 
@@ -23,7 +25,7 @@ _ODD_TEXTS = {
     "an empty text": "",
     "a text with CRLF line ends": "alpha\r\nbeta 1\r\n",
     "one huge line": "x" * 200_000,
-    "binary noise": "".join(chr(code) for code in range(1, 256)) * 4,
+    "binary noise": clean("".join(chr(code) for code in range(1, 256)) * 4),
 }
 
 
@@ -55,7 +57,7 @@ class Prober:
         """What a probe says; a crash of the code is a finding with its line."""
         try:
             if self._worker is None:
-                self._worker = await self._sandbox.worker(self._code).__aenter__()
+                self._worker = await self._sandbox.worker(self._code + PIECE_SOURCE).__aenter__()
             return [Finding(gate, ATOMS, None, problem) for problem in await probe(self._worker)]
         except AtomFailed as error:
             await self._drop()
@@ -118,16 +120,28 @@ async def check_schema(prober: Prober, samples: Sequence[Sample], *, may_be_sile
 
 def _extraction(sample: Sample, entries: list[object]) -> Callable[[Worker], Awaitable[list[str]]]:
     async def problems(worker: Worker) -> list[str]:
-        arguments = {"text": sample.text, "source_file": sample.name}
-        result = await worker.call("extract_context", arguments)
-        if not isinstance(result, list):
-            return [f"extract_context returned {type(result).__name__}, not a list, for {sample.name}"]
-        if await worker.call("extract_context", arguments) != result:
+        scope = await scope_of(worker)
+        entries.extend(await _seen(worker, scope, sample))
+        if await _seen(worker, scope, sample) != entries:
             return [f"extract_context does not return the same for {sample.name} a second time"]
-        entries.extend(result)
-        return [problem for entry in result for problem in _misshapen(entry, sample)][:_SHOWN]
+        if scope.unit != "file" and await _seen(worker, Scope(), sample) != entries:
+            return [
+                f"extract_context sees something else in the whole of {sample.name} than {scope.unit} by {scope.unit}; "
+                "SCOPE must leave together what belongs together, and any text may hold many lines"
+            ]
+        return [problem for entry in entries for problem in _misshapen(entry, sample)][:_SHOWN]
 
     return problems
+
+
+async def _seen(worker: Worker, scope: Scope, sample: Sample) -> list[object]:
+    entries: list[object] = []
+
+    def take(seen: Seen) -> None:
+        entries.extend(seen.entries)
+
+    await hand_over(worker, scope, iter([sample.text]), sample.name, take)
+    return entries
 
 
 def _misshapen(entry: object, sample: Sample) -> list[str]:
@@ -167,10 +181,8 @@ async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Findin
     sources: list[Source] = []
 
     async def problems(worker: Worker) -> list[str]:
-        constants = await worker.constants(["SCOPE", "SOURCES"])
-        if constants.get("SCOPE", "file") != "file":
-            return [f"SCOPE is {constants['SCOPE']!r}; this version runs atoms of scope 'file'"]
-        declared = constants.get("SOURCES", [])
+        await scope_of(worker)
+        declared = (await worker.constants(["SOURCES"])).get("SOURCES", [])
         if not isinstance(declared, list):
             return ["SOURCES is not a list of {kind, rank, files}"]
         try:
