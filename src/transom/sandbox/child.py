@@ -256,6 +256,8 @@ def lock_down(plan: dict[str, Any]) -> None:  # pragma: no cover
         _seccomp(libc, bytes.fromhex(plan["filter"]))
     for name in ("ctypes", "_ctypes", "ctypes._endian"):
         sys.modules.pop(name, None)
+    sys.argv[:], sys.orig_argv[:] = [], []
+    sys.executable = sys._base_executable = ""  # type: ignore[attr-defined]  # whose folders these are is not its business
 
 
 def _libc() -> Any:  # pragma: no cover

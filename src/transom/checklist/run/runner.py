@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import FailFast, TypeAdapter, ValidationError
 
 from transom.checklist.atoms import Entry, Source, Unit
 from transom.errors import AtomFailed
@@ -21,7 +21,8 @@ MAX_RECORD_CHARS = 16 << 20
 # Nothing of a long text is kept; this only stops a small compressed file that swells without end.
 _STREAMED_BYTES = 64 << 30
 
-_ENTRIES = TypeAdapter(list[Entry])
+# An error for each of a million wrong entries would fill the memory.
+_ENTRIES = TypeAdapter(Annotated[list[Entry], FailFast()])
 _SOURCES = TypeAdapter(tuple[Source, ...])
 
 # Appended to a checker's atoms. It cuts a piece of whole lines into lines or records and asks atom A about each. This
