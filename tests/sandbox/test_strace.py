@@ -29,8 +29,8 @@ print(verdict.status, verdict.sandbox_level)
 _LOCKED = re.compile(r"^(\d+) +prctl\(PR_SET_SECCOMP, SECCOMP_MODE_FILTER.* = 0$", re.MULTILINE)
 _WANTED = {"read", "write"}
 _HARMLESS = {
-    "brk", "clock_gettime", "clock_nanosleep", "exit_group", "futex", "getpid", "getrandom", "gettid", "madvise", "mmap",
-    "mprotect", "mremap", "munmap", "prlimit64", "rt_sigprocmask", "rt_sigreturn", "sched_yield",
+    "brk", "clock_gettime", "clock_nanosleep", "exit_group", "futex", "getpid", "getrandom", "gettid", "madvise",
+    "mmap", "mprotect", "mremap", "munmap", "prlimit64", "rt_sigprocmask", "rt_sigreturn", "sched_yield",
 }  # fmt: skip
 
 
@@ -49,7 +49,8 @@ def _trace(folder: Path) -> str:
     log = folder / "trace"
     done = subprocess.run(
         [strace, "-f", "-o", str(log), sys.executable, "-c", _CHECK, str(folder)],
-        capture_output=True, text=True, cwd=_ROOT, env={**os.environ, "PYTHONPATH": f"{_ROOT}/src:{_ROOT}"}, check=False,
+        capture_output=True, text=True, cwd=_ROOT, check=False,
+        env={**os.environ, "PYTHONPATH": f"{_ROOT}/src:{_ROOT}"},
     )  # fmt: skip
     if "PTRACE_TRACEME" in done.stderr or "Operation not permitted" in done.stderr:
         pytest.skip(f"ptrace is forbidden here: {done.stderr.splitlines()[0]}")

@@ -25,6 +25,9 @@ StrictOption = Annotated[bool, typer.Option("--strict", help="What is read diffe
 UnusedOption = Annotated[
     bool, typer.Option("--fail-on-unused-waivers", help="A waiver that nothing needed fails the check.")
 ]
+UnsafeOption = Annotated[
+    bool, typer.Option("--unsafe-no-sandbox", help="Run generated code with your own rights. Marks every verdict.")
+]
 
 
 @command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs")
@@ -57,11 +60,19 @@ async def build(
     allow_needs_review: Annotated[
         bool, typer.Option("--allow-needs-review", help="Build although the ItemSpec has findings.")
     ] = False,
+    unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Build a checker from an ItemSpec: generated atoms and checker.yaml, held to the gates on real files."""
     from transom.cli.checking import Options, build_command
 
-    options = Options(item=item, variables=tuple(var or ()), root=root, out=out, allow_needs_review=allow_needs_review)
+    options = Options(
+        item=item,
+        variables=tuple(var or ()),
+        root=root,
+        out=out,
+        allow_needs_review=allow_needs_review,
+        unsafe=unsafe_no_sandbox,
+    )
     return await build_command(session, itemspec, options)
 
 
@@ -79,6 +90,7 @@ async def run(
     report: Annotated[
         list[str] | None, typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or text.")
     ] = None,
+    unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Run checkers on the files of today."""
     from transom.cli.checking import Options, run_command
@@ -90,6 +102,7 @@ async def run(
         strict=strict,
         fail_on_unused=fail_on_unused_waivers,
         reports=tuple(report or ()),
+        unsafe=unsafe_no_sandbox,
     )
     return await run_command(session, targets, options)
 
@@ -106,6 +119,7 @@ async def all_(
     as_of: AsOfOption = None,
     strict: StrictOption = False,
     fail_on_unused_waivers: UnusedOption = False,
+    unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Spec, build and run in one go; a checker that is not stale is used again."""
     from transom.cli.checking import Options, all_command
@@ -118,6 +132,7 @@ async def all_(
         as_of=as_of,
         strict=strict,
         fail_on_unused=fail_on_unused_waivers,
+        unsafe=unsafe_no_sandbox,
     )
     return await all_command(session, options)
 

@@ -43,6 +43,11 @@ from transom.sandbox import Level, Sandbox
 from transom.store import SqliteStore
 from transom.tools.files import ViewLimits
 
+UNSAFE_OPTION = "--unsafe-no-sandbox"
+UNSAFE_RISK = (
+    "generated code runs with your rights; it may read, change and send away all that you can, "
+    "also because a log told it to; every verdict is marked"
+)
 _log = logging.getLogger(__name__)
 
 
@@ -60,6 +65,7 @@ class Options:
     allow_needs_review: bool = False
     debug: bool = False
     reports: tuple[str, ...] = ()
+    unsafe: bool = False
 
     def entry(self, command: str, session: Session, targets: Sequence[Path] = ()) -> dict[str, Json]:
         """As the run keeps it: paths absolute, the day settled, and what the session was told on the command line."""
@@ -303,9 +309,25 @@ def _manner(session: Session, options: Options, *, needs_sandbox: bool = True) -
     build = BuildSettings(
         session.call_settings("agent_a", CallSettings()), session.call_settings("agent_b", CallSettings()), limits
     )
-    level = settings.sandbox.level
-    sandbox = Sandbox(level=Level(level) if level else None) if needs_sandbox else cast("Sandbox", None)
+    sandbox = _sandbox(session, options) if needs_sandbox else cast("Sandbox", None)
     return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build)
+
+
+def _sandbox(session: Session, options: Options) -> Sandbox:
+    """Where generated code is run.
+
+    Raises:
+        InputError: `--unsafe-no-sandbox` where the settings insist on a level.
+        SandboxUnavailable: this machine does not offer the level, or none.
+    """
+    level = session.settings.sandbox.level
+    if not options.unsafe:
+        return Sandbox(level=Level(level) if level else None)
+    if level:
+        what = f"the settings insist on sandbox.level {level}"
+        raise InputError(what, where=UNSAFE_OPTION, hint="take one of the two back")
+    say(f"transom: {UNSAFE_OPTION}: {UNSAFE_RISK}")
+    return Sandbox(level=Level.NONE)
 
 
 async def _copy_rounds(run: Run, out: Path, item_id: str) -> None:

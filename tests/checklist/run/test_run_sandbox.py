@@ -8,8 +8,10 @@ import pytest
 
 from tests.checklist.run.support import DATA, DESIGN, LocalRunner, checker, run
 from transom.checklist.run import artifact_bytes
+from transom.checklist.run.check import UNSAFE
+from transom.checklist.run.verdict import Warned
 from transom.checklist.vectors import STANDARD_SOURCE
-from transom.sandbox import Limits, Sandbox
+from transom.sandbox import Level, Limits, Sandbox
 
 VERSIONS = (DATA / "versions.atoms").read_text()
 ITEM = "requirements: {value: 2, pattern_items: ['4.2', 'Extractor']}\n"
@@ -22,7 +24,14 @@ def test_the_sandbox_and_a_plain_process_agree(tmp_path: Path) -> None:
     assert verdict.status == "PASS"
     assert verdict.sandbox_level == sandbox.level.value
     plain = run(loaded, tmp_path, DESIGN, item=ITEM, runner=LocalRunner())
-    assert artifact_bytes(plain) == artifact_bytes(verdict.model_copy(update={"sandbox_level": "none"}))
+    marks = {"sandbox_level": plain.sandbox_level}
+    assert artifact_bytes(plain) == artifact_bytes(verdict.model_copy(update=marks))
+
+
+def test_a_verdict_without_a_sandbox_is_marked(tmp_path: Path) -> None:
+    verdict = run(checker(tmp_path, "versions"), tmp_path, DESIGN, item=ITEM, runner=Sandbox(level=Level.NONE))
+    assert (verdict.status, verdict.sandbox_level) == ("PASS", "none")
+    assert verdict.warnings == (Warned(message=UNSAFE),)
 
 
 @pytest.mark.parametrize("where", ["sandbox", "process"])

@@ -22,7 +22,9 @@ from transom.checklist.run.waivers import Waived, apply_waivers
 from transom.errors import AtomFailed, InputError
 from transom.formats.text_files import FileChanged
 from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes, validate_yaml
+from transom.sandbox import Level
 
+UNSAFE = "the atoms ran without a sandbox, so this verdict and everything that this user can reach was in their hands"
 ATOMS, CONFIG, BUILD, ITEM = "atoms.py", "checker.yaml", "build.json", "item.yaml"
 
 
@@ -182,7 +184,13 @@ async def check_files(
         waiver_comments=waived.comments,
         unused_waivers=waived.unused,
         errors=judged.errors,
-        warnings=(*_item_warnings(item), *judged.gathered.warnings, *outcome.warnings, *waived.warnings),
+        warnings=(
+            *_item_warnings(item),
+            *judged.gathered.warnings,
+            *outcome.warnings,
+            *waived.warnings,
+            *_unguarded(runner),
+        ),
         matching=checker.config.matching,
         sources=outcome.sources,
         config_differences=settled.differences,
@@ -231,6 +239,11 @@ def _status(errors: tuple[Trouble, ...], waived: Waived, *, fail_on_unused: bool
     if waived.missing or waived.extra or (fail_on_unused and waived.unused):
         return "FAIL"
     return "PASS"
+
+
+def _unguarded(runner: AtomRunner) -> tuple[Warned, ...]:
+    """What a reader of the verdict must know where the atoms could have done more than read."""
+    return (Warned(message=UNSAFE),) if runner.level is Level.NONE else ()
 
 
 def _item_warnings(item: Item | None) -> tuple[Warned, ...]:
