@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Debian packages that the tests use beside Python: the sandbox, and the tools that make the examples.
+# Debian packages that the tests use beside Python: the sandbox, what watches it, and the tools that make the examples.
 # As root, what is missing is installed. Else it is named: with CI=true that is a failure, otherwise its tests skip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # command:package
-tools=(bwrap:bubblewrap yosys:yosys sta:opensta)
+tools=(bwrap:bubblewrap yosys:yosys sta:opensta strace:strace)
 
 missing() {
   local tool

@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.errors import InputError
-from transom.formats.text_files import TextLines, read_text_file
+from transom.formats.text_files import TextFile
+from transom.formats.text_lines import TextLines
 
 ENDS = ["\n", "\r\n", "\r", "\x0c", "\u2028", "a", "ä", "€", " "]
 texts = st.lists(st.sampled_from(ENDS), max_size=30).map("".join)
 
 
 def lines_of(path: Path) -> list[str]:
-    lines = read_text_file(path).text.split("\n")
+    lines = TextFile(path).whole().split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 

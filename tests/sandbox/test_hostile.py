@@ -1,8 +1,11 @@
-"""Attacks that take effect in plain Python and have none in a worker."""
+"""Attacks that take effect in plain Python and have none in a worker: in each place of a checker, at each level.
+
+The verdict is ERROR, the parent lives, and the next check is unaffected. At L1, where Landlock and the namespaces are
+absent, the system-call filter holds alone; `REMAINING_AT_L1` lists what gets through there.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import os
 import signal
@@ -10,27 +13,44 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 import pytest
 
-from transom.errors import AtomFailed
+from tests.checklist.run.support import run, write_files
+from transom.checklist.run import LoadedChecker, Verdict, artifact_bytes, load_checker
 from transom.sandbox import Level, Limits, Sandbox
 
-from .attacks import ATTACKS, DISARM, FIRED, Attack
-from .running import HONEST, NAME
+from .attacks import ATTACKS, FIRED, PLACES, Attack
+from .conftest import LEVELS
 
-_LIMITS = Limits(wall_seconds=10, memory_bytes=256 << 20, text_bytes=1 << 20, reply_bytes=1 << 20, stderr_bytes=1 << 14)
+REMAINING_AT_L1: frozenset[str] = frozenset()
+_LIMITS = Limits(
+    wall_seconds=10, cpu_seconds=10, memory_bytes=192 << 20, text_bytes=1 << 20, reply_bytes=1 << 20,
+    stderr_bytes=1 << 14,
+)  # fmt: skip
 _SHORT = dataclasses.replace(_LIMITS, wall_seconds=0.4)
 _PLAIN = """
-import sys
-names = {}
+import os, sys
+token = os.environ["TOKEN"]
+names = {"__name__": "atoms"}
 exec(compile(sys.stdin.read(), "atoms.py", "exec"), names)
 print(names["extract_context"]("a", "a.log"))
-print("ended well")
+print("ended well", flush=True)
+"""
+_CONFIG = """\
+schema: transom.checker/1
+item_id: HOSTILE
+description: Every path is met.
+capability_type: 2
+atoms: own
+items:
+- {id: '2.1', name: paths, select: path.state, quantifier: each}
+- {id: '2.2', name: patterns, select: path.state, check: pattern, quantifier: each}
+requirements: {value: 1, pattern_items: [x]}
 """
 
 
@@ -47,9 +67,8 @@ class Scene:
     def environment(self) -> dict[str, str]:
         return {"TOKEN": FIRED, "PATH": os.environ["PATH"]}
 
-    def code(self, attack: Attack) -> str:
+    def filled(self, code: str) -> str:
         here = {"SECRET": self.folder / "secret", "MARK": self.folder / "mark", "FOLDER": self.folder}
-        code = attack.code
         for name, value in {**here, "PORT": self.port, "HERE": os.getpid()}.items():
             code = code.replace(name, str(value))
         return code
@@ -63,13 +82,16 @@ class Scene:
         mark.unlink(missing_ok=True)
 
     def fired(self, said: str) -> bool:
-        return FIRED in said or (self.folder / "mark").exists() or bool(self.connections) or bool(self.signals)
+        mark = self.folder / "mark"
+        return FIRED in said or mark.exists() or mark.is_symlink() or bool(self.connections) or bool(self.signals)
 
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
-    """A secret, a listening port, a handler for a signal, a token in the environment."""
+    """A secret, also on an inheritable descriptor; a listening port; a handler for a signal; a token."""
     (tmp_path / "secret").write_text(FIRED)
+    held = os.open(tmp_path / "secret", os.O_RDONLY)
+    os.set_inheritable(held, True)
     with socket.create_server(("127.0.0.1", 0)) as server:
         found = Scene(tmp_path, server.getsockname()[1])
         monkeypatch.setenv("TOKEN", FIRED)
@@ -93,81 +115,103 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
         signal.signal(signal.SIGUSR1, before)
         server.shutdown(socket.SHUT_RDWR)
         thread.join()
+    os.close(held)
 
 
-def _in_plain_python(code: str, environment: dict[str, str], seconds: float = 10) -> str:
+def _in_plain_python(code: str, environment: dict[str, str], seconds: float) -> str:
     """What the code says in a plain interpreter, within a time and a mebibyte."""
-    command = [sys.executable, "-c", _PLAIN]
-    out = subprocess.PIPE
-    with subprocess.Popen(command, stdin=out, stdout=out, stderr=subprocess.STDOUT, env=environment) as process:
+    command = [sys.executable, "-c", _PLAIN, FIRED]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, env=environment, close_fds=False
+    ) as process:
         assert process.stdin is not None and process.stdout is not None
         timer = threading.Timer(seconds, process.kill)
         timer.start()
         process.stdin.write(code.encode())
         process.stdin.close()
         said = process.stdout.read(1 << 20)
-        process.kill()
+        if len(said) == 1 << 20:
+            process.kill()
+        process.wait()
         timer.cancel()
     return said.decode(errors="replace")
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_attack_takes_effect_in_plain_python(attack: Attack, scene: Scene) -> None:
-    said = _in_plain_python(scene.code(attack), scene.environment, 0.6 if attack.kinds == ("timeout",) else 10)
-    assert scene.fired(said) or (attack.stops and "ended well" not in said), said
+def test_there_are_attacks_enough() -> None:
+    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS) >= 60
+    assert {attack.name for attack in ATTACKS} >= REMAINING_AT_L1
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_attack_has_no_effect_in_a_worker(attack: Attack, scene: Scene, level: Level) -> None:
-    limits = _SHORT if attack.kinds == ("timeout",) else _LIMITS
-    kind, said = asyncio.run(_attack_then_another(scene.code(attack), level, limits))
-    assert not scene.fired(said), said
-    assert kind in attack.kinds, said
+@pytest.mark.parametrize(
+    "disarmed", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["as-written", "disarmed"]
+)
+def test_each_attack_takes_effect_in_plain_python(scene: Scene, *, disarmed: bool) -> None:
+    without: dict[str, str] = {}
+    for attack in ATTACKS:
+        if attack.slow and disarmed:
+            continue
+        scene.clear()
+        code = scene.filled(attack.module("extract_context", disarmed=disarmed))
+        said = _in_plain_python(code, scene.environment, 0.4 if attack.slow else 20)
+        if not (scene.fired(said) or (attack.stops and "ended well" not in said)):
+            without[attack.name] = said[-300:]
+    assert without == {}
 
 
-@pytest.mark.parametrize("attack", [a for a in ATTACKS if "killed" in a.kinds], ids=lambda attack: attack.name)
-def test_the_kernel_alone_stops_it(attack: Attack, scene: Scene, level: Level) -> None:
-    code = DISARM + scene.code(attack)
-    control = _in_plain_python(code, scene.environment)
-    assert scene.fired(control), control
-    scene.clear()
-    _, said = asyncio.run(_attack_then_another(code, level, _LIMITS))
-    assert "does not allow" not in said  # that would be the hook
-    assert not scene.fired(said), said
+def _check(scene: Scene, code: str, level: Level, limits: Limits) -> Verdict:
+    return run(_checker(scene.folder, code), scene.folder, {"a.log": "one line\n"}, inputs=["a.log"],
+               runner=Sandbox(limits, level))  # fmt: skip
 
 
-async def _attack_then_another(code: str, level: Level, limits: Limits) -> tuple[str, str]:
-    """Kind of failure ("" for none) and what it said; then another worker must serve another code rightly."""
-    try:
-        async with Sandbox(limits, level).worker(code) as worker:
-            kind, said = "", repr(await worker.call(NAME, {"text": "a", "source_file": "a.log"}))
-            # A reply that was slipped in beforehand must not answer the next call.
-            said += repr(await worker.call(NAME, {"text": "a", "source_file": "a.log"}))
-    except AtomFailed as error:
-        kind, said = error.kind, str(error)
-    async with Sandbox(_LIMITS, level).worker(HONEST) as worker:
-        assert await worker.call(NAME, {"text": "four", "source_file": "a.log"}) == [4]
-    return kind, said
+def _checker(folder: Path, code: str) -> LoadedChecker:
+    write_files(folder, {"checker/checker.yaml": _CONFIG, "checker/atoms.py": code})
+    return load_checker(folder / "checker")
 
 
-def test_poisoned_builtins_reach_no_other_worker(level: Level) -> None:
-    poison = """
-import builtins, json, re
-def extract_context(text, source_file):
-    json.dumps = lambda *a, **k: '{"ok": true}'
-    re.search = None
-    builtins.len = lambda x: 666
-    return [len(text)]
-"""
-    control = f"exec({poison!r})\nprint(extract_context('four', ''))"
-    done = subprocess.run([sys.executable, "-c", control], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[666]"
+def _effects(scene: Scene, level: Level, cases: Sequence[tuple[Attack, str]], *, disarmed: bool = False) -> list[str]:
+    """What went wrong in a table of attacks; after each of them another checker must be served rightly."""
+    wrong: list[str] = []
+    honest = Attack("honest", 'return "-"')
+    for attack, place in cases:
+        scene.clear()
+        code = scene.filled(attack.module(place, disarmed=disarmed))
+        verdict = _check(scene, code, level, _SHORT if attack.slow else _LIMITS)
+        said = artifact_bytes(verdict).decode()
+        if scene.fired(said):
+            wrong.append(f"{attack.name} in {place}: fired: {said}")
+        if verdict.status != "ERROR" and not (attack.quiet or disarmed):
+            wrong.append(f"{attack.name} in {place}: the verdict is {verdict.status}: {said}")
+        if disarmed and "does not allow" in said:
+            wrong.append(f"{attack.name} in {place}: was not disarmed: {said}")
+        if attack.name in _CHECKED_AFTER:
+            after = _check(scene, honest.module("import"), level, _LIMITS)
+            if after.status != "FAIL" or after.errors:
+                wrong.append(f"{attack.name} in {place}: the next check is {after.status}: {after.errors}")
+    return wrong
 
-    async def go() -> None:
-        async with Sandbox(_SHORT, level).worker(poison) as worker:
-            with pytest.raises(AtomFailed):
-                await worker.call(NAME, {"text": "four", "source_file": ""})
-        async with Sandbox(_LIMITS, level).worker(HONEST) as worker:
-            assert await worker.call(NAME, {"text": "four", "source_file": ""}) == [4]
 
-    asyncio.run(go())
+_CHECKED_AFTER = frozenset(attack.name for attack in ATTACKS[::6])
+
+
+def _allowed(level: Level) -> list[Attack]:
+    return [attack for attack in ATTACKS if level is not Level.L1 or attack.name not in REMAINING_AT_L1]
+
+
+def test_no_attack_has_an_effect_whatever_its_place(scene: Scene, level: Level) -> None:
+    """Each attack in one of the places in turn; `test_every_attack_in_every_place` is the whole product."""
+    cases = [(attack, PLACES[index % len(PLACES)]) for index, attack in enumerate(_allowed(level))]
+    assert _effects(scene, level, cases) == []
+
+
+@pytest.mark.skipif(Level.L2 not in LEVELS, reason="this machine has no Landlock")
+def test_the_kernel_alone_stops_what_reaches_out(scene: Scene) -> None:
+    cases = [(attack, "extract_context") for attack in ATTACKS if not (attack.slow or attack.stops)]
+    assert _effects(scene, Level.L2, cases, disarmed=True) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("disarmed", [False, True], ids=["as-written", "disarmed"])
+@pytest.mark.parametrize("place", PLACES)
+def test_every_attack_in_every_place(scene: Scene, level: Level, place: str, *, disarmed: bool) -> None:
+    assert _effects(scene, level, [(attack, place) for attack in _allowed(level)], disarmed=disarmed) == []

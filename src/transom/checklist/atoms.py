@@ -50,6 +50,9 @@ SIGNATURES = {
 }
 
 Rank = Literal["primary", "secondary", "fallback"]
+# The atom's module-level `SCOPE`: what `extract_context` is given at a time. A record begins at a line in which the
+# regular expression `RECORD_START` is found and ends before the next; what stands before the first is one as well.
+Unit = Literal["file", "line", "record"]
 DottedField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
 
 

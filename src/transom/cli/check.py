@@ -30,6 +30,9 @@ StrictOption = Annotated[bool, typer.Option("--strict", help="What is read diffe
 UnusedOption = Annotated[
     bool, typer.Option("--fail-on-unused-waivers", help="A waiver that nothing needed fails the check.")
 ]
+UnsafeOption = Annotated[
+    bool, typer.Option("--unsafe-no-sandbox", help="Run generated code with your own rights. Marks every verdict.")
+]
 
 
 @command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs")
@@ -73,6 +76,7 @@ async def build(
     reset_iterations: Annotated[
         bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
     ] = False,
+    unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Build a checker from an ItemSpec: generated atoms and checker.yaml, held to the gates on real files."""
     from transom.cli.checking import build_command
@@ -87,6 +91,7 @@ async def build(
         resume=resume,
         checkpoint=checkpoint,
         reset_iterations=reset_iterations,
+        unsafe=unsafe_no_sandbox,
     )
     return await build_command(session, itemspec, options)
 
@@ -108,6 +113,7 @@ async def run(
     report: Annotated[
         list[str] | None, typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or text.")
     ] = None,
+    unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Run checkers on the files of today."""
     from transom.cli.checking import run_command
@@ -121,6 +127,7 @@ async def run(
         fail_on_unused=fail_on_unused_waivers,
         approved_only=approved_only,
         reports=tuple(report or ()),
+        unsafe=unsafe_no_sandbox,
     )
     return await run_command(session, targets, options)
 
@@ -137,6 +144,7 @@ async def all_(
     as_of: AsOfOption = None,
     strict: StrictOption = False,
     fail_on_unused_waivers: UnusedOption = False,
+    unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Spec, build and run in one go; a checker that is not stale is used again."""
     from transom.cli.checking import all_command
@@ -149,6 +157,7 @@ async def all_(
         as_of=as_of,
         strict=strict,
         fail_on_unused=fail_on_unused_waivers,
+        unsafe=unsafe_no_sandbox,
     )
     return await all_command(session, items, options)
 

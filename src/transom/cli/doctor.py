@@ -173,7 +173,9 @@ def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:
     state = style(sandbox["level"], "green" if sandbox["usable"] else "red")
     wanted = f", the settings insist on {sandbox['wanted']}" if sandbox["wanted"] else ""
     missing = [f"  {level}: {why}" for level, why in sandbox["missing"].items()]
-    return [style("sandbox", "bold"), f"  level {state}{wanted}", *missing]
+    # Levels build on each other, so the first that is missing is the next one.
+    best = [] if missing else ["  nothing is missing: this is the highest level"]
+    return [style("sandbox", "bold"), f"  level {state}{wanted}", *missing, *best]
 
 
 def _workspace_lines(workspace: dict[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ from transom.canonical import Json
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.run.stage import Occasion
+from transom.cli.output import say
 from transom.cli.session import Session
 from transom.config import load_settings
 from transom.errors import InputError
@@ -21,6 +22,12 @@ from transom.llm import CallSettings
 from transom.sandbox import Level, Sandbox
 from transom.tools.constrained import FileLimits
 from transom.tools.files import ViewLimits
+
+UNSAFE_OPTION = "--unsafe-no-sandbox"
+UNSAFE_RISK = (
+    "generated code runs with your rights; it may read, change and send away all that you can, "
+    "also because a log told it to; every verdict is marked"
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class Options:
     approved_only: bool = False
     debug: bool = False
     reports: tuple[str, ...] = ()
+    unsafe: bool = False
 
     def entry(self, command: str, session: Session, targets: Sequence[Path] = ()) -> dict[str, Json]:
         """As the run keeps it: paths absolute, the day settled, and what the session was told on the command line."""
@@ -145,6 +153,22 @@ def manner_of(session: Session, options: Options, *, needs_sandbox: bool = True)
     )
     parser, logic, repair = (session.call_settings(seat, CallSettings()) for seat in ("agent_a", "agent_b", "reflect"))
     build = BuildSettings(parser, logic, repair, limits, tools, held.max_turns, settings.execution.max_iterations)
-    level = settings.sandbox.level
-    sandbox = Sandbox(level=Level(level) if level else None) if needs_sandbox else cast("Sandbox", None)
+    sandbox = sandbox_of(session, options) if needs_sandbox else cast("Sandbox", None)
     return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build)
+
+
+def sandbox_of(session: Session, options: Options) -> Sandbox:
+    """Where generated code is run.
+
+    Raises:
+        InputError: `--unsafe-no-sandbox` where the settings insist on a level.
+        SandboxUnavailable: this machine does not offer the level, or none.
+    """
+    level = session.settings.sandbox.level
+    if not options.unsafe:
+        return Sandbox(level=Level(level) if level else None)
+    if level:
+        what = f"the settings insist on sandbox.level {level}"
+        raise InputError(what, where=UNSAFE_OPTION, hint="take one of the two back")
+    say(f"transom: {UNSAFE_OPTION}: {UNSAFE_RISK}")
+    return Sandbox(level=Level.NONE)

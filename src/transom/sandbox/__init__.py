@@ -1,7 +1,8 @@
-"""Workers for untrusted code: it can read the text that it is given and answer JSON, nothing else."""
+"""Workers for untrusted code, which can read the text that it is given and answer JSON; and commands, shut in."""
 
+from transom.sandbox.commands import CommandLimits, Done, run_command
 from transom.sandbox.launch import Level, Limits
 from transom.sandbox.levels import Probe, probe
 from transom.sandbox.worker import Sandbox, Worker
 
-__all__ = ["Level", "Limits", "Probe", "Sandbox", "Worker", "probe"]
+__all__ = ["CommandLimits", "Done", "Level", "Limits", "Probe", "Sandbox", "Worker", "probe", "run_command"]

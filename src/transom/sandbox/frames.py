@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 _MESSAGE_CHARS = 500
+# A mebibyte of `[],[],` is twenty of lists, and millions of errors where they are checked against a shape.
+_MOST_VALUES = 4_000_000
+_MOST_LEVELS = 32
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,16 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
     """A reply without its length.
 
     Raises:
-        ValueError: not JSON, or not the reply to this request.
+        ValueError: not JSON, not the reply to this request, too many values, nested too deeply, or a text that no file
+            could hold.
     """
+    if data.count(b",") > _MOST_VALUES:
+        raise ValueError(f"the reply holds more than {_MOST_VALUES} values")
     try:
         reply = json.loads(data, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
         raise ValueError("the reply is nested too deeply") from None
+    _check_values(reply)
     if not isinstance(reply, dict) or reply.get("id") != call_id:
         raise ValueError("that is no reply to the call")
     if reply.get("ok") is True and "value" in reply:
@@ -69,6 +76,25 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
 def one_line(text: str) -> str:
     """Untrusted text made fit for an error message: one bounded line, no control characters."""
     return "".join(c if c.isprintable() else " " for c in text[:_MESSAGE_CHARS]).strip()
+
+
+def _check_values(value: object) -> None:
+    """Depth by depth, since a chain of lists is cheap to write and dear to everything that walks over it."""
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        below: list[object] = []
+        for one in level:
+            if isinstance(one, dict):
+                below += one
+                below += one.values()
+            elif isinstance(one, list):
+                below += one
+            elif isinstance(one, str) and not one.isascii():
+                one.encode()  # half of a surrogate pair could be neither printed nor stored
+        if not below:
+            return
+        level = below
+    raise ValueError("the reply is nested too deeply")
 
 
 def _finite(text: str) -> float:

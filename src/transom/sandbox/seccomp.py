@@ -32,6 +32,12 @@ _DEADLY = (
     "process_vm_writev", "ptrace", "rt_sigqueueinfo", "seccomp", "sendmsg", "sendto", "setns", "socket", "socketpair",
     "unshare", "userfaultfd", "vfork",
 )  # fmt: skip
+# A pair of sockets leads nowhere else, so `socketpair` stays: event loops want it.
+_CLOSED_TO_COMMANDS = (
+    "socket", "bpf", "io_uring_enter", "io_uring_register", "io_uring_setup", "kexec_load", "keyctl", "add_key",
+    "request_key", "mount", "umount2", "pivot_root", "setns", "unshare", "open_by_handle_at", "perf_event_open",
+    "process_vm_readv", "process_vm_writev", "ptrace", "userfaultfd", "init_module", "finit_module", "pidfd_getfd",
+)  # fmt: skip
 _PROT_EXEC = 4
 
 
@@ -42,14 +48,7 @@ def filter_program() -> bytes:
     Raises:
         SandboxUnavailable: no Linux, an unknown processor, or no libseccomp; `what` names which.
     """
-    if sys.platform != "linux":
-        raise SandboxUnavailable(f"{sys.platform} has no seccomp")
-    if platform.machine() not in _PROCESSORS:
-        raise SandboxUnavailable(f"processor {platform.machine()} is not known (only {', '.join(_PROCESSORS)})")
-    try:
-        import pyseccomp as sc  # type: ignore[import-untyped]  # noqa: PLC0415  # fails where libseccomp is absent
-    except (ImportError, OSError, RuntimeError) as error:
-        raise SandboxUnavailable(f"libseccomp cannot be loaded: {error} (Debian: apt install libseccomp2)") from error
+    sc = _library()
     rules = sc.SyscallFilter(sc.ERRNO(errno.EPERM))
     for name in _existing(sc, _ALLOWED):
         rules.add_rule(sc.ALLOW, name)
@@ -62,6 +61,36 @@ def filter_program() -> bytes:
         rules.add_rule(sc.ALLOW, name, sc.Arg(2, sc.MASKED_EQ, _PROT_EXEC, 0))
     # The worker moves its soft CPU limit before each call; no other limit, no other process.
     rules.add_rule(sc.ALLOW, "prlimit64", sc.Arg(0, sc.EQ, 0), sc.Arg(1, sc.EQ, resource.RLIMIT_CPU))
+    return _exported(rules)
+
+
+@functools.cache
+def command_filter() -> bytes:
+    """The filter for commands of a project: everything that programs do, but sockets and the kernel's back doors.
+
+    Raises:
+        SandboxUnavailable: as `filter_program`.
+    """
+    sc = _library()
+    rules = sc.SyscallFilter(sc.ALLOW)
+    for name in _existing(sc, _CLOSED_TO_COMMANDS):
+        rules.add_rule(sc.ERRNO(errno.EPERM), name)
+    return _exported(rules)
+
+
+def _library() -> Any:
+    if sys.platform != "linux":
+        raise SandboxUnavailable(f"{sys.platform} has no seccomp")
+    if platform.machine() not in _PROCESSORS:
+        raise SandboxUnavailable(f"processor {platform.machine()} is not known (only {', '.join(_PROCESSORS)})")
+    try:
+        import pyseccomp as sc  # type: ignore[import-untyped]  # noqa: PLC0415  # fails where libseccomp is absent
+    except (ImportError, OSError, RuntimeError) as error:
+        raise SandboxUnavailable(f"libseccomp cannot be loaded: {error} (Debian: apt install libseccomp2)") from error
+    return sc
+
+
+def _exported(rules: Any) -> bytes:
     with os.fdopen(os.memfd_create("filter"), "w+b") as file:
         rules.export_bpf(file)
         file.seek(0)

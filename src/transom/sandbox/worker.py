@@ -23,6 +23,7 @@ from transom.sandbox.levels import require, unavailable
 
 _START_SECONDS = 30
 _CHUNK = 1 << 20
+_CONSTANT_BYTES = 1 << 16
 _ENVELOPE = 4096  # room around the value, and for a failure's message, under a small reply limit
 _KINDS = frozenset({"crash", "memory", "output", "schema", "killed", "timeout"})
 
@@ -86,7 +87,16 @@ class Worker:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        """End the process. After calls that all went well a last question shows whether it said more than was asked.
+
+        Raises:
+            AtomFailed: an answer was there before the question; so those before may have been slipped in as well.
+        """
+        try:
+            if error is None and self._process is not None:
+                await self.constants([])
+        finally:
+            await self.close()
 
     async def call(self, name: str, args: Mapping[str, object]) -> object:
         """Call a function of the code by keyword arguments (JSON values).
@@ -107,7 +117,7 @@ class Worker:
     async def constants(self, names: Iterable[str]) -> dict[str, object]:
         """Values of module-level names that must be JSON; a name that the code does not set is left out."""
         wanted = list(names)
-        found = await self._ask({"op": "constants", "names": wanted})
+        found = await self._ask({"op": "constants", "names": wanted}, most=_CONSTANT_BYTES)
         if not isinstance(found, dict) or not set(found) <= set(wanted):
             await self.close()
             raise _failure("schema", "the constants are no object of the names asked for")
@@ -146,7 +156,8 @@ class Worker:
         _widen(self._process)
         self._drain = asyncio.create_task(self._keep_printed(self._process))
         try:
-            await self._within(_START_SECONDS, lambda: self._exchange(plan(self._level, self._limits), b""))
+            locks = plan(self._level, self._limits)
+            await self._within(_START_SECONDS, lambda: self._exchange(locks, b"", _ENVELOPE))
         except AtomFailed as error:
             raise unavailable(self._level, f"{error.what} {one_line(self.printed)}".strip()) from error
 
@@ -162,11 +173,12 @@ class Worker:
                 self._flooded = True
                 _kill(process)
 
-    async def _ask(self, header: Mapping[str, object], body: bytes = b"") -> object:
+    async def _ask(self, header: Mapping[str, object], body: bytes = b"", *, most: int | None = None) -> object:
         async with self._one_at_a_time:
             if self._process is None:
                 raise SandboxError("this worker has ended", hint="make a new one for the next call")
-            return await self._within(self._limits.wall_seconds, lambda: self._exchange(header, body))
+            most = self._limits.reply_bytes if most is None else min(most, self._limits.reply_bytes)
+            return await self._within(self._limits.wall_seconds, lambda: self._exchange(header, body, most))
 
     async def _within(self, seconds: float, work: Callable[[], Awaitable[object]]) -> object:
         """Run under the wall clock; whatever goes wrong, cancellation included, ends the process."""
@@ -180,7 +192,7 @@ class Worker:
             await self.close()
             raise
 
-    async def _exchange(self, header: Mapping[str, object], body: bytes) -> object:
+    async def _exchange(self, header: Mapping[str, object], body: bytes, most: int) -> object:
         process = self._process
         assert process is not None and process.stdin is not None and process.stdout is not None
         call_id = secrets.token_hex(8)
@@ -188,8 +200,8 @@ class Worker:
         try:
             await _send(process.stdin, head, body)
             length = struct.unpack(">I", await process.stdout.readexactly(4))[0]
-            if length > self._limits.reply_bytes + _ENVELOPE:
-                raise _failure("output", f"the reply has {length} bytes, the limit is {self._limits.reply_bytes}")
+            if length > most + _ENVELOPE:
+                raise _failure("output", f"the reply has {length} bytes, the limit is {most}")
             answer = parse_payload(await process.stdout.readexactly(length), call_id)
         except (asyncio.IncompleteReadError, ConnectionError):
             raise await self._death(process) from None

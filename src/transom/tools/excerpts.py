@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transom.formats.text_files import TextLines
+from transom.formats.text_lines import TextLines
 
 LONGEST_LINE = 65_536
 """What stands beyond so many characters of one line is not looked at."""

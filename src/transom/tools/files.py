@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.formats.text_files import TextLines
+from transom.formats.text_lines import TextLines
 
 _TYPES = {
     ".log": "log",

@@ -17,7 +17,7 @@ from transom.checklist.build.reading import read_atom_a, read_logic
 from transom.checklist.item import Item, load_item
 from transom.checklist.spec.document import parse_spec, section_texts
 from transom.checklist.spec.shapes import SpecDocument
-from transom.formats.text_files import read_text_file
+from transom.formats.text_files import TextFile
 from transom.sandbox import Sandbox
 
 DATA = EXAMPLES / "data"
@@ -50,7 +50,7 @@ def made(path: Path, data: Path = DATA) -> Made:
     waivers = item.waivers.value if item.waivers else None
     text = rounds(item.description, waivers="N/A" if waivers is None else waivers).document(item.item_id)
     cut = section_texts(text)
-    views = "\n".join(snippet(file.name, read_text_file(file).text) for file in files)
+    views = "\n".join(snippet(file.name, TextFile(file).whole()) for file in files)
     listing = "\n".join(file.name for file in files)
     blocks = {"available_files": listing, "log_snippets": views}
     atom_a = read_atom_a(ask("parser", section_1=cut["1"], section_4_1=cut["4.1"], **blocks).text)

@@ -115,7 +115,9 @@ async def test_what_crashes_names_the_atom_in_which_it_does(tmp_path: Path) -> N
         ("    results = []\n", "    results = [].__class__()\n", "forbidden_io", "reaches for __class__"),
         ('str(item.get("value", ""))', 'item.get("value", "")', "locked_layer", "locked layer"),
         ('"rank": "primary"', '"rank": "best"', "sources", "SOURCES"),
-        ('SCOPE = "file"', 'SCOPE = "line"', "sources", "SCOPE is 'line'"),
+        ('SCOPE = "file"', 'SCOPE = "word"', "sources", "SCOPE is 'word'"),
+        ('SCOPE = "file"', 'SCOPE = "record"', "sources", "RECORD_START is no regular expression"),
+        ('SCOPE = "file"', 'SCOPE = "record"\nRECORD_START = "("', "schema", "crash: error"),
         ('"line_number": number,', '"line_number": number + 1,', "schema", "does not stand on line"),
         ('"line_number": number,', '"line_number": number + 99,', "schema", "beyond the"),
         ('"line_number": number,', '"line_number": 0,', "schema", "line_number"),
@@ -132,6 +134,20 @@ async def test_each_fault_is_named_by_its_gate(tmp_path: Path, old: str, new: st
     assert broken != ATOM_A
     found = faults(await held(tmp_path, broken))
     assert any(message in text for text in found.get(gate, [])), found
+
+
+@pytest.mark.parametrize("told", ['SCOPE = "line"', 'SCOPE = "record"\nRECORD_START = r"^block"'])
+async def test_atoms_that_read_long_logs_pass_too(tmp_path: Path, told: str) -> None:
+    assert faults(await held(tmp_path, ATOM_A.replace('SCOPE = "file"', told))) == {}
+
+
+async def test_an_atom_that_needs_what_its_scope_takes_apart_is_refused(tmp_path: Path) -> None:
+    """Line by line the title would never be seen, and the verdict would be another one than on the whole text."""
+    context = ATOM_A.replace('SCOPE = "file"', 'SCOPE = "line"').replace(
+        "        if match:", '        if match and "title" in text:'
+    )
+    found = faults(await held(tmp_path, context, report=f"title\n{REPORT}"))
+    assert "in the whole of power.rpt than line by line" in found["schema"][0]
 
 
 async def test_an_atom_that_remembers_is_not_deterministic(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.run.support import DESIGN, LOG, NETLIST, SPEF, checker, ids, run, write_files
+from tests.formats.reading import whole_text
 from transom.checklist.atoms import Source
 from transom.checklist.run import Roots, load_checker
 from transom.checklist.run.files import classify
 from transom.errors import InputError
-from transom.formats.text_files import read_text_file
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_windows_line_ends_and_form_feeds_keep_line_numbers(tmp_path: Path) -> N
     assert verdict.status == "PASS"
     assert [one.line_number for one in verdict.found_items if one.source_file == "sta.log"] == [3, 4]
     write_files(tmp_path, {"x": "a\x0cb\u2028c\rd\r\ne"})
-    text = read_text_file(tmp_path / "x")
-    assert text.text.splitlines() == text.text.split("\n") == ["a b c d", "e"]
-    assert text.lines == 2
+    text, facts = whole_text(tmp_path / "x")
+    assert text.splitlines() == text.split("\n") == ["a b c d", "e"]
+    assert facts.lines == 2
 
 
 def test_latin_1_is_read_with_a_warning_and_true_lines(tmp_path: Path) -> None:
@@ -94,14 +94,14 @@ def test_utf_16_and_byte_order_marks(tmp_path: Path) -> None:
     }
     assert run(checker(tmp_path, "versions"), tmp_path, files).status == "PASS"
     write_files(tmp_path, {"odd": b"\xff\xfea"})
-    assert "Latin-1" in str(read_text_file(tmp_path / "odd").note)
+    assert "Latin-1" in str(whole_text(tmp_path / "odd")[1].note)
 
 
 def test_a_text_that_swells_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     write_files(tmp_path, {"bomb.gz": gzip.compress(b"0" * 5_000_000), "big": b"0" * 5_000})
     for name in ("bomb.gz", "big"):
         with pytest.raises(InputError, match="holds more than"):
-            read_text_file(tmp_path / name, limit=4_000 if name == "big" else 1 << 20)
+            whole_text(tmp_path / name, limit=4_000 if name == "big" else 1 << 20)
 
 
 def test_an_undefined_variable_is_named_with_its_line(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from tests.checklist.run.support import DATA, DESIGN, LocalRunner, checker, run
 from transom.checklist.run import artifact_bytes
+from transom.checklist.run.check import UNSAFE
+from transom.checklist.run.verdict import Warned
 from transom.checklist.vectors import STANDARD_SOURCE
-from transom.sandbox import Limits, Sandbox
+from transom.sandbox import Level, Limits, Sandbox
 
 VERSIONS = (DATA / "versions.atoms").read_text()
 ITEM = "requirements: {value: 2, pattern_items: ['4.2', 'Extractor']}\n"
@@ -22,7 +24,14 @@ def test_the_sandbox_and_a_plain_process_agree(tmp_path: Path) -> None:
     assert verdict.status == "PASS"
     assert verdict.sandbox_level == sandbox.level.value
     plain = run(loaded, tmp_path, DESIGN, item=ITEM, runner=LocalRunner())
-    assert artifact_bytes(plain) == artifact_bytes(verdict.model_copy(update={"sandbox_level": "none"}))
+    marks = {"sandbox_level": plain.sandbox_level}
+    assert artifact_bytes(plain) == artifact_bytes(verdict.model_copy(update=marks))
+
+
+def test_a_verdict_without_a_sandbox_is_marked(tmp_path: Path) -> None:
+    verdict = run(checker(tmp_path, "versions"), tmp_path, DESIGN, item=ITEM, runner=Sandbox(level=Level.NONE))
+    assert (verdict.status, verdict.sandbox_level) == ("PASS", "none")
+    assert verdict.warnings == (Warned(message=UNSAFE),)
 
 
 @pytest.mark.parametrize("where", ["sandbox", "process"])
@@ -60,7 +69,15 @@ GOOD = "{'value': 'x', 'source_file': source_file, 'line_number': 1, 'matched_co
         (LAYER + f"return [dict({GOOD}, line_number=0)]", "line_number"),
         ("def nothing(): pass", "extract_context"),
         ("syntax error", "(crash)"),
-        ("SCOPE = 'line'\n" + LAYER + "return []", "SCOPE is 'line'"),
+        ("SCOPE = 'word'\n" + LAYER + "return []", "SCOPE is 'word'"),
+        ("SCOPE = 'record'\n" + LAYER + "return []", "RECORD_START is no regular expression"),
+        ("SCOPE = 'record'\nRECORD_START = '('\n" + LAYER + "return []", "(crash)"),
+        ("SCOPE = 'record'\nRECORD_START = '(.|.|.|.)*!'\n" + LAYER + "return []", "(timeout)"),
+        ("SCOPE = 'line'\n" + LAYER + "return None", "returned NoneType, not a list"),
+        ("SCOPE = 'line'\n" + LAYER + "return ['x']", "an entry has not its shape"),
+        ("SCOPE = 'line'\n" + LAYER + f"return [dict({GOOD}, line_number=2)]", "line 2 of 1"),
+        ("SCOPE = 'line'\n" + LAYER + f"return [dict({GOOD}, line_number='1')]", "line_number"),
+        ("SCOPE = 'line'\n" + LAYER + f"return [{GOOD}] * 30_000", "more than 100000 things"),
         ("SOURCES = 5\n" + LAYER + "return []", "SOURCES has not its shape"),
     ],
 )

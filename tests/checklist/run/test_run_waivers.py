@@ -43,7 +43,7 @@ def waive(
     config: CheckerConfig = CONFIG,
 ) -> Waived:
     items = tuple(p if isinstance(p, Waiver) else Waiver(pattern=p) for p in patterns)
-    evidence = Evidence((File("sta.log", "sta_log", "primary", log),), ())
+    evidence = Evidence((File("sta.log", "sta_log", "primary", lambda: [log]),), ())
     outcome = Outcome(found=found, missing=missing, extra=extra)
     return apply_waivers(outcome, Waivers(value=len(items), waive_items=items), config, evidence, AS_OF)
 

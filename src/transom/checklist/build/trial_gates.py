@@ -11,7 +11,9 @@ from pydantic import ValidationError
 
 from transom.checklist.atoms import ENTRY_KEYS, Entry, Source
 from transom.checklist.build.artifacts import ATOM_A, Parts
+from transom.checklist.run.runner import PIECE_SOURCE, Scope, Seen, hand_over, scope_of
 from transom.errors import AtomFailed
+from transom.formats.text_files import clean
 from transom.gates import Finding
 from transom.sandbox import Sandbox, Worker
 
@@ -22,7 +24,7 @@ _ODD_TEXTS = {
     "an empty text": "",
     "a text with CRLF line ends": "alpha\r\nbeta 1\r\n",
     "one huge line": "x" * 200_000,
-    "binary noise": "".join(chr(code) for code in range(1, 256)) * 4,
+    "binary noise": clean("".join(chr(code) for code in range(1, 256)) * 4),
 }
 
 
@@ -59,7 +61,7 @@ class Prober:
         loaded = False
         try:
             if self._worker is None:
-                self._worker = await self._sandbox.worker(self._code).__aenter__()
+                self._worker = await self._sandbox.worker(self._code + PIECE_SOURCE).__aenter__()
             loaded = True
             begun = self._atoms.line_of(artifact)
             return [Finding(gate, artifact, begun, problem) for problem in await probe(self._worker)]
@@ -122,16 +124,28 @@ async def _check_odd(prober: Prober) -> list[Finding]:
 
 def _extraction(sample: Sample, entries: list[object]) -> Callable[[Worker], Awaitable[list[str]]]:
     async def problems(worker: Worker) -> list[str]:
-        arguments = {"text": sample.text, "source_file": sample.name}
-        result = await worker.call("extract_context", arguments)
-        if not isinstance(result, list):
-            return [f"extract_context returned {type(result).__name__}, not a list, for {sample.name}"]
-        if await worker.call("extract_context", arguments) != result:
+        scope = await scope_of(worker)
+        entries.extend(await _seen(worker, scope, sample))
+        if await _seen(worker, scope, sample) != entries:
             return [f"extract_context does not return the same for {sample.name} a second time"]
-        entries.extend(result)
-        return [problem for entry in result for problem in _misshapen(entry, sample)][:_SHOWN]
+        if scope.unit != "file" and await _seen(worker, Scope(), sample) != entries:
+            return [
+                f"extract_context sees something else in the whole of {sample.name} than {scope.unit} by {scope.unit}; "
+                "SCOPE must leave together what belongs together, and any text may hold many lines"
+            ]
+        return [problem for entry in entries for problem in _misshapen(entry, sample)][:_SHOWN]
 
     return problems
+
+
+async def _seen(worker: Worker, scope: Scope, sample: Sample) -> list[object]:
+    entries: list[object] = []
+
+    def take(seen: Seen) -> None:
+        entries.extend(seen.entries)
+
+    await hand_over(worker, scope, iter([sample.text]), sample.name, take)
+    return entries
 
 
 def _misshapen(entry: object, sample: Sample) -> list[str]:
@@ -171,10 +185,8 @@ async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Findin
     sources: list[Source] = []
 
     async def problems(worker: Worker) -> list[str]:
-        constants = await worker.constants(["SCOPE", "SOURCES"])
-        if constants.get("SCOPE", "file") != "file":
-            return [f"SCOPE is {constants['SCOPE']!r}; this version runs atoms of scope 'file'"]
-        declared = constants.get("SOURCES", [])
+        await scope_of(worker)
+        declared = (await worker.constants(["SOURCES"])).get("SOURCES", [])
         if not isinstance(declared, list):
             return ["SOURCES is not a list of {kind, rank, files}"]
         try:

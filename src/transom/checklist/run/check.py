@@ -17,12 +17,15 @@ from transom.checklist.run.evaluate import Outcome, evaluate, patterned_items
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.inputs import Gathered, Inputs, gather
 from transom.checklist.run.logic import BATCH_SOURCE, Logic, OwnLogic, StandardLogic
-from transom.checklist.run.runner import AtomRunner, AtomWorker, sources_of
+from transom.checklist.run.runner import PIECE_SOURCE, AtomRunner, AtomWorker, scope_of, sources_of
 from transom.checklist.run.verdict import ConfigDifference, MadeBy, Status, Trouble, Verdict, Warned
 from transom.checklist.run.waivers import Waived, apply_waivers
 from transom.errors import AtomFailed, InputError
+from transom.formats.text_files import FileChanged
 from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes, validate_yaml
+from transom.sandbox import Level
 
+UNSAFE = "the atoms ran without a sandbox, so this verdict and everything that this user can reach was in their hands"
 ATOMS, CONFIG, BUILD, ITEM, SPEC = "atoms.py", "checker.yaml", "build.json", "item.yaml", "ItemSpec.md"
 
 
@@ -203,6 +206,7 @@ async def check_files(
             *judged.gathered.warnings,
             *outcome.warnings,
             *waived.warnings,
+            *_unguarded(runner),
         ),
         matching=checker.config.matching,
         sources=outcome.sources,
@@ -227,8 +231,8 @@ class _Judged:
 async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runner: AtomRunner, as_of: str) -> _Judged:
     gathered = Gathered(Evidence((), ()))
     try:
-        async with runner.worker(checker.atoms + BATCH_SOURCE) as worker:
-            gathered = await gather(inputs, worker, await sources_of(worker))
+        async with runner.worker(checker.atoms + PIECE_SOURCE + BATCH_SOURCE) as worker:
+            gathered = await gather(inputs, worker, await scope_of(worker), await sources_of(worker))
             if gathered.errors:
                 return _Judged(gathered, errors=gathered.errors)
             logic = _logic(checker.config, worker)
@@ -238,6 +242,8 @@ async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runne
     except AtomFailed as error:
         failed = Trouble(source_file=None, message=f"the atoms failed ({error.kind}): {error}")
         return _Judged(gathered, errors=(*gathered.errors, failed))
+    except FileChanged as error:  # a file is read again where something is missing, to show the nearest line
+        return _Judged(gathered, errors=(Trouble(source_file=None, message=f"an input {error}"),))
 
 
 def _logic(config: CheckerConfig, worker: AtomWorker) -> Logic:
@@ -258,6 +264,11 @@ def _checker_warnings(checker: LoadedChecker) -> Iterator[Warned]:
         yield Warned(source_file=name, message="was changed by hand after the gates passed the checker")
     if checker.approved.void:
         yield Warned(message=f"the approval of the checker is void: {checker.approved.why_not}")
+
+
+def _unguarded(runner: AtomRunner) -> tuple[Warned, ...]:
+    """What a reader of the verdict must know where the atoms could have done more than read."""
+    return (Warned(message=UNSAFE),) if runner.level is Level.NONE else ()
 
 
 def _item_warnings(item: Item | None) -> tuple[Warned, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,7 +21,8 @@ class File:
     Attributes:
         shown: its name in entries and reports, unique in a run.
         kind, rank: by `SOURCES`; a file that no glob fits has no kind and is a fallback.
-        text: as the atom got it; empty where the file is not available.
+        pieces: its text as the atom got it, in pieces of whole lines, read anew at each call; none where the file is
+            not available.
         given: it stands in `input_files`; otherwise a reference led to it.
         absent: why its contents cannot be had, None if they can.
         named_at: entry that names it, for a file that is only referenced.
@@ -30,14 +31,15 @@ class File:
     shown: str
     kind: str | None = None
     rank: Rank = "fallback"
-    text: str = ""
+    pieces: Callable[[], Iterable[str]] = tuple
     given: bool = True
     absent: str | None = None
     named_at: Entry | None = None
 
-    @cached_property
-    def lines(self) -> list[str]:
-        return self.text.split("\n")
+    def lines(self) -> Iterator[str]:
+        """Without their line ends."""
+        for piece in self.pieces():
+            yield from piece.removesuffix("\n").split("\n")
 
 
 @dataclass(frozen=True)

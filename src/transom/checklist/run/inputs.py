@@ -11,10 +11,10 @@ from pathlib import Path
 from transom.checklist.atoms import Entry, Reference, Source
 from transom.checklist.item import InputName, Item
 from transom.checklist.run.files import Evidence, File, classify, rank_of_kind, reference_of
-from transom.checklist.run.runner import AtomWorker, extract
+from transom.checklist.run.runner import AtomWorker, Scope, extract
 from transom.checklist.run.verdict import InputRead, Trouble, Warned
 from transom.errors import AtomFailed, InputError
-from transom.formats.text_files import TextFile, read_text_file
+from transom.formats.text_files import TextFile
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 MAX_DEPTH = 4
@@ -87,12 +87,12 @@ class Roots:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a run shall read. `read` gives the text of a path; another one may show a file other than it is."""
+    """What a run shall read. `open` gives the file at a path; another one may show a file other than it is."""
 
     names: tuple[InputName, ...]
     roots: Roots
     where: str = "input_files"
-    read: Callable[[Path], TextFile] = read_text_file
+    open: Callable[[Scope, Path], TextFile] = Scope.open
 
     @classmethod
     def of(cls, item: Item, roots: Roots) -> Inputs:
@@ -109,23 +109,28 @@ class Gathered:
     warnings: tuple[Warned, ...] = ()
 
 
-async def gather(inputs: Inputs, worker: AtomWorker, sources: Sequence[Source]) -> Gathered:
+async def gather(inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]) -> Gathered:
     """Read every input, run atom A on it, and do the same with each file that an entry refers to.
+
+    Args:
+        scope: what atom A is given of a file at a time.
+        sources: the kinds of files.
 
     Raises:
         InputError: an undefined variable. Whatever is wrong with a file is recorded, not raised.
     """
-    gatherer = _Gatherer(inputs, worker, sources)
+    gatherer = _Gatherer(inputs, worker, scope, sources)
     await gatherer.run()
     evidence = Evidence(tuple(gatherer.files.values()), tuple(gatherer.entries), gatherer.targets)
     return Gathered(evidence, tuple(gatherer.read), tuple(gatherer.errors), tuple(gatherer.warnings))
 
 
 class _Gatherer:
-    def __init__(self, inputs: Inputs, worker: AtomWorker, sources: Sequence[Source]) -> None:
-        self.inputs, self.worker, self.sources = inputs, worker, sources
+    def __init__(self, inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]) -> None:
+        self.inputs, self.worker, self.scope, self.sources = inputs, worker, scope, sources
         self.roots = inputs.roots
         self.files: dict[str, File] = {}
+        self.texts: dict[str, TextFile] = {}
         self.entries: list[Entry] = []
         self.targets: dict[tuple[str, str, str], str] = {}
         self.read: list[InputRead] = []
@@ -154,12 +159,12 @@ class _Gatherer:
             shown = self._name(path, written)
             if shown in self.files:
                 continue
-            text = self._load(path, shown)
-            if text is not None and not text.strip():
+            text, blank = self._open(path, shown)
+            if text is not None and blank:
                 self._trouble(shown, "is empty")
             elif text is not None:
                 kind, rank = classify(path.name, self.sources)
-                self.files[shown] = File(shown, kind, rank, text)
+                self.files[shown] = File(shown, kind, rank, text.pieces)
                 queue.append((path, shown, 0))
         while queue and not self.errors:
             path, shown, depth = queue.pop(0)
@@ -167,11 +172,16 @@ class _Gatherer:
 
     async def _extract(self, path: Path, shown: str, depth: int) -> list[tuple[Path, str, int]]:
         """Run atom A on one file; returns the files that it newly led to."""
+        text = self.texts[shown]
         try:
-            entries = await extract(self.worker, self.files[shown].text, shown)
+            entries = await extract(self.worker, self.scope, text, shown)
+        except InputError as error:
+            self._unreadable(shown, error)
+            return []
         except AtomFailed as error:
             self._trouble(shown, f"atom A failed ({error.kind}): {error}")
             return []
+        self._record(text, shown)
         self.entries += entries
         led_to = [self._follow(entry, path, depth) for entry in entries]
         return [one for one in led_to if one is not None]
@@ -195,11 +205,12 @@ class _Gatherer:
         if depth >= MAX_DEPTH or len(self.files) >= MAX_FILES:
             self._trouble(shown, f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files")
             return None
-        text = self._load(path, shown)
+        text, blank = self._open(path, shown)
         if text is None:
             return None
-        self.files[shown] = self._referenced(entry, reference, shown, text)
-        return (path, shown, depth + 1) if text.strip() else None
+        absent = f"{shown} is empty" if blank else None
+        self.files[shown] = replace(self._referenced(entry, reference, shown, absent), pieces=text.pieces)
+        return None if blank else (path, shown, depth + 1)
 
     def _resolve(self, reference: Reference, log: Path) -> tuple[Path | None, str]:
         """Beside the log, under the roots, then compressed; never outside of the inputs' folders and the roots."""
@@ -230,35 +241,36 @@ class _Gatherer:
             shown = f"{shown} (of {entry.source_file})"  # a file of that name is there, but it is not this one
         if shown not in self.files:
             absent = f"{shown} is named in {entry.source_file}:{entry.line_number}, but {why}"
-            self.files[shown] = replace(self._referenced(entry, reference, shown, ""), absent=absent)
+            self.files[shown] = self._referenced(entry, reference, shown, absent)
             self._warn(f"{shown} is named here, but {why}", entry.source_file, entry.line_number)
         return shown
 
-    def _referenced(self, entry: Entry, reference: Reference, shown: str, text: str) -> File:
-        return File(
-            shown,
-            reference.kind,
-            rank_of_kind(reference.kind, self.sources),
-            text,
-            given=False,
-            absent=None if text.strip() else f"{shown} is empty",
-            named_at=entry,
-        )
+    def _referenced(self, entry: Entry, reference: Reference, shown: str, absent: str | None) -> File:
+        rank = rank_of_kind(reference.kind, self.sources)
+        return File(shown, reference.kind, rank, given=False, absent=absent, named_at=entry)
 
-    def _load(self, path: Path, shown: str) -> str | None:
-        """The text of a file; None, with the reason recorded, if it cannot be had."""
+    def _open(self, path: Path, shown: str) -> tuple[TextFile | None, bool]:
+        """A file, and whether it is blank; None, with the reason recorded, if it cannot be had."""
+        text = self.texts[shown] = self.inputs.open(self.scope, path)
         try:
-            loaded = self.inputs.read(path)
+            blank = text.is_blank()
         except InputError as error:
-            self._trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
-            return None
-        self._record(loaded, shown)
-        return loaded.text
+            self._unreadable(shown, error)
+            return None, False
+        if blank:
+            self._record(text, shown)
+        return text, blank
 
-    def _record(self, loaded: TextFile, shown: str) -> None:
-        self.read.append(InputRead(path=shown, sha256=loaded.sha256, bytes=loaded.size, lines=loaded.lines))
-        if loaded.note:
-            self._warn(loaded.note, shown)
+    def _unreadable(self, shown: str, error: InputError) -> None:
+        self._trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
+
+    def _record(self, text: TextFile, shown: str) -> None:
+        """What the pass that came to the end of a file has shown."""
+        facts = text.facts
+        if facts is not None:
+            self.read.append(InputRead(path=shown, sha256=facts.sha256, bytes=facts.size, lines=facts.lines))
+            if facts.note:
+                self._warn(facts.note, shown)
 
     def _name(self, path: Path, written: str) -> str:
         """The name of a file in this run; two files under different roots never share one."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
-from pydantic import BaseModel, ConfigDict, StrictBool, StringConstraints, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, StrictBool, StringConstraints, TypeAdapter, ValidationError
 
 from transom.checklist.atoms import Entry
 from transom.checklist.run.runner import AtomWorker
@@ -32,6 +32,9 @@ class Answer(BaseModel):
 
     is_match: StrictBool
     reason: Annotated[str, StringConstraints(strict=True)]
+
+
+_ANSWERS = TypeAdapter(Annotated[list[Answer], FailFast()])
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class OwnLogic:
             batch = list(calls[start : start + _BATCH])
             raw = await self._worker.call("transom_batch", {"function": function, "calls": batch})
             try:
-                answers += TypeAdapter(list[Answer]).validate_python(raw)
+                answers += _ANSWERS.validate_python(raw)
             except ValidationError as error:
                 raise AtomFailed(
                     f"{function} answered something else than is_match and reason", kind="schema", where="atoms.py"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
@@ -18,22 +19,29 @@ _FUZZY_LINES = 400
 _CONTENT_CHARS = 300
 
 
+class _Line(NamedTuple):
+    number: int
+    text: str
+
+
 def nearest_line(item: ValidationItem, file: File) -> Nearest | None:
     """The line of a file that comes nearest to what an item looks for: by hint, by likeness, else the first one."""
-    if file.absent is not None or not file.text.strip():
+    if file.absent is not None:
         return None
-    wanted = item.select
-    for hint in item.hints:
-        number = _line_with(hint, file)
-        if number is not None:
-            return _at(file, number, f"it holds {hint!r}, but nothing for {wanted} could be read from it")
+    hit, head = _look(item.hints, file.lines())
+    if hit is not None:
+        hint, line = hit
+        return _at(file, line, f"it holds {hint!r}, but nothing for {item.select} could be read from it")
+    if not head:
+        return None
     texts = [hint for hint in item.hints if not hint.startswith(REGEX)] or [item.name]
-    number = _similar_line(texts, file.lines)
-    looked_for = ", ".join(repr(text) for text in item.hints) or wanted
-    if number is not None:
-        return _at(file, number, f"it is only similar to {looked_for}; nothing for {wanted} could be read from it")
-    first = next(index for index, line in enumerate(file.lines) if line.strip())
-    return _at(file, first + 1, f"it is the first line; no line of the file holds {looked_for}")
+    looked_for = ", ".join(repr(text) for text in item.hints) or item.select
+    similar = _similar_line(texts, head)
+    if similar is not None:
+        return _at(
+            file, similar, f"it is only similar to {looked_for}; nothing for {item.select} could be read from it"
+        )
+    return _at(file, head[0], f"it is the first line; no line of the file holds {looked_for}")
 
 
 def nearest_entry(pattern: str | AnyOf, entries: Sequence[Entry], why: Sequence[str]) -> Nearest | None:
@@ -59,16 +67,32 @@ def nearest_entry(pattern: str | AnyOf, entries: Sequence[Entry], why: Sequence[
     )
 
 
-def _line_with(hint: str, file: File) -> int | None:
-    expression = hint.removeprefix(REGEX) if hint.startswith(REGEX) else re.escape(hint)
-    flags = re.MULTILINE if hint.startswith(REGEX) else re.IGNORECASE
-    found = re.search(expression, file.text, flags)
-    return None if found is None else file.text.count("\n", 0, found.start()) + 1
+def _look(hints: Sequence[str], lines: Iterable[str]) -> tuple[tuple[str, _Line] | None, list[_Line]]:
+    """The first hint that some line holds, with the first such line; and the lines of the head that are not blank.
+
+    One pass, nothing is kept, so that a long log can be looked through.
+    """
+    searches = [
+        re.compile(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else re.compile(re.escape(hint), re.IGNORECASE)
+        for hint in hints
+    ]
+    found: dict[int, _Line] = {}
+    head: list[_Line] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip() and (number <= _FUZZY_LINES or not head):
+            head.append(_Line(number, line[:_CONTENT_CHARS]))
+        for index in range(min(found, default=len(searches))):
+            if searches[index].search(line):
+                found[index] = _Line(number, line[:_CONTENT_CHARS])
+                break
+        if 0 in found:
+            break
+    best = min(found, default=None)
+    return (None if best is None else (hints[best], found[best])), head
 
 
-def _similar_line(texts: Sequence[str], lines: Sequence[str]) -> int | None:
-    head = [line[:_CONTENT_CHARS] for line in lines[:_FUZZY_LINES]]
-    long_enough = {index: line for index, line in enumerate(head) if len(line.strip()) >= 4}
+def _similar_line(texts: Sequence[str], lines: Sequence[_Line]) -> _Line | None:
+    long_enough = {index: line.text for index, line in enumerate(lines) if len(line.text.strip()) >= 4}
     best: tuple[float, int] | None = None
     for text in texts:
         found = process.extractOne(
@@ -76,9 +100,8 @@ def _similar_line(texts: Sequence[str], lines: Sequence[str]) -> int | None:
         )
         if found is not None and (best is None or found[1] > best[0]):
             best = (found[1], found[2])
-    return None if best is None else best[1] + 1
+    return None if best is None else lines[best[1]]
 
 
-def _at(file: File, number: int, why_not: str) -> Nearest:
-    content = file.lines[number - 1][:_CONTENT_CHARS]
-    return Nearest(source_file=file.shown, line_number=number, content=content, why_not=why_not)
+def _at(file: File, line: _Line, why_not: str) -> Nearest:
+    return Nearest(source_file=file.shown, line_number=line.number, content=line.text, why_not=why_not)

@@ -1,23 +1,85 @@
-"""Running atom A: what is asked of a sandbox, and what is believed of its answers."""
+"""Running atom A: how a text is handed to it, what is asked of a sandbox, and what is believed of its answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Protocol
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import FailFast, TypeAdapter, ValidationError
 
-from transom.checklist.atoms import Entry, Source
+from transom.checklist.atoms import Entry, Source, Unit
 from transom.errors import AtomFailed
+from transom.formats.text_files import MAX_TEXT_BYTES, ReadAgain, TextFile
 from transom.sandbox import Level
 
-_ENTRIES = TypeAdapter(list[Entry])
+MAX_ENTRIES = 100_000
+MAX_RECORD_CHARS = 16 << 20
+# Nothing of a long text is kept; this only stops a small compressed file that swells without end.
+_STREAMED_BYTES = 64 << 30
+
+# An error for each of a million wrong entries would fill the memory.
+_ENTRIES = TypeAdapter(Annotated[list[Entry], FailFast()])
 _SOURCES = TypeAdapter(tuple[Source, ...])
+
+# Appended to a checker's atoms. It cuts a piece of whole lines into lines or records and asks atom A about each. This
+# is done there and not here, because RECORD_START is the atoms' own expression: it could keep this process busy.
+PIECE_SOURCE = '''
+
+TRANSOM_HELD = []  # lines of a record whose end a later piece will show
+
+
+def transom_piece(text, source_file, record_start, at, last, most):
+    """Atom A over the lines (no record_start) or the records of a piece; `at` lines of the file went before."""
+    import re
+    lines = text.split("\\n")
+    if lines[-1] == "":
+        lines.pop()
+    found, problems = [], []
+
+    def keep(made, before, count):
+        if not isinstance(made, list):
+            problems.append(f"extract_context returned {type(made).__name__}, not a list")
+            return
+        for one in made:
+            number = one.get("line_number") if isinstance(one, dict) else None
+            if isinstance(number, int) and not 1 <= number <= count:
+                problems.append(f"an entry points to line {number} of {count}")
+            elif isinstance(number, int):
+                one = {**one, "line_number": number + before}
+            found.append(one)
+
+    def see(held, end):
+        keep(extract_context(text="\\n".join(held), source_file=source_file), end - len(held), len(held))
+
+    if record_start is None:
+        for before, line in enumerate(lines, at):
+            made = extract_context(text=line, source_file=source_file)
+            if made != []:
+                keep(made, before, 1)
+        return {"entries": found, "problems": problems[:1]}
+    starts = re.compile(record_start).search
+    held = TRANSOM_HELD[:] if at else []
+    for number, line in enumerate(lines, at):
+        if held and starts(line):
+            see(held, number)
+            held = []
+        held.append(line)
+    if last and held:
+        see(held, at + len(lines))
+    elif sum(map(len, held)) > most:
+        begun = at + len(lines) - len(held) + 1
+        problems.append(f"the record that begins in line {begun} has more than {most} characters")
+    TRANSOM_HELD[:] = held
+    return {"entries": found, "problems": problems[:1]}
+'''
 
 
 class AtomWorker(Protocol):
-    """A process that has loaded the atoms."""
+    """A process that has loaded the atoms, with `PIECE_SOURCE` behind them."""
 
     async def call(self, name: str, args: Mapping[str, object]) -> object: ...
 
@@ -33,39 +95,172 @@ class AtomRunner(Protocol):
     def worker(self, code: str) -> AbstractAsyncContextManager[AtomWorker]: ...
 
 
+@dataclass(frozen=True)
+class Scope:
+    """What atom A is given at a time.
+
+    Attributes:
+        unit: the text at once, line by line, or record by record.
+        record_start: an expression that is searched in each line; a record begins where it is found.
+    """
+
+    unit: Unit = "file"
+    record_start: str | None = None
+
+    def open(self, path: Path) -> TextFile:
+        """The file with the limits that fit: a text that is handed over at once must fit into memory."""
+        if self.unit == "file":
+            return TextFile(path, limit=MAX_TEXT_BYTES)
+        return TextFile(path, limit=_STREAMED_BYTES, longest_line=MAX_RECORD_CHARS)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What atom A answered for a text or a piece of it: unchecked, and the last line that it may speak of."""
+
+    entries: list[object]
+    lines: int
+
+
+async def scope_of(worker: AtomWorker) -> Scope:
+    """What the atoms say they want at a time.
+
+    Raises:
+        AtomFailed: `SCOPE` is none of the three, or a record has no `RECORD_START`.
+    """
+    told = await worker.constants(["SCOPE", "RECORD_START"])
+    match told.get("SCOPE", "file"), told.get("RECORD_START"):
+        case ("file" | "line") as unit, _:
+            return Scope(unit)
+        case "record", str(start) if start:
+            return Scope("record", start)
+        case "record", _:
+            raise AtomFailed(
+                "SCOPE is 'record', but RECORD_START is no regular expression", kind="schema", where="atoms.py"
+            )
+        case other, _:
+            raise AtomFailed(f"SCOPE is {other!r}, not 'file', 'line' or 'record'", kind="schema", where="atoms.py")
+
+
 async def sources_of(worker: AtomWorker) -> tuple[Source, ...]:
     """The kinds of file that the atoms declare.
 
     Raises:
-        AtomFailed: `SOURCES` has not its shape, or `SCOPE` is one that this version cannot serve.
+        AtomFailed: `SOURCES` has not its shape.
     """
-    constants = await worker.constants(["SCOPE", "SOURCES"])
-    scope = constants.get("SCOPE", "file")
-    if scope != "file":
-        raise AtomFailed(f"SCOPE is {scope!r}; this version runs atoms with SCOPE = 'file'", kind="schema")
+    constants = await worker.constants(["SOURCES"])
     try:
         return _SOURCES.validate_python(constants.get("SOURCES", ()))
     except ValidationError as error:
         raise AtomFailed(f"SOURCES has not its shape: {_first(error)}", kind="schema", where="atoms.py") from error
 
 
-async def extract(worker: AtomWorker, text: str, source_file: str) -> list[Entry]:
+async def extract(worker: AtomWorker, scope: Scope, text: TextFile, source_file: str) -> list[Entry]:
     """What atom A sees in a file.
 
     Raises:
-        AtomFailed: it crashed, took too long, or its entries have not their shape or point outside of the file.
+        AtomFailed: it crashed, took too long, sees too much, or its entries have not their shape or point outside of
+            the file.
+        InputError: the file cannot be read.
     """
-    raw = await worker.call("extract_context", {"text": text, "source_file": source_file})
+    entries: list[Entry] = []
+
+    def take(seen: Seen) -> None:
+        entries.extend(_checked(seen, source_file))
+        if len(entries) > MAX_ENTRIES:
+            raise AtomFailed(f"it sees more than {MAX_ENTRIES} things in one file", kind="output", where="atoms.py")
+
+    while True:
+        try:
+            await hand_over(worker, scope, text.pieces(), source_file, take)
+        except ReadAgain:
+            entries.clear()
+            continue
+        return entries
+
+
+async def hand_over(
+    worker: AtomWorker, scope: Scope, pieces: Iterator[str], source_file: str, take: Callable[[Seen], None]
+) -> None:
+    """Give a text to atom A as the scope wants it, and each answer to `take`.
+
+    Raises:
+        AtomFailed: it crashed, took too long, or answered something else than a list.
+        InputError, ReadAgain: as `pieces` does.
+    """
+    if scope.unit == "file":
+        text = await asyncio.to_thread("".join, pieces)
+        answer = await worker.call("extract_context", {"text": text, "source_file": source_file})
+        if not isinstance(answer, list):
+            what = f"extract_context returned {type(answer).__name__}, not a list"
+            raise AtomFailed(what, kind="schema", where="atoms.py")
+        take(Seen(answer, text.count("\n") + 1))
+        return
+    at = 0
+    async with _ahead(pieces) as following:
+        while (piece := await following()) is not None:
+            seen = await _see(worker, scope, piece, source_file, at)
+            at = seen.lines
+            take(seen)
+    if scope.unit == "record":
+        take(await _see(worker, scope, None, source_file, at))
+
+
+async def _see(worker: AtomWorker, scope: Scope, piece: str | None, source_file: str, at: int) -> Seen:
+    """One piece through `PIECE_SOURCE`; None says that the text is at its end."""
+    answer = await worker.call(
+        "transom_piece",
+        {
+            "text": piece or "",
+            "source_file": source_file,
+            "record_start": scope.record_start,
+            "at": at,
+            "last": piece is None,
+            "most": MAX_RECORD_CHARS,
+        },
+    )
+    match answer:
+        case {"entries": list() as entries, "problems": []}:
+            whole = piece is None or piece.endswith("\n")
+            return Seen(entries, at + (piece or "").count("\n") + (0 if whole else 1))
+        case {"problems": [str() as problem]}:
+            raise AtomFailed(problem, kind="schema", where="atoms.py")
+    raise AtomFailed("the answer has not its shape", kind="schema", where="atoms.py")
+
+
+@asynccontextmanager
+async def _ahead(pieces: Iterator[str]) -> AsyncIterator[Callable[[], Awaitable[str | None]]]:
+    """Read the next piece in a thread while the one before is being looked at; so at most two are in memory."""
+
+    def read() -> asyncio.Task[str | None]:
+        return asyncio.create_task(asyncio.to_thread(next, pieces, None))
+
+    coming = read()
+
+    async def following() -> str | None:
+        nonlocal coming
+        piece = await coming
+        if piece is not None:
+            coming = read()
+        return piece
+
     try:
-        entries = _ENTRIES.validate_python(raw)
+        yield following
+    finally:
+        await asyncio.wait([coming])
+        coming.exception()  # of a piece that nobody wants any more
+
+
+def _checked(seen: Seen, source_file: str) -> list[Entry]:
+    try:
+        entries = _ENTRIES.validate_python(seen.entries, strict=True)
     except ValidationError as error:
         raise AtomFailed(f"an entry has not its shape: {_first(error)}", kind="schema", where="atoms.py") from error
-    last = text.count("\n") + 1
     for entry in entries:
         if entry.source_file != source_file:
             raise AtomFailed(f"an entry names another source_file ({entry.source_file!r})", kind="schema")
-        if entry.line_number is not None and entry.line_number > last:
-            raise AtomFailed(f"an entry points to line {entry.line_number} of {last}", kind="schema")
+        if entry.line_number is not None and entry.line_number > seen.lines:
+            raise AtomFailed(f"an entry points to line {entry.line_number} of {seen.lines}", kind="schema")
     return entries
 
 

@@ -188,8 +188,8 @@ class _Selective:
 
     def stage_shown(self, word: str) -> bool:
         if word not in self.stages:
-            logs = [file.text for file in self.evidence.files if file.given]
-            self.stages[word] = any(_has_word(word, text, fold=True) for text in logs)
+            logs = [file for file in self.evidence.files if file.given]
+            self.stages[word] = any(_has_word(word, piece, fold=True) for log in logs for piece in log.pieces())
         return self.stages[word]
 
     def unused(self, index: int) -> UnusedWaiver:

@@ -48,7 +48,7 @@ async def plan(
     def opened(path: Path, given: bool) -> Page | None:
         real = Path(os.path.realpath(path))
         try:
-            text = desk.read(path).text
+            text = desk.text(path)
         except InputError:
             return None
         shown = inputs.roots.shown(path, path.name)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from transom.canonical import digest
+from transom.checklist.run.runner import Scope
 from transom.errors import AtomFailed
-from transom.formats.text_files import TextFile, read_text_file
+from transom.formats.text_files import Facts, ReadAgain, TextFile
 from transom.sandbox import Level, Sandbox, Worker
 
 LONGEST = 1 << 20
@@ -23,23 +23,23 @@ class Desk:
 
     def __init__(self) -> None:
         self.texts: dict[Path, str] = {}
-        self._files: dict[Path, TextFile] = {}
         self._altered: Mapping[Path, str] = {}
 
-    def read(self, path: Path) -> TextFile:
-        """The file at a path.
+    def open(self, scope: Scope, path: Path) -> TextFile:
+        """The file at a path, for a runtime that reads it as `scope` says."""
+        del scope  # what is shown fits into memory
+        return Shown(path, lambda: self.text(path))
+
+    def text(self, path: Path) -> str:
+        """The text that is shown for a path.
 
         Raises:
             InputError: it cannot be read.
         """
         real = Path(os.path.realpath(path))
-        if real not in self._files:
-            file = read_text_file(path)
-            self._files[real] = replace(file, text=_head(file.text))
-            self.texts[real] = self._files[real].text
-        file = self._files[real]
-        text = self._altered.get(real)
-        return file if text is None else replace(file, text=text)
+        if real not in self.texts:
+            self.texts[real] = _head(path)
+        return self._altered.get(real, self.texts[real])
 
     @contextmanager
     def showing(self, texts: Mapping[Path, str]) -> Iterator[None]:
@@ -51,12 +51,40 @@ class Desk:
             self._altered = {}
 
 
-def _head(text: str) -> str:
+class Shown(TextFile):
+    """A file that shows another text than it holds."""
+
+    def __init__(self, path: Path, text: Callable[[], str]) -> None:
+        super().__init__(path)
+        self._text = text
+
+    def pieces(self) -> Iterator[str]:
+        text = self._text()
+        yield text
+        self.facts = Facts(digest(text), len(text), text.count("\n"))
+
+
+def _head(path: Path) -> str:
     """The whole lines of the beginning; at a blank line, if one is near, so that no record is cut."""
+    text = _beginning(TextFile(path))
     if len(text) <= LONGEST:
         return text
     end = text.rfind("\n\n", LONGEST // 2, LONGEST)
     return text[: (end if end >= 0 else text.rfind("\n", 0, LONGEST)) + 1]
+
+
+def _beginning(file: TextFile) -> str:
+    """The first pieces, until there is more than is looked at."""
+    while True:
+        kept: list[str] = []
+        try:
+            for piece in file.pieces():
+                kept.append(piece)
+                if sum(map(len, kept)) > LONGEST:
+                    break
+        except ReadAgain:
+            continue
+        return "".join(kept)
 
 
 class Kept:

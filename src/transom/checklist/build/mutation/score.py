@@ -7,17 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.mutation.alter import Mutant
 from transom.checklist.build.mutation.fields import Topic, topics
 from transom.checklist.build.mutation.plan import Plan, plan
-from transom.checklist.build.mutation.runtime import Desk, Kept
+from transom.checklist.build.mutation.runtime import Desk, Kept, Shown
 from transom.checklist.item import InputName, Item
 from transom.checklist.results import MutationRow, Survivor
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, check_files
-from transom.checklist.run.runner import extract
+from transom.checklist.run.runner import extract, scope_of
 from transom.checklist.spec.shapes import SpecDocument
 from transom.errors import AtomFailed
 from transom.sandbox import Sandbox
@@ -86,7 +87,7 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
     checker = LoadedChecker(Path(), code, config, {}, setting.item, "")
     names = tuple(InputName(str(path), 1) for path in setting.files)
     roots = Roots({f"ROOT{number}": root for number, root in enumerate(setting.roots, 1)})
-    inputs = Inputs(names, roots, read=desk.read)
+    inputs = Inputs(names, roots, open=desk.open)
     about = topics(spec)
     if not about:
         return Mutation(why_not="Section 4.1 says for no category of Section 2 how it is found")
@@ -179,7 +180,7 @@ async def _unseen(mutant: Mutant, kept: Kept, inputs: Inputs) -> str | None:
     shown = inputs.roots.shown(page.path, str(page.path))
     for text, what in ((page.text, "as it is"), (mutant.texts[page.path], "with its outcome turned round")):
         try:
-            entries = await extract(kept, text, shown)
+            entries = await extract(kept, await scope_of(kept), Shown(page.path, partial(str, text)), shown)
         except AtomFailed:
             return None  # it refuses the text: the verdict is ERROR, and nothing is left out
         if mutant.sees not in [entry.line_number for entry in entries]:

@@ -1,0 +1,98 @@
+"""Files in pieces of whole lines: the pieces together are the text, whatever their size and wherever a chunk ends."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.formats.reading import whole_text
+from transom.errors import InputError
+from transom.formats.text_files import FileChanged, ReadAgain, TextFile
+
+_WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+_TEXTS = st.lists(st.one_of(_WORDS, st.sampled_from(["\n", "\r\n", "\r", "\x0c\n"])), max_size=20).map("".join)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    text=_TEXTS,
+    encoding=st.sampled_from(["utf-8", "utf-16", "latin-1"]),
+    packed=st.booleans(),
+    chunk=st.integers(1, 9),
+)
+def test_any_chunk_size_gives_the_same_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, encoding: str, *, packed: bool, chunk: int
+) -> None:
+    raw = text.encode(encoding, "replace")
+    path = tmp_path / "a.log"
+    path.write_bytes(gzip.compress(raw) if packed else raw)
+    with monkeypatch.context() as patch:
+        patch.setattr("transom.formats.text_files._CHUNK", 1 << 20)
+        whole, facts = whole_text(path)
+        patch.setattr("transom.formats.text_files._CHUNK", chunk)
+        file = TextFile(path)
+        for _ in range(3):
+            try:
+                pieces = list(file.pieces())
+                break
+            except ReadAgain:
+                continue
+    assert "".join(pieces) == whole
+    assert file.facts == facts
+    assert all(piece.endswith("\n") for piece in pieces[:-1])
+    assert facts.lines == len(whole.split("\n")) - (not whole or whole.endswith("\n"))
+    assert (facts.sha256, facts.size) == (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size)
+
+
+def test_a_byte_late_in_the_file_that_is_no_utf_8_voids_what_came_before(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes("é\n".encode() * 700_000 + b"\xb0\n")
+    file = TextFile(path)
+    with pytest.raises(ReadAgain):
+        list(file.pieces())
+    assert "".join(file.pieces()).startswith("Ã©\n")
+    assert file.facts is not None
+    assert file.facts.note == "is not UTF-8 (byte 0xb0 in line 700001); read as Latin-1"
+
+
+def test_several_members_of_gzip_are_one_text_and_rubbish_behind_them_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n"))
+    assert whole_text(path)[0] == "a\nb\n"
+    path.write_bytes(gzip.compress(b"a\n") + b"rubbish")
+    with pytest.raises(InputError, match="cut short or damaged"):
+        whole_text(path)
+
+
+def test_a_file_that_changes_between_two_passes_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("one\n")
+    file = TextFile(path)
+    assert not file.is_blank()
+    path.write_text("two\n")
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(FileChanged, match="changed while"):
+        list(file.pieces())
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(bytes(30 << 20), 1))
+    file = TextFile(path, longest_line=4 << 20)
+    with pytest.raises(InputError, match="holds a line of more than 4 Mi characters"):
+        list(file.pieces())
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\t\n", "\n" * 3_000_000])
+def test_white_space_alone_is_blank(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.log"
+    path.write_text(text)
+    assert TextFile(path).is_blank()
+    path.write_text(text + "x")
+    assert not TextFile(path).is_blank()

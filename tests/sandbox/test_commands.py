@@ -1,0 +1,123 @@
+"""Real commands in a project's folder: what they may do, what they may not, and that nothing of them stays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from transom.errors import InputError
+from transom.sandbox import CommandLimits, Done, Level, run_command
+
+from .conftest import LEVELS
+
+pytestmark = pytest.mark.skipif(Level.L3 not in LEVELS, reason="this machine has no bubblewrap")
+_BASE = Path(sys.base_prefix)
+
+
+def command(project: Path, *argv: str, **limits: float) -> Done:
+    project.mkdir(exist_ok=True)
+    return asyncio.run(run_command(argv, project, limits=CommandLimits(**limits), readable=[_BASE]))  # type: ignore[arg-type]
+
+
+def python(project: Path, code: str, **limits: float) -> Done:
+    return command(project, str(Path(sys._base_executable).resolve()), "-c", code, **limits)  # type: ignore[attr-defined]
+
+
+def test_git_and_python_work_in_the_project(tmp_path: Path) -> None:
+    project = tmp_path / "p"
+    assert command(project, "git", "init", "-q").code == 0
+    done = python(project, "open('a.txt', 'w').write('hello'); import sys; print('out'); print('err', file=sys.stderr)")
+    assert done == Done(0, "out\n", "err\n")
+    assert command(project, "git", "add", "a.txt").code == 0
+    who = ["-c", "user.name=n", "-c", "user.email=e@x"]
+    assert command(project, "git", *who, "commit", "-qm", "first").code == 0
+    assert command(project, "git", "log", "--format=%s").stdout == "first\n"
+    assert command(project, "sh", "-c", "exit 7").code == 7
+    assert (project / "a.txt").read_text() == "hello"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('{outside}/secret').read()",
+        "open('/usr/mark', 'w')",
+        "open('/mark', 'w')",
+        "open('/dev/mark', 'w')",
+        "open('/etc/passwd').read()",
+        "import socket; socket.socket(socket.AF_INET)",
+        "import socket; socket.socket(socket.AF_UNIX)",
+        "import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+        "import os; os.kill({pid}, 0)",
+        "import os; os.environ['TRANSOM_SECRET']",
+        "import os; os.read({held}, 1)",
+        "open('a', 'wb').write(bytes(3 << 20))",
+        "bytes(2 << 30)",
+    ],
+)
+def test_what_lies_outside_is_out_of_reach(tmp_path: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSOM_SECRET", "x")
+    (tmp_path / "secret").write_text("x")
+    held, other = os.pipe()
+    os.set_inheritable(held, True)
+    filled = code.format(outside=tmp_path, pid=os.getpid(), held=held)
+    done = python(tmp_path / "p", filled, file_bytes=1 << 20, memory_bytes=1 << 30)
+    os.close(held)
+    os.close(other)
+    assert done.code != 0
+
+
+def test_its_scratch_is_its_own(tmp_path: Path) -> None:
+    done = python(tmp_path / "p", f"open('{tmp_path}/mark', 'w'); open('/tmp/mark', 'w')")
+    assert done.code == 0
+    assert not (tmp_path / "mark").exists()
+    assert not Path("/tmp/mark").exists()
+
+
+def test_the_clock_ends_the_whole_tree_and_daemons_do_not_outlive_a_command(tmp_path: Path) -> None:
+    daemon = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n{late}\n    os._exit(0)\n"
+    late = "        time.sleep(0.6); open('late', 'w')"
+    ended = python(tmp_path / "p", daemon.format(late=late))
+    assert (ended.code, ended.ended) == (0, "itself")
+    start = time.monotonic()
+    slow = python(tmp_path / "p", daemon.format(late=late) + "time.sleep(60)", wall_seconds=0.4)
+    assert slow.ended == "time"
+    assert time.monotonic() - start < 5
+    time.sleep(0.7)
+    assert not (tmp_path / "p" / "late").exists()
+
+
+def test_a_flood_and_a_bomb_of_processes_are_stopped(tmp_path: Path) -> None:
+    flood = python(tmp_path / "p", "while True: print('x' * 1000)", output_bytes=10_000)
+    assert (flood.ended, len(flood.stdout)) == ("output", 10_000)
+    bomb = (
+        "import os, time\nfor _ in range(2000):\n    if os.fork() == 0:\n        time.sleep(60)\n    time.sleep(0.002)"
+    )
+    start = time.monotonic()
+    assert python(tmp_path / "p", bomb, processes=40, wall_seconds=30).ended == "processes"
+    assert time.monotonic() - start < 20
+
+
+def test_a_command_that_is_none_and_a_folder_that_is_none(tmp_path: Path) -> None:
+    assert command(tmp_path / "p", "no-such-program").code != 0
+    with pytest.raises(InputError, match="no command"):
+        command(tmp_path / "p")
+    with pytest.raises(InputError, match="is no folder"):
+        asyncio.run(run_command(["true"], tmp_path / "absent"))
+
+
+def test_cancelling_ends_the_command(tmp_path: Path) -> None:
+    async def go() -> None:
+        task = asyncio.create_task(run_command(["sh", "-c", "sleep 0.5; touch late"], tmp_path))
+        await asyncio.sleep(0.2)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(go())
+    time.sleep(0.5)
+    assert not (tmp_path / "late").exists()
