@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from transom.checklist.build.mutation.evidence import Page, Span, Spot, Unit
 from transom.checklist.build.mutation.fields import Topic, decisive_fields
-from transom.checklist.build.mutation.outcome import flipped
+from transom.checklist.build.mutation.outcome import beyond, flipped
 
 Way: TypeAlias = Literal["remove", "blank", "change", "flip", "fail", "print", "cut", "header", "insert"]
 Lines: TypeAlias = dict[int, str | None]
@@ -63,8 +63,7 @@ def mutants(unit: Unit, topic: Topic) -> list[Mutant]:
     if unit.shape == "row" and unit.item.mode == "forbid" and unit.holds is not True:
         # What is not forbidden has no entry in the result: only its turning into something forbidden shows.
         makers["row"] = (_flip, _insert)
-    made = [mutant for maker in makers[unit.shape] for mutant in maker(unit, topic)]
-    return [one for one in made if all(text.strip() for text in one.texts.values())]
+    return [mutant for maker in makers[unit.shape] for mutant in maker(unit, topic)]
 
 
 # -- rows
@@ -88,7 +87,8 @@ def _insert(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     spot = unit.spots[0]
     wanted = unit.item.mode == "forbid"
     bad = spot.line if unit.holds is wanted else flipped(unit.item, topic, spot)
-    if len(unit.spots) == 1 and unit.holds is not None and bad is not None:
+    bad = beyond(unit.item, spot) if unit.holds is None else bad
+    if len(unit.spots) == 1 and bad is not None:
         made = _made(unit, "insert", {spot: f"{spot.line}\n{bad}"}, "outcome")
         yield replace(made, written=(spot.number + 1,))
 
@@ -127,7 +127,7 @@ def _cut(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     """The evidence and all that follows lie past the end."""
     del topic
     firsts = {spot.page: spot for spot in reversed(unit.spots)}
-    texts = {page.path: "\n".join(page.lines[: spot.number - 1]) + "\n" for page, spot in firsts.items()}
+    texts = {page.path: _filled("\n".join(page.lines[: spot.number - 1])) for page, spot in firsts.items()}
     yield Mutant("cut", unit.place, unit.spots[0], texts)
 
 
@@ -203,7 +203,12 @@ def _edited(unit: Unit, way: Way, spot: Spot, changes: Lines, expects: Literal["
 def edited(page: Page, changes: Lines) -> str:
     """The page's text with lines replaced, or left out where None."""
     lines = (changes.get(number, line) for number, line in enumerate(page.lines, 1))
-    return "\n".join(line for line in lines if line is not None)
+    return _filled("\n".join(line for line in lines if line is not None))
+
+
+def _filled(text: str) -> str:
+    """An empty file is an error whatever the checker does: one that lost all its lines keeps a word."""
+    return text if text.strip() else "end of file\n"
 
 
 def _with(spot: Spot, names: Iterable[str], make: Callable[[str], str]) -> str | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from transom.canonical import Json
+from transom.checklist.atoms import Operator
 from transom.checklist.spec.shapes import Category, Extraction, SpecDocument, SpecItem, SpecPattern
 
 _FLAGS = re.compile(r"^(?:\(\?[aiLmsux]+\))?")
@@ -15,13 +16,14 @@ _FLAGS = re.compile(r"^(?:\(\?[aiLmsux]+\))?")
 
 @dataclass(frozen=True)
 class Topic:
-    """One category with all that the spec says of it."""
+    """One category with all that the spec says of it; `patterns` are the item's, where the run has any."""
 
     category: Category
     extraction: Extraction
     items: tuple[SpecItem, ...]
     is_file: bool
     examples: tuple[tuple[str, dict[str, Json]], ...]
+    patterns: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -42,6 +44,16 @@ class Topic:
     def groups(self, index: int) -> dict[str, str]:
         """Group of a pattern -> field. Unnamed groups are read from the words beside the pattern, where they agree."""
         return _groups(self.extraction.patterns[index], self.fields)
+
+    def number(self, hit: Mapping[str, str]) -> str | None:
+        """The group that stands for a compared number which no pattern names: the only one with a number in it."""
+        limits = (Operator.LT, Operator.LE, Operator.GT, Operator.GE)
+        compared = any(item.condition and item.condition.op in limits for item in self.items)
+        mapped = {name for index in range(len(self.regexes)) for name in self.groups(index).values()}
+        if not compared or mapped & self.decisive():
+            return None
+        numbers = [group for group, text in hit.items() if re.fullmatch(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?", text)]
+        return numbers[0] if len(numbers) == 1 else None
 
     @cached_property
     def telling(self) -> frozenset[int]:
@@ -80,7 +92,7 @@ class Topic:
         return list(dict.fromkeys(texts))
 
 
-def topics(spec: SpecDocument) -> list[Topic]:
+def topics(spec: SpecDocument, patterns: Sequence[str] = ()) -> list[Topic]:
     """The categories that Section 4.1 says how to find and Section 2 asks about."""
     kinds = {source.kind for source in spec.guide.sources}
     found: list[Topic] = []
@@ -89,7 +101,7 @@ def topics(spec: SpecDocument) -> list[Topic]:
         items = tuple(item for item in spec.check.items if (item.select or "").split(".")[0] == category.key)
         if category.key and extraction and items:
             examples = tuple(_examples(spec, category.key))
-            found.append(Topic(category, extraction, items, category.key in kinds, examples))
+            found.append(Topic(category, extraction, items, category.key in kinds, examples, tuple(patterns)))
     return found
 
 

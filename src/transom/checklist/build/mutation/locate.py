@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from transom.checklist.build.mutation.evidence import Page, Span, Spot, Unit
 from transom.checklist.build.mutation.fields import Topic
-from transom.checklist.build.mutation.outcome import fulfils
+from transom.checklist.build.mutation.outcome import STANDS_FOR, fulfils
 from transom.checklist.spec.shapes import SpecItem
 
 HEADER_LINES = 200
@@ -191,15 +191,39 @@ def _rows(topic: Topic, page: Page, hits: Sequence[Hit]) -> list[Spot]:
         return _rows_by_keyword(topic, page)
     held = {hit.number for hit in hits if hit.pattern in topic.anchored}
     spans: dict[int, dict[str, Span]] = {}
+    numbers = {id(hit): group for hit in hits if (group := topic.number(_texts(page, hit)))}
+    telling = {hit.pattern for hit in hits if id(hit) in numbers} or topic.telling
+    headings = [hit for hit in hits if hit.pattern not in telling and hit.groups and not topic.groups(hit.pattern)]
     for hit in hits:
         # What may stand anywhere in a line counts only on a line of the right kind, where the spec knows one.
         loose = hit.pattern not in topic.anchored and topic.anchored and hit.number not in held
-        if hit.pattern not in topic.telling or loose or _look_alike(page, hit.number):
+        if hit.pattern not in telling or loose or _look_alike(page, hit.number):
+            continue
+        if _elsewhere(topic, page, hit.number, headings):
             continue
         groups = topic.groups(hit.pattern)
         named = {name: hit.groups[group] for group, name in groups.items() if group in hit.groups}
+        if id(hit) in numbers:
+            named[STANDS_FOR] = hit.groups[numbers[id(hit)]]
         spans[hit.number] = {**named, **spans.get(hit.number, {})}
     return [Spot(page, number, spans[number]) for number in sorted(spans)]
+
+
+def _texts(page: Page, hit: Hit) -> dict[str, str]:
+    line = page.lines[hit.number - 1]
+    return {group: line[start:end] for group, (start, end) in hit.groups.items()}
+
+
+def _elsewhere(topic: Topic, page: Page, number: int, headings: Sequence[Hit]) -> bool:
+    """Whether the heading above names another of its alternatives than the topic: `Hold mode`, of setup and hold."""
+    about = " ".join([topic.key, topic.category.name, *(item.name for item in topic.items)]).casefold()
+    above = [one for one in headings if one.number < number][-1:]
+    for heading in above:
+        words = [text.casefold() for text in _texts(page, heading).values() if text.isalpha()]
+        known = re.findall(r"[a-z]{3,}", topic.regexes[heading.pattern].casefold())
+        if words and any(word in about for word in known) and not any(word in about for word in words):
+            return True
+    return False
 
 
 def _rows_by_keyword(topic: Topic, page: Page) -> list[Spot]:

@@ -9,6 +9,7 @@ from transom.canonical import Json
 from transom.checklist.atoms import Condition, Operator
 from transom.checklist.build.mutation.evidence import Span, Spot
 from transom.checklist.build.mutation.fields import Topic, last
+from transom.checklist.patterns import REGEX
 from transom.checklist.spec.shapes import SpecItem
 
 # Words of outcome as tools write them, each with its opposite.
@@ -23,11 +24,15 @@ _OPPOSITES = (
 _FLIPS = dict(reversed([*_OPPOSITES, *((two, one) for one, two in _OPPOSITES)]))
 # What a specification calls a sign that opens a line.
 _SIGNS = {"[": "bracket", "(": "paren", "%": "percent", "*": "star", "**": "star", "***": "star", "#": "hash"}
+# The place of a number that stands for a compared field, in a unit that need not be the field's.
+STANDS_FOR = "number?"
 _FAR = 1_000_000.0
 
 
 def fulfils(item: SpecItem, topic: Topic, spot: Spot) -> bool | None:
     """Whether the line meets the item's condition; without one whether all fields that it shows are filled."""
+    if _is_patterned(item, topic) and not any(_may_match(part, spot.line) for part in topic.patterns):
+        return False  # forbidden is only what the patterns name
     if item.condition is None:
         return None if item.condition_text and not _is_none(item.condition_text) else True
     said = _said(item.condition, topic, spot)
@@ -36,6 +41,8 @@ def fulfils(item: SpecItem, topic: Topic, spot: Spot) -> bool | None:
 
 def flipped(item: SpecItem, topic: Topic, spot: Spot) -> str | None:
     """The line with the other outcome for the item, or None where the spec does not tell how to write it."""
+    if _is_patterned(item, topic):
+        return _patterned(topic, spot) if fulfils(item, topic, spot) is False else None
     condition = item.condition
     said = _said(condition, topic, spot) if condition else None
     if condition is None or said is None:
@@ -44,6 +51,40 @@ def flipped(item: SpecItem, topic: Topic, spot: Spot) -> str | None:
     holds = _holds(condition, topic, text)
     other = None if holds is None else _other(condition, topic, text, wanted=not holds)
     return None if other is None else spot.line[:start] + other + spot.line[end:]
+
+
+def beyond(item: SpecItem, spot: Spot) -> str | None:
+    """The line with a number that breaks the limit in whatever unit it stands, where its own unit is not known."""
+    span = spot.spans.get(STANDS_FOR)
+    if span is None or item.condition is None:
+        return None
+    other = _other_number(item.condition, wanted=item.mode == "forbid")
+    return None if other is None else spot.line[: span[0]] + other + spot.line[span[1] :]
+
+
+def _is_patterned(item: SpecItem, topic: Topic) -> bool:
+    return item.mode == "forbid" and item.validation == "pattern" and bool(topic.patterns)
+
+
+def _may_match(part: str, line: str) -> bool:
+    """Whether a value read from the line may match a pattern of the item."""
+    if part.startswith(REGEX) and "|" not in part:
+        return re.search(part.removeprefix(REGEX), line) is not None
+    return any(
+        re.search(".*".join(re.escape(piece) for piece in re.split(r"[*?]+", one)), line) is not None
+        for one in part.split("|")
+        if one.strip()
+    )
+
+
+def _patterned(topic: Topic, spot: Spot) -> str | None:
+    """The line with a text in it that a pattern names, in place of its longest field."""
+    plain = (part.strip("*") for part in topic.patterns if part.startswith("*") == part.endswith("*"))
+    word = next((text for text in plain if text.strip() and not re.search(r"[*?|]|^regex:", text)), None)
+    if word is None:
+        return None
+    start, end = max(spot.spans.values(), key=lambda span: span[1] - span[0], default=(len(spot.line),) * 2)
+    return f"{spot.line[:start]}{'' if end > start else ' '}{word}{spot.line[end:]}"
 
 
 def _said(condition: Condition, topic: Topic, spot: Spot) -> tuple[str, Span] | None:
@@ -133,7 +174,7 @@ def _other_number(condition: Condition, *, wanted: bool) -> str | None:
     up = condition.op in (Operator.GT, Operator.GE)
     if up is wanted:
         return f"{(abs(condition.value) + 1) * _FAR:.1f}"
-    return "0.0" if condition.value > 0 and not up else f"{-(abs(condition.value) + 1) * _FAR:.1f}"
+    return "0.0" if condition.value > 0 else f"{-(abs(condition.value) + 1) * _FAR:.1f}"
 
 
 def _cased(word: str, like: str) -> str:

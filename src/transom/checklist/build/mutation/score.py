@@ -16,8 +16,9 @@ from transom.checklist.build.mutation.fields import Topic, topics
 from transom.checklist.build.mutation.plan import Plan, plan
 from transom.checklist.build.mutation.runtime import Desk, Kept, Shown
 from transom.checklist.item import InputName, Item
+from transom.checklist.patterns import parts
 from transom.checklist.results import MutationRow, Survivor
-from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, check_files
+from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, check_files, settle
 from transom.checklist.run.runner import extract, scope_of
 from transom.checklist.spec.shapes import SpecDocument
 from transom.errors import AtomFailed
@@ -88,7 +89,7 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
     names = tuple(InputName(str(path), 1) for path in setting.files)
     roots = Roots({f"ROOT{number}": root for number, root in enumerate(setting.roots, 1)})
     inputs = Inputs(names, roots, open=desk.open)
-    about = topics(spec)
+    about = topics(spec, _patterns(config, setting.item))
     if not about:
         return Mutation(why_not="Section 4.1 says for no category of Section 2 how it is found")
     made = await plan(about, spec, setting.sandbox, desk, inputs, setting.roots)
@@ -118,6 +119,12 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
             "the same files give another result after others were read: an atom keeps something between calls"
         )
     return Mutation(_row(made, survivors), tuple(problems), tuple(dict.fromkeys(unseen)))
+
+
+def _patterns(config: CheckerConfig, item: Item | None) -> tuple[str, ...]:
+    """The texts of the patterns that count."""
+    wanted = settle(config, item).requirements
+    return tuple(part for pattern in wanted.pattern_items for part in parts(pattern)) if wanted.value else ()
 
 
 # -- did the result follow
