@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test lint format bench docs acceptance leak failpoints generated lock clean
+.PHONY: help demo test lint format bench docs acceptance leak failpoints generated lock wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -50,7 +50,7 @@ acceptance: $(DEV) ## whole items on real files, rewordings, near-misses; what i
 leak: $(DEV) ## no word of the acceptance data in src/
 	@$(BIN)/python -m scripts.leak
 
-failpoints: $(DEV) ## the long enumerations: a kill after every journal record
+failpoints: $(DEV) ## what takes long: a kill after every journal record, an install without a network
 	@$(PYTEST) -n 2 -m slow
 
 generated: $(DEV) ## write again what is generated: JSON Schemas, docs/architecture.md
@@ -60,8 +60,11 @@ generated: $(DEV) ## write again what is generated: JSON Schemas, docs/architect
 lock: ## pin requirements/*.txt again
 	@scripts/lock.sh
 
+wheelhouse: $(CORE) ## a folder to install Transom from where there is no network
+	@scripts/wheelhouse.sh
+
 clean: ## everything that can be made again
-	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage*
+	rm -rf $(VENV) build dist site wheelhouse .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage*
 
 $(CORE): requirements/build.txt requirements/core.txt pyproject.toml scripts/setup-venv.sh
 	@scripts/setup-venv.sh core

@@ -104,14 +104,18 @@ def test_a_shell_script_is_executable_and_parses(script: Path) -> None:
     subprocess.run(["bash", "-n", str(script)], check=True)
 
 
-def test_a_wheel_holds_every_file_of_the_package(tmp_path: Path) -> None:
+def test_a_wheel_holds_every_file_of_the_package_and_the_examples(tmp_path: Path) -> None:
     source, wheels = tmp_path / "source", tmp_path / "wheels"
     package = ROOT / "src" / "transom"
     names = {path.relative_to(ROOT / "src").as_posix() for path in tracked() if path.is_relative_to(package)}
-    for name in ("pyproject.toml", "README.md", "LICENSE", *(f"src/{name}" for name in names)):
+    examples = {path.relative_to(ROOT).as_posix() for path in tracked() if path.is_relative_to(ROOT / "examples")}
+    for name in ("pyproject.toml", "README.md", "LICENSE", *(f"src/{name}" for name in names), *examples):
         copy = source / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes((ROOT / name).read_bytes())
+    link = package / "examples"
+    assert (link.readlink(), link.resolve()) == (Path("../../examples"), ROOT / "examples")
+    (source / link.relative_to(ROOT)).symlink_to(link.readlink())
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*pip, "--wheel-dir", str(wheels), str(source)], check=True, capture_output=True)
     (wheel,) = wheels.glob("transom-*.whl")
@@ -119,5 +123,7 @@ def test_a_wheel_holds_every_file_of_the_package(tmp_path: Path) -> None:
         shipped = {name for name in archive.namelist() if name.startswith("transom/")}
         entry = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
         assert b"transom = transom.cli:main" in archive.read(entry)
-    assert shipped == names
+    needed = {f"transom/{name}" for name in examples if re.match(r"examples/\w+/([^/]+\.yaml$|data/)", name)}
+    assert len(needed) > 30
+    assert shipped == names | needed
     assert "transom/py.typed" in shipped

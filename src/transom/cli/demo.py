@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+import transom
 from transom.cli.command import command
 from transom.cli.output import print_json, print_text, style
 from transom.cli.session import Session
@@ -76,11 +77,13 @@ def _apart(session: Session) -> Session:
 
 
 def _examples(cwd: Path) -> Path:
-    """The examples: below the current folder, or beside the source tree that this package runs from."""
-    for root in (cwd, Path(__file__).resolve().parents[3]):
+    """The examples: below the current folder, or those that ship with the package."""
+    for root in (cwd, Path(transom.__file__).parent):
         if (root / "examples" / "checks").is_dir():
             return root / "examples" / "checks"
-    raise InputError("there is no examples/checks here", where=str(cwd), hint="run it in a clone of the repository")
+    raise InputError(
+        "there is no examples/checks here", where=str(cwd), hint="install transom again, or run it in a clone"
+    )
 
 
 async def _show(session: Session, verdicts: list[Verdict]) -> None:
