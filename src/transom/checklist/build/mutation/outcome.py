@@ -26,7 +26,7 @@ _FLIPS = dict(reversed([*_OPPOSITES, *((two, one) for one, two in _OPPOSITES)]))
 _SIGNS = {"[": "bracket", "(": "paren", "%": "percent", "*": "star", "**": "star", "***": "star", "#": "hash"}
 # The place of a number that stands for a compared field, in a unit that need not be the field's.
 STANDS_FOR = "number?"
-_SHORT = 3  # a field of so few characters is a mark, not a text
+_SHORT = 2  # a field of so few characters is a mark, not a text
 _FAR = 1_000_000.0
 
 
