@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.acceptance.common import EDA, EXAMPLES, ITEMS, needs_shared
+from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, POINTS, REPORT, SECTION2, spec_text
 from tests.checklist.build.made import DATA, Made, made
 from transom.checklist.atoms import LOCKED_LAYER
-from transom.checklist.build.mutation.score import ENOUGH, Mutation
+from transom.checklist.build.checker import atoms_source
+from transom.checklist.build.mutation import Mutation, Setting, mutate
+from transom.checklist.build.mutation.score import ENOUGH
+from transom.checklist.build.reading import read_logic
+from transom.checklist.item import parse_item
+from transom.checklist.spec.document import parse_spec
+from transom.sandbox import Limits, Sandbox
 
 LOCK = LOCKED_LAYER.splitlines()[0] + "\n"
 OWN = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
@@ -145,3 +153,78 @@ async def test_files_that_the_checker_cannot_judge_are_a_problem_of_the_checker(
     assert mutation.row is None
     assert "gives no answer on the files as they are" in mutation.problems[0]
     assert "not today" in mutation.problems[0]
+
+
+LIMIT = SECTION2.replace("- **Condition**: none", "- **Condition**: `block.power <= 2`")
+LIMITED = CHECKER.replace("  quantifier", "  condition: {field: block.power, op: le, value: 2}\n  quantifier")
+UNNAMED = POINTS.replace("(?P<name>\\w+)", "\\w+").replace("(?P<power>", "(?P<printed>")
+FORBID = SECTION2.replace("**Mode**: require", "**Mode**: forbid")
+FORBIDDEN = CHECKER.replace("  quantifier", "  mode: forbid\n  quantifier")
+
+
+async def small(
+    tmp_path: Path, report: str, spec: str, checker: str = CHECKER, code: str = ATOM_A, more: str = ""
+) -> Mutation:
+    """The gate on a small checker of block powers."""
+    (tmp_path / "power.rpt").write_text(report)
+    logic = read_logic(f"<checker>\n```yaml\n{checker}```\n</checker>")
+    item = parse_item(f"description: Report the power.\ninput_files: [power.rpt]\n{more}", tmp_path / "item.yaml")
+    setting = Setting(Sandbox(), (tmp_path / "power.rpt",), (tmp_path,), item)
+    config = logic.config("POWER", "Report the power.")
+    return await mutate(atoms_source(code, logic), config, parse_spec(spec), setting)
+
+
+async def test_a_limit_is_broken_and_kept(tmp_path: Path) -> None:
+    accepted(await small(tmp_path, REPORT, spec_text(section2=LIMIT), LIMITED))
+    deaf = ATOM_A.replace('"power": match[2]', '"power": "1.0"')
+    mutation = await small(tmp_path, REPORT, spec_text(section2=LIMIT), LIMITED, deaf)
+    assert any(problem.startswith("power.rpt:2 altered (flip") for problem in mutation.problems)
+
+
+async def test_a_number_without_the_fields_name_is_put_beyond_every_unit(tmp_path: Path) -> None:
+    spec = spec_text(section2=LIMIT.replace("`block.name`, ", ""), points=UNNAMED)
+    mutation = await small(tmp_path, REPORT, spec, LIMITED)
+    assert mutation.row is not None and mutation.problems == ()
+    deaf = ATOM_A.replace('"power": match[2]', '"power": "1.0"')
+    mutation = await small(tmp_path, REPORT, spec, LIMITED, deaf)
+    assert any("insert" in problem for problem in mutation.problems)
+
+
+async def test_what_is_forbidden_and_absent_is_added_from_the_spec(tmp_path: Path) -> None:
+    clean = "power report\nnothing to tell\n"
+    mutation = await small(tmp_path, clean, spec_text(section2=FORBID), FORBIDDEN)
+    assert mutation.row is not None and mutation.problems == ()
+    assert mutation.row.killed == mutation.row.applicable > 1
+    blind = await small(
+        tmp_path, clean, spec_text(section2=FORBID), FORBIDDEN, ATOM_A.replace("if match:", "if False:")
+    )
+    assert blind.row is not None and blind.row.killed == 0
+    assert "insert" in blind.problems[0]
+
+
+async def test_where_patterns_name_what_is_forbidden_the_other_lines_decide_nothing(tmp_path: Path) -> None:
+    spec = spec_text(section2=FORBID.replace("existence check", "pattern match"))
+    checker = FORBIDDEN.replace("  quantifier", "  check: pattern\n  quantifier").replace(
+        "capability_type: 1", "capability_type: 2"
+    )
+    for named in ("alu", "never"):
+        more = f"requirements: {{value: 1, pattern_items: ['*{named}*']}}\n"
+        mutation = await small(tmp_path, REPORT, spec, checker, more=more)
+        assert mutation.row is not None, mutation.why_not
+        assert (mutation.problems, mutation.row.survivors) == ((), ())
+
+
+async def test_of_a_long_file_the_beginning_is_tried(tmp_path: Path) -> None:
+    rows = "".join(f"block b{number} power 0.{number}\n" for number in range(60_000))
+    mutation = await small(tmp_path, "power report\n" + rows, spec_text())
+    accepted(mutation)
+
+
+async def test_a_pattern_that_never_ends_costs_a_worker_and_is_said(tmp_path: Path) -> None:
+    points = POINTS.replace("^block (?P<name>\\w+) power (?P<power>\\S+)", "^(?P<name>(?:b|l|o|c|k|\\w)+)+$")
+    (tmp_path / "power.rpt").write_text("block" * 20 + "!\n")
+    setting = Setting(Sandbox(Limits(wall_seconds=0.5)), (tmp_path / "power.rpt",), (tmp_path,))
+    logic = read_logic(f"<checker>\n```yaml\n{CHECKER}```\n</checker>")
+    spec = parse_spec(spec_text(points=points))
+    mutation = await mutate(atoms_source(ATOM_A, logic), logic.config("POWER", "Report."), spec, setting)
+    assert "cannot be tried on the files" in (mutation.why_not or "")

@@ -13,6 +13,7 @@ from transom.checklist.build.mutation.fields import Topic, decisive_fields
 from transom.checklist.build.mutation.outcome import beyond, flipped
 
 Way: TypeAlias = Literal["remove", "blank", "change", "flip", "fail", "print", "cut", "header", "insert"]
+Expected: TypeAlias = Literal["entry", "outcome", "violation"]
 Lines: TypeAlias = dict[int, str | None]
 
 SAYS: Final[Mapping[Way, str]] = {
@@ -35,7 +36,8 @@ class Mutant:
 
     Attributes:
         place: a command, a header or a file of lines; a checker that notices none of its mutants does not look there.
-        expects: `entry`: an entry comes, goes or says something else; `outcome`: it changes sides.
+        expects: `entry`: an entry comes, goes or says something else; `outcome`: it changes sides; `violation`: there
+            is one more.
         sees: for `flip`, the line that atom A has to see on both sides.
         written: lines of the altered text that must still be what the spec's patterns describe.
     """
@@ -44,7 +46,7 @@ class Mutant:
     place: str
     spot: Spot
     texts: Mapping[Path, str]
-    expects: Literal["entry", "outcome"] = "entry"
+    expects: Expected = "entry"
     sees: int | None = None
     written: tuple[int, ...] = ()
 
@@ -88,8 +90,9 @@ def _insert(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     wanted = unit.item.mode == "forbid"
     bad = spot.line if unit.holds is wanted else flipped(unit.item, topic, spot)
     bad = beyond(unit.item, spot) if unit.holds is None else bad
-    if len(unit.spots) == 1 and bad is not None:
-        made = _made(unit, "insert", {spot: f"{spot.line}\n{bad}"}, "outcome")
+    again = unit.item.quantifier == "per_file" and unit.holds is wanted
+    if len(unit.spots) == 1 and bad is not None and not again:
+        made = _made(unit, "insert", {spot: f"{spot.line}\n{bad}"}, "violation")
         yield replace(made, written=(spot.number + 1,))
 
 
@@ -187,7 +190,7 @@ def _made(
     unit: Unit,
     way: Way,
     lines: Mapping[Spot, str | None],
-    expects: Literal["entry", "outcome"] = "entry",
+    expects: Expected = "entry",
 ) -> Mutant:
     pages: dict[Page, Lines] = {}
     for spot, line in lines.items():
@@ -196,7 +199,7 @@ def _made(
     return Mutant(way, unit.place, next(iter(lines)), texts, expects)
 
 
-def _edited(unit: Unit, way: Way, spot: Spot, changes: Lines, expects: Literal["entry", "outcome"]) -> Mutant:
+def _edited(unit: Unit, way: Way, spot: Spot, changes: Lines, expects: Expected) -> Mutant:
     return Mutant(way, unit.place, spot, {spot.page.path: edited(spot.page, changes)}, expects)
 
 

@@ -55,7 +55,7 @@ def _added(item: SpecItem, page: Page, line: str) -> list[Mutant]:
     return [
         Mutant(
             "insert", f"{item.id} {page.shown}", Spot(page, number),
-            {page.path: edited(page, {number: f"{page.lines[number - 1]}\n{line}"})}, "outcome",
+            {page.path: edited(page, {number: f"{page.lines[number - 1]}\n{line}"})}, "violation",
         )
         for number in places
     ]  # fmt: skip

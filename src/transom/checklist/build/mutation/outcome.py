@@ -26,6 +26,7 @@ _FLIPS = dict(reversed([*_OPPOSITES, *((two, one) for one, two in _OPPOSITES)]))
 _SIGNS = {"[": "bracket", "(": "paren", "%": "percent", "*": "star", "**": "star", "***": "star", "#": "hash"}
 # The place of a number that stands for a compared field, in a unit that need not be the field's.
 STANDS_FOR = "number?"
+_SHORT = 2  # a field of so few characters is a mark, not a text
 _FAR = 1_000_000.0
 
 
@@ -83,8 +84,8 @@ def _patterned(topic: Topic, spot: Spot) -> str | None:
     word = next((text for text in plain if text.strip() and not re.search(r"[*?|]|^regex:", text)), None)
     if word is None:
         return None
-    start, end = max(spot.spans.values(), key=lambda span: span[1] - span[0], default=(len(spot.line),) * 2)
-    return f"{spot.line[:start]}{'' if end > start else ' '}{word}{spot.line[end:]}"
+    start, end = max(spot.spans.values(), key=lambda span: span[1] - span[0], default=(0, 0))
+    return f"{spot.line[:start]}{word}{spot.line[end:]}" if end - start > _SHORT else f"{spot.line} {word}"
 
 
 def _said(condition: Condition, topic: Topic, spot: Spot) -> tuple[str, Span] | None:

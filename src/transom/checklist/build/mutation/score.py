@@ -72,6 +72,11 @@ class _Result:
     entries: Counter[tuple[str, ...]]
     fields: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
+    @property
+    def violations(self) -> int:
+        """How many, waived ones included."""
+        return sum(count for (side, *_), count in self.sides.items() if side != "found")
+
 
 async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: Setting) -> Mutation:
     """Alter the evidence, run the checker, compare.
@@ -134,10 +139,11 @@ def _why_survived(mutant: Mutant, base: Verdict, verdict: Verdict, about: Sequen
     """None where the mutant was noticed."""
     before, after = _result(base), _result(verdict)
     if before.status != after.status or before.sides != after.sides:
-        return None
+        lives = mutant.expects == "violation" and after.status != "ERROR" and after.violations <= before.violations
+        return "the added violation is not one for the checker" if lives else None
     if before.entries == after.entries:
         return f"the result stays {after.status} with the same entries"
-    if mutant.expects == "outcome":
+    if mutant.expects != "entry":
         return "the text of an entry changes, its outcome does not"
     if mutant.way in ("remove", "blank", "header", "cut"):
         invented = _invented(before, after, mutant, about, desk)
@@ -212,7 +218,7 @@ def _problems(made: Plan, survivors: Sequence[tuple[Mutant, str]]) -> list[str]:
     enough = len(made.mutants) - len(alive) >= ENOUGH * len(made.mutants)
     blind: set[int] = set()
     for group in (*_groups(made.mutants, lambda m: m.way).values(), *_groups(made.mutants, lambda m: m.place).values()):
-        sure = len(group) > 1 or group[0].expects == "outcome"
+        sure = len(group) > 1 or group[0].expects != "entry"
         if sure and all(id(mutant) in alive for mutant in group):
             blind |= {id(mutant) for mutant in group}
     told = [(mutant, why) for mutant, why in survivors if not enough or id(mutant) in blind]
