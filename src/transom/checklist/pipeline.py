@@ -12,7 +12,7 @@ from transom.checklist.build.checker import BUILD_FILE, CHECKER_FILE
 from transom.checklist.build.flow import BuiltChecker, build_checker
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.item import Item, load_item
-from transom.checklist.results import BuildResult, SpecResult, WordsRow
+from transom.checklist.results import BuildResult, FindingRow, GateRow, SpecResult, WordsRow
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
 from transom.checklist.run.stage import Occasion, judge
 from transom.checklist.spec.document import is_marked, parse_spec, section_texts
@@ -170,6 +170,8 @@ async def check_all(
         return spec
     if not spec.ready:
         return spec.result
+    if gone := _gone(item, places.roots(places.of(item, run.folder))):
+        return _nothing_to_check(run, gone)
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
     if isinstance(built, BuildResult):
@@ -240,6 +242,18 @@ def own_files(item: Item, roots: Roots) -> Sequence[Path]:
     """
     found = [_existing(roots.expand(name.written, item.where(name.line))) for name in item.input_files]
     return [Path(os.path.realpath(path)) for path in found if path]
+
+
+def _gone(item: Item, roots: Roots) -> list[str]:
+    """Input files that do not exist, as the item names them."""
+    paths = [(name.written, roots.expand(name.written, item.where(name.line))) for name in item.input_files]
+    return [written for written, path in paths if not os.path.lexists(path) and _existing(path) is None]
+
+
+def _nothing_to_check(run: Run, gone: Sequence[str]) -> BuildResult:
+    """Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that."""
+    rows = tuple(FindingRow(gate="inputs", artifact=name, line=None, message="no such file") for name in gone)
+    return BuildResult(status="ERROR", gates=(GateRow(gate="inputs", passed=False, findings=rows),), run_id=run.id)
 
 
 def _existing(path: Path) -> Path | None:

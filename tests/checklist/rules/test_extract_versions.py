@@ -55,9 +55,8 @@ def fields(entry: dict[str, Any], category: str = "netlist") -> dict[str, Any]:
         ("read_verilog {a.v b.v}", [("netlist", "a.v", True), ("netlist", "b.v", True)]),
         ("read_verilog a.v b.v", [("netlist", "a.v", True), ("netlist", "b.v", True)]),
         ("read_spef -min -path u_core core.spef", [("spef", "core.spef", True)]),
-        ("read_spef $env(OUT)/top.spef", [("spef", "$env(OUT)/top.spef", True)]),
         ("read_spef ${OUT}/top.spef", [("spef", "${OUT}/top.spef", True)]),
-        ("read_verilog $netlist", [("netlist", "$netlist", True)]),
+        ("set netlist top.v\nread_verilog $netlist", [("netlist", "top.v", True)]),
         ("read_spef top.spef > spef.out", [("spef", "top.spef", True)]),
         ("read_spef \\\n  top.spef\nexit", [("spef", "top.spef", True)]),
         ("Loading verilog file '/proj/x/top.v'", [("netlist", "/proj/x/top.v", True)]),
@@ -129,6 +128,9 @@ def test_a_command_that_may_not_have_run_is_no_evidence(text: str, line: int) ->
         ("12.1. Executing Verilog-2005 frontend: top.v", "synthesis"),
         ("read_liberty x.lib\nsource reads.tcl\nreport_checks", "sourced"),
         ("A note on the netlist of this month.\nNothing else.", "no command"),
+        ("A note of this month.\nNothing else.", "no line of a kind"),
+        ("read_spef $env(OUT)/top.spef", "stands for a variable"),
+        ("read_verilog $netlist", "stands for a variable"),
     ],
 )
 def test_what_cannot_be_told_is_an_error(text: str, why: str) -> None:

@@ -37,7 +37,7 @@ def answer_analysis(request: Request, knowledge: Knowledge) -> Reply:
     Raises:
         NeedsModel: the description is not understood, or asks for patterns or waivers that the domain does not know.
     """
-    config = _configuration(block(request, "configuration"))
+    config = read_configuration(block(request, "configuration"))
     reading = read_description(str(config.get("description") or ""), knowledge)
     requirements, waivers = _value(config, "requirements"), _value(config, "waivers")
     items = items_for(reading.domain, reading.entities, reading.choices)
@@ -46,7 +46,12 @@ def answer_analysis(request: Request, knowledge: Knowledge) -> Reply:
     return reply(knowledge, reading.domain, f"<analysis>\n{text}</analysis>\n")
 
 
-def _configuration(text: str) -> dict[str, Json]:
+def read_configuration(text: str) -> dict[str, Json]:
+    """The item as the rounds see it.
+
+    Raises:
+        NeedsModel: the block is not such a text.
+    """
     fenced = _FENCE.search(text)
     try:
         data = parse_yaml(fenced[1] if fenced else text, Path("configuration")).data

@@ -8,14 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from transom.checklist.atoms import LOCKED_LAYER, Source
-from transom.checklist.rules.fragments import commands, directives, header, lines, main, records, shared
+from transom.checklist.file_kinds import kind_by_name
+from transom.checklist.rules.fragments import commands, directives, header, lines, main, outcome, plain, records, shared
 from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Records
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
 
 _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
-    "commands": (commands.after, commands.statements, commands.read_paths, commands.failure, commands.read_commands),
+    "commands": (
+        *(plain.plain, plain.alarming, plain.files_in, plain.base_name, outcome.is_command, outcome.outcome),
+        *(commands.statements, commands.parts, commands.read_paths, commands.resolved, commands.messages),
+        *(commands.read_one, commands.check_ran, commands.account, commands.check_named, commands.read_commands),
+    ),
     "directives": (directives.read_directives,),
     "header": (header.comments, header.read_header),
     "lines": (lines.scaled, lines.read_lines),
@@ -46,6 +51,8 @@ def extract_context(text: str, source_file: str) -> List[Dict]:
     rules = [rule for rule in RULES if rule["file"] == kind]
     results = [made for rule in rules for made in READERS[rule["kind"]](lines, rule)] if text.strip() else []
     check_complete(lines, FILES[kind], results)
+    if text.strip():
+        check_known(lines, kind, FILES[kind])
 '''
 
 
@@ -71,7 +78,9 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
     pieces: list[Piece] = [
         shared.entry,
         *(piece for kind in used for piece in _PIECES[kind]),
+        kind_by_name,
         main.file_kind,
+        main.check_known,
         main.check_counts,
         main.check_account,
         main.check_complete,
@@ -108,7 +117,9 @@ def about_file(source: KnownSource, fields: Mapping[str, Sequence[str]]) -> dict
         "speaks": source.speaks,
         "expect": source.expect,
     }
+    known = {"must": list(source.must), "refuse": dict(source.refuse)}
     counts = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
+    told |= {name: regexes for name, regexes in known.items() if regexes}
     return told | ({"passes": list(source.passes)} if source.passes else {}) | ({"counts": counts} if counts else {})
 
 

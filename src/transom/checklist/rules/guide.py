@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from transom.checklist.file_kinds import kind_by_name
+from transom.checklist.rules.analysis import read_configuration
 from transom.checklist.rules.extract import shown_patterns
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import Plan, block, listed, plan_fields, plan_items, reply
-from transom.checklist.rules.shapes import KnownCategory, KnownScenario
+from transom.checklist.rules.shapes import Domain, KnownCategory, KnownScenario
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import Reply, Request
 
@@ -38,8 +40,24 @@ def answer_section4(request: Request, knowledge: Knowledge) -> Reply:
     items = [(head, tail) for head, _, tail in named]
     plan = plan_items(knowledge, items, int(kind[0]) if kind else None, "previous_sections_summary")
     _, used = plan_fields(knowledge, fields, "previous_sections_summary")
+    _check_inputs(plan.domain, request.window.text("configuration"))
     text = _section4(plan, [category for category, _ in used])
     return reply(knowledge, plan.domain, f"<section4>\n{text}</section4>\n")
+
+
+def _check_inputs(domain: Domain, text: str) -> None:
+    """A description that speaks of a kind of file is about that file: without it nothing would hold it to its words."""
+    config = read_configuration(text) if text.strip() else {}
+    told = config.get("input_file_details")
+    names = [str(row.get("name")) for row in told if isinstance(row, dict)] if isinstance(told, list) else []
+    sources = [source.model_dump(mode="json") for source in domain.sources]
+    kinds = {kind_by_name(name, sources) for name in names}
+    for source in domain.sources:
+        said = re.search(source.called, str(config.get("description"))) if source.called else None
+        # A file whose name tells nothing may be the one; its contents decide at run time.
+        if said and names and not kinds & {source.kind, None}:
+            where = f"description, but there is no {source.kind} among the inputs: {', '.join(names)}"
+            raise NeedsModel([NotUnderstood(said[0], where)])
 
 
 def _named(summary: str, label: str) -> str:

@@ -22,7 +22,7 @@ from transom.formats.yaml_files import YamlFile, load_yaml, validate_yaml
 
 SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
 
-_SOURCE_REGEXES: Final = frozenset({"signs", "account", "accounts", "passes", "counts", "speaks", "must"})
+_SOURCE_REGEXES: Final = frozenset({"signs", "account", "accounts", "passes", "counts", "speaks", "must", "called"})
 _RULE_REGEXES: Final = frozenset(
     {
         "pattern",
@@ -38,7 +38,21 @@ _RULE_REGEXES: Final = frozenset(
         "continued",
         "control",
     }
-    | {"told", "command", "known", "refused", "hides", "failed", "names", "messages"}
+    | {
+        "told",
+        "command",
+        "known",
+        "refused",
+        "hides",
+        "failed",
+        "names",
+        "messages",
+        "colour",
+        "stamp",
+        "maybe",
+        "echo",
+    }
+    | {"sets", "writes", "alarm", "denied", "harmless", "endings", "undone"}
 )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Final
 
 from transom.checklist.atoms import Source
+from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.rules.extract import Wanted, about_file, make_atom, make_rules, read_with, shown_patterns
-from transom.checklist.rules.fragments.main import check_account
+from transom.checklist.rules.fragments.main import check_account, check_known
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, plan_fields, reply
 from transom.checklist.rules.sections import NARROWED
@@ -117,7 +117,7 @@ def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotU
     for view in views:
         if not any(line.strip() for line in view.lines):
             continue
-        kind = _kind(view, wanted.sources)
+        kind = kind_by_name(view.base, [source.model_dump(mode="json") for source in wanted.sources])
         named = any(view.base in line for other in views if other is not view for line in other.lines)
         if kind is None and named:
             continue
@@ -127,20 +127,11 @@ def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotU
     return found
 
 
-def _kind(view: View, sources: Sequence[Source]) -> str | None:
-    bare = view.base.removesuffix(".gz")
-    return next((s.kind for s in sources for glob in s.files if fnmatchcase(bare, glob.replace("[", "[[]"))), None)
-
-
 def _refused(view: View, source: KnownSource) -> list[NotUnderstood]:
-    for number, line in enumerate(view.lines, 1):
-        for pattern, why in source.refuse.items():
-            if re.search(pattern, line):
-                return [NotUnderstood(line.strip(), f"{view.name}:{number}, {why}")]
-    if source.must and not any(re.search(pattern, line) for pattern in source.must for line in view.lines):
-        first = next(number for number, line in enumerate(view.lines, 1) if line.strip())
-        why = f"{view.name}:{first}, no line of a kind that is known for {source.kind}"
-        return [NotUnderstood(view.lines[first - 1].strip(), why)]
+    try:
+        check_known(list(view.lines), source.kind, about_file(source, {}))
+    except ValueError as error:
+        return [_located(view, str(error))]
     return []
 
 

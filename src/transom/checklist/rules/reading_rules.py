@@ -99,12 +99,20 @@ class Directives(_Rule):
 
 
 class Target(Shape):
-    """What a read command reads: `names` is a regex of command names, `messages` tell it in other words."""
+    """What a read command reads.
+
+    Attributes:
+        names: a regex of command names; `messages` tell the same in other words.
+        endings: a regex of the endings of such files' names.
+        undone: a regex of commands after which what was read may be gone.
+    """
 
     category: Key
     names: Line
     messages: tuple[Line, ...] = ()
     formats: tuple[Line, ...] = ()
+    endings: Line
+    undone: Line
     value: Line
 
 
@@ -113,28 +121,40 @@ class Commands(_Rule):
 
     Attributes:
         glance: a regex that every line of interest holds; others are passed over unless they stand in a block.
-        prompt, continued: regexes of prompts; what follows a continuation prompt may not have run.
+        colour, stamp, prompt: what is taken off a line before it is read; the group `prompt` tells a prompt.
+        continued: a regex of prompts behind which a command goes on, which may then not have run.
         control: a regex of words that open a block which may not run.
-        command: a regex of any command, where an error's reach ends; `reach` is the most lines it goes.
+        command: a regex of what is certainly a command, where an error's reach ends; `maybe` of what may be one.
+        echo, sets, writes: regexes of commands that print, that set a variable, and that write files.
         known: a regex of commands by which a log that `speaks` of the matter is understood at all.
         refused: regexes of lines after which the log cannot be trusted; `refusal` says why.
         hides: a regex of commands whose own commands are not echoed.
+        failed: regexes of lines that say that a command failed.
+        alarm: a regex of lines that may say so; `denied` is taken out of a line before, `harmless` are no alarm.
         valued, flags: options with and without a value; others are not understood.
     """
 
     kind: Literal["commands"]
     glance: Line
+    colour: Line
+    stamp: Line
     prompt: Line
     continued: Line
     control: Line
     command: Line
-    reach: int
+    maybe: Line
+    echo: Line
+    sets: Line
+    writes: Line
     known: Line
     speaks: Line
     refused: tuple[Line, ...] = ()
     refusal: Line = "not understood"
     hides: Line
     failed: tuple[Line, ...]
+    alarm: Line
+    denied: Line
+    harmless: tuple[Line, ...]
     valued: tuple[str, ...]
     flags: tuple[str, ...]
     targets: Annotated[tuple[Target, ...], Field(min_length=1)]

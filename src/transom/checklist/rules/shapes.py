@@ -126,6 +126,7 @@ class KnownSource(Shape):
         expect: the error when nothing was read from a file that `speaks` of the matter; None where that is no error.
         must: one of these stands in every such file that is understood, else a model is needed.
         refuse: regex -> why such a file is not understood.
+        called: a regex for the words of a description that are about this file, so that it must be among the inputs.
         about: what it tells.
     """
 
@@ -142,6 +143,7 @@ class KnownSource(Shape):
     expect: Line | None = None
     must: tuple[Line, ...] = ()
     refuse: dict[str, Line] = Field(default_factory=dict)
+    called: Line | None = None
     about: Line
 
 

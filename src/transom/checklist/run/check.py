@@ -18,6 +18,7 @@ from transom.checklist.run.files import Evidence
 from transom.checklist.run.inputs import Gathered, Inputs, gather
 from transom.checklist.run.logic import BATCH_SOURCE, Logic, OwnLogic, StandardLogic
 from transom.checklist.run.runner import PIECE_SOURCE, AtomRunner, AtomWorker, scope_of, sources_of
+from transom.checklist.run.subjects import silent
 from transom.checklist.run.verdict import ConfigDifference, MadeBy, Status, Trouble, Verdict, Warned
 from transom.checklist.run.waivers import Waived, apply_waivers
 from transom.errors import AtomFailed, InputError
@@ -238,12 +239,22 @@ async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runne
             logic = _logic(checker.config, worker)
             outcome = await evaluate(checker.config, gathered.evidence, settled.requirements, logic)
             waived = apply_waivers(outcome, settled.waivers, checker.config, gathered.evidence, as_of)
+            if not (waived.missing or waived.extra) and (unheard := _unheard(checker.config, gathered.evidence)):
+                return _Judged(gathered, errors=unheard)
             return _Judged(gathered, outcome, waived)
     except AtomFailed as error:
         failed = Trouble(source_file=None, message=f"the atoms failed ({error.kind}): {error}")
         return _Judged(gathered, errors=(*gathered.errors, failed))
     except FileChanged as error:  # a file is read again where something is missing, to show the nearest line
         return _Judged(gathered, errors=(Trouble(source_file=None, message=f"an input {error}"),))
+
+
+def _unheard(config: CheckerConfig, evidence: Evidence) -> tuple[Trouble, ...]:
+    """What would be an error if the check passed: of several runs, one does not say what the others do."""
+    return tuple(
+        Trouble(source_file=file.shown, message=f"names no {category}, as others of its kind do: it cannot be judged")
+        for file, category in silent(config.items, evidence)
+    )
 
 
 def _logic(config: CheckerConfig, worker: AtomWorker) -> Logic:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pydantic import ValidationError
 
 from transom.checklist.atoms import REFERENCE_FIELD, Entry, Rank, Reference, Source
-from transom.checklist.standard_atoms import validate_logic
+from transom.checklist.file_kinds import kind_by_name
 
 RANKS: tuple[Rank, ...] = ("primary", "secondary", "fallback")
 
@@ -85,21 +85,12 @@ def reference_of(entry: Entry) -> Reference | None:
 
 
 def classify(name: str, sources: Sequence[Source]) -> tuple[str | None, Rank]:
-    """Kind and rank of a file by its base name, `.gz` left aside; the best rank whose glob fits."""
-    base = name.replace("\\", "/").rpartition("/")[2]
-    plain = base[:-3] if base.lower().endswith(".gz") else base
-    for source in sorted(sources, key=lambda source: RANKS.index(source.rank)):
-        if any(_fits(candidate, glob) for glob in source.files for candidate in (base, plain)):
-            return source.kind, source.rank
-    return None, "fallback"
+    """Kind and rank of a file by its base name; the best rank whose glob fits."""
+    ordered = sorted(sources, key=lambda source: RANKS.index(source.rank))
+    kind = kind_by_name(name, [source.model_dump(mode="json") for source in ordered])
+    return (None, "fallback") if kind is None else (kind, rank_of_kind(kind, ordered))
 
 
 def rank_of_kind(kind: str, sources: Sequence[Source]) -> Rank:
     """Rank of the files of a kind; a kind that the atoms do not declare is a fallback."""
     return next((source.rank for source in sources if source.kind == kind), "fallback")
-
-
-def _fits(name: str, glob: str) -> bool:
-    if "*" in glob or "?" in glob:
-        return bool(validate_logic(name, glob.replace("|", ""))["is_match"])
-    return name == glob

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from transom.checklist.atoms import Entry, ValidationItem
-from transom.checklist.run.files import RANKS, Evidence, File
+from transom.checklist.run.files import RANKS, Evidence, File, reference_of
 from transom.checklist.run.judge import field_of, has_field, is_empty
 
 
@@ -40,6 +40,26 @@ def subjects(item: ValidationItem, evidence: Evidence) -> list[Subject]:
     return [_subject(item, name, groups.get(name, []), evidence) for name in names]
 
 
+def silent(items: Iterable[ValidationItem], evidence: Evidence) -> list[tuple[File, str]]:
+    """Given files without a word on a category of which another file of their kind speaks, and that category.
+
+    One run that reads a file says nothing of another run that does not, so a check cannot pass on the first alone.
+    """
+    asked = {item.category for item in items if item.condition is not None and not _about_contents(item)}
+    speakers: dict[str, set[str]] = {}
+    for entry in evidence.entries:
+        reference = reference_of(entry)
+        if reference is not None and reference.kind in asked:
+            speakers.setdefault(reference.kind, set()).add(entry.source_file)
+    return [
+        (file, category)
+        for category, names in speakers.items()
+        for file in evidence.files
+        if file.given and file.shown not in names
+        if file.kind in {evidence.by_name[name].kind for name in names if evidence.by_name[name].given}
+    ]
+
+
 def _expected(item: ValidationItem, evidence: Evidence, groups: Iterable[str]) -> list[File]:
     """Files that must have something to say, so that a silent one is noticed."""
     of_kind = [file for file in evidence.files if file.kind == item.category]
@@ -65,15 +85,29 @@ def _answers(item: ValidationItem, name: str, group: Sequence[Entry], evidence: 
     """The word that counts for one file.
 
     What a file contains is best read from the file itself, its topmost header first. Whether it was loaded is best
-    read from the best-ranked source, its last word; several sources of that rank must all agree.
+    read from the best-ranked source, its last word; several sources of that rank must all agree. A file has no say
+    in whether another program read it where such a program's own file was given, whatever that one says.
     """
     filled = [entry for entry in group if not is_empty(field_of(entry.parsed_fields, item.select))] or list(group)
     own = [entry for entry in filled if entry.source_file == name]
     if _about_contents(item) and own:
         return (min(own, key=lambda entry: entry.line_number or 0),)
-    best = min(RANKS.index(evidence.rank(entry)) for entry in filled)
+    if own and not _about_contents(item) and _is_told_of(item, name, evidence):
+        filled = [entry for entry in filled if entry not in own]
+    best = min((RANKS.index(evidence.rank(entry)) for entry in filled), default=0)
     last = {entry.source_file: entry for entry in filled if RANKS.index(evidence.rank(entry)) == best}
     return tuple(last.values())
+
+
+def _is_told_of(item: ValidationItem, name: str, evidence: Evidence) -> bool:
+    """Another file was given that speaks of such files, or that by its rank would know better than this one."""
+    about = evidence.by_name.get(name)
+    told = [(entry.source_file, reference) for entry in evidence.entries if (reference := reference_of(entry))]
+    if about is None or item.category not in {about.kind, *(reference.kind for _, reference in told)}:
+        return False
+    speak = {source for source, _ in told}
+    others = [other for other in evidence.files if other.given and other is not about]
+    return any(other.shown in speak or RANKS.index(other.rank) < RANKS.index(about.rank) for other in others)
 
 
 def _about_contents(item: ValidationItem) -> bool:

@@ -3,19 +3,31 @@
 import re
 from typing import Any
 
+from transom.checklist.file_kinds import kind_by_name
+
 
 def file_kind(lines: list[str], source_file: str, sources: list[dict[str, Any]], files: dict[str, Any]) -> str:
     """By the name's pattern, else by what stands in it, else the first source."""
-    name = source_file.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".gz")
-    for source in sources:
-        for glob in source["files"]:
-            if re.fullmatch(re.escape(glob).replace(r"\*", ".*").replace(r"\?", "."), name):
-                return str(source["kind"])
+    named = kind_by_name(source_file, sources)
+    if named is not None:
+        return named
     for source in sources:
         signs = files[source["kind"]]["signs"]
         if signs and any(re.match(signs, line) for line in lines):
             return str(source["kind"])
     return str(sources[0]["kind"])
+
+
+def check_known(lines: list[str], kind: str, about: dict[str, Any]) -> None:
+    """The file is of a dialect that the readers were made for: what a build refuses, a run refuses too."""
+    for number, line in enumerate(lines, 1):
+        for pattern, why in about.get("refuse", {}).items():
+            if re.search(pattern, line):
+                raise ValueError(f"line {number}: {why}: {line.strip()}")
+    must = about.get("must", ())
+    if must and not any(re.search(pattern, line) for pattern in must for line in lines):
+        first = next((number for number, line in enumerate(lines, 1) if line.strip()), 1)
+        raise ValueError(f"line {first}: no line of a kind that is known for {kind}: {lines[first - 1].strip()}")
 
 
 def check_counts(lines: list[str], patterns: list[str]) -> None:
