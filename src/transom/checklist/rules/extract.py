@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from transom.checklist.atoms import LOCKED_LAYER, Source
-from transom.checklist.rules.fragments import commands, directives, header, lines, main, records, shared
-from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Records
+from transom.checklist.rules.fragments import commands, directives, header, lines, main, records, shared, timing
+from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Records, Timing
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
@@ -20,6 +20,16 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
     "header": (header.comments, header.read_header),
     "lines": (lines.read_lines,),
     "records": (records.read_records,),
+    "timing": (
+        timing.start_block,
+        timing.refuse_line,
+        timing.read_path_line,
+        timing.read_row,
+        timing.read_report_line,
+        timing.timing_entry,
+        timing.check_worst,
+        timing.read_timing,
+    ),
 }
 _WIDTH: Final = 118
 
@@ -132,6 +142,9 @@ def shown_patterns(told: Extraction, category: str) -> list[str]:
             return [*told.context, told.pattern] if told.category == category else []
         case Records():
             return [told.start, *told.patterns, told.end] if told.category == category else []
+        case Timing():
+            told_ = [told.heading, told.row, told.start, *told.path, *told.slack]
+            return told_ if told.category == category else []
         case Header():
             return list(told.patterns) if told.category == category else []
         case Directives():

@@ -39,6 +39,8 @@ _RULE_REGEXES: Final = frozenset(
         "control",
     }
     | {"command", "known", "refused", "hides", "failed", "names", "messages"}
+    | {"heading", "usual", "foreign", "table", "row", "other_path", "path", "slack", "worst", "total", "harmless"}
+    | {"alarm", "negative"}
 )
 
 
