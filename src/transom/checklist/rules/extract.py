@@ -16,8 +16,14 @@ Piece = Callable[..., Any]
 
 _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
     "commands": (commands.after, commands.statements, commands.read_paths, commands.failure, commands.read_commands),
-    "directives": (directives.read_directives,),
-    "header": (header.comments, header.read_header),
+    "directives": (directives.head_words, directives.read_directives),
+    "header": (
+        header.code_lines,
+        header.header_fields,
+        header.give_fields,
+        header.refuse_doubt,
+        header.read_header,
+    ),
     "lines": (lines.read_lines,),
     "records": (records.read_records,),
     "timing": (

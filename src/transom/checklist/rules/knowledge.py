@@ -40,7 +40,7 @@ _RULE_REGEXES: Final = frozenset(
     }
     | {"command", "known", "refused", "hides", "failed", "names", "messages"}
     | {"heading", "usual", "foreign", "table", "row", "other_path", "path", "slack", "worst", "total", "harmless"}
-    | {"alarm", "negative"}
+    | {"alarm", "negative", "keyed", "placeholder", "tools", "people", "certain", "forms"}
 )
 
 

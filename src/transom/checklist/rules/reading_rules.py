@@ -90,31 +90,48 @@ class Timing(_Rule):
 
 
 class Header(_Rule):
-    """The comments before the code: groups of `patterns` are fields; the topmost header counts."""
+    """The comments before the code: groups of `patterns` are fields; the topmost header counts.
+
+    A line of comment that is neither a field nor `keyed` ends a header; what follows it is in doubt, and where the
+    verdict would hang on that, it is an error.
+
+    Attributes:
+        formats: language -> a regex for the beginning of its first module, where the comments of interest end.
+        keyed: other lines that may stand in a header.
+        placeholder: how a text begins that says nothing.
+        tools: what only names of tools hold; `people`: what a name of a person looks like, if it is no tool's.
+        certain: lines that name nothing but a tool.
+        forms: `tool_version` and `timestamp` -> what such a text looks like; its group `said` is kept.
+    """
 
     kind: Literal["header"]
     category: Key
-    within: int
-    stop: Line
     patterns: tuple[Line, ...]
     formats: dict[str, Line]
+    keyed: Line
+    placeholder: Line
+    tools: Line
+    people: Line
+    certain: Line
+    forms: dict[Key, Line]
     constants: dict[Key, Json] = Field(default_factory=dict)
     value: Line
-    empty: Line
 
 
 class Directives(_Rule):
-    """Lines such as `*NAME "text"`: `names` maps a directive to a field, most telling first."""
+    """Words such as `*NAME` and the texts after them, over lines and comments, up to a `stop` word.
+
+    `names` maps a directive to a field, most telling first; a text that is a `placeholder` counts as none.
+    """
 
     kind: Literal["directives"]
     category: Key
-    within: int
     stop: Line
     pattern: Line
     names: dict[str, Key]
+    placeholder: Line
     constants: dict[Key, Json] = Field(default_factory=dict)
     value: Line
-    empty: Line
 
 
 class Target(Shape):

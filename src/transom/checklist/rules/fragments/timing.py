@@ -122,7 +122,8 @@ def timing_entry(number: int, line: str, rule: dict[str, Any], fields: dict[str,
     wanted = rule.get("narrow", {}).get("check")
     if wanted and said is None:
         refuse_line(number, line, f"nothing above says that this is {wanted}, of which alone this check is")
-    told = {**fields, "status": status, "check": said and said.lower(), "line": line}
+    shown = f"{fields['name']} {line.strip()}" if "from" in fields else line
+    told = {**fields, "status": status, "check": said and said.lower(), "line": shown}
     return {"slack": slack, "entry": entry(rule, number, line, told)}
 
 
