@@ -19,6 +19,7 @@
     │   └── Paused              a run waits for a person or a model
     └── SandboxError            untrusted code could not be run
         ├── SandboxUnavailable  no level of isolation on this machine
+        ├── RegexFailed         a regular expression of a person or a checker finds no end
         └── AtomFailed          the code crashed, timed out or answered nonsense
 
 Every error says what, where and what to do; `exit_code` is the code of a command that ends with it.
@@ -174,6 +175,10 @@ class SandboxError(TransomError):
 
 class SandboxUnavailable(SandboxError):
     """This machine offers no level of isolation."""
+
+
+class RegexFailed(SandboxError):
+    """A regular expression that a person or a checker gave does not come to an end."""
 
 
 class AtomFailed(SandboxError):

@@ -70,7 +70,8 @@ class Entry(Shape):
         source_file: the file it stands in, as it was handed to the atom.
         line_number: 1-based line, None where no single line applies.
         matched_content: that line's text.
-        parsed_fields: `{category: {field: value}}`; a top-level `reference` names another file.
+        parsed_fields: `{category: {field: value}}`; a top-level `reference` names another file. A category's `name`
+            is what the entry is called: waivers may say it, and keywords are looked for in it instead of in `value`.
     """
 
     value: str
@@ -134,6 +135,7 @@ class ValidationItem(Shape):
         required: fields that must be there and not blank.
         mode: `forbid` turns each match into a violation.
         quantifier: one entry suffices, each entry is judged, or each file is.
+        waivable: whether Section 3 lets a keyword waive it; a waiver that names the very text still does.
         keywords: texts of Section 3's scenarios that a keyword waiver may name.
         stages: those keywords that name a design stage; they count only where a log shows the stage.
         hints: texts or `regex:` patterns by which the nearest line is found when nothing matched.
@@ -147,6 +149,7 @@ class ValidationItem(Shape):
     required: tuple[DottedField, ...] = ()
     mode: Literal["require", "forbid"] = "require"
     quantifier: Literal["exists", "each", "per_file"] = "per_file"
+    waivable: bool = True
     keywords: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()

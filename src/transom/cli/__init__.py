@@ -1,5 +1,16 @@
 """The command line: the only code that knows all products."""
 
-from transom.cli.app import main
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 __all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line; returns the exit code."""
+    try:
+        from transom.cli import app
+    except KeyboardInterrupt:  # while Python still imports: nothing was begun, so there is nothing to say
+        return 130
+    return app.main(argv)

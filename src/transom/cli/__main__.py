@@ -2,6 +2,6 @@
 
 import sys
 
-from transom.cli.app import main
+from transom.cli import main
 
 sys.exit(main())

@@ -19,7 +19,7 @@ import typer
 
 from transom import __version__
 from transom.cli.command import HELP_NAMES, Group, Invocation, nearest
-from transom.cli.output import print_text, say
+from transom.cli.output import abandon_stdout, open_streams, print_text, say, unread
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 
@@ -34,11 +34,13 @@ Entry = Callable[[Session, dict[str, Any]], Awaitable[int]]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code. Whatever happens, a person sees one line and no traceback."""
+    open_streams()
     _forgive_unprintable()
     invocation = Invocation()
     try:
         code = _invoke(sys.argv[1:] if argv is None else list(argv), invocation)
-        sys.stdout.flush()
+        with unread():
+            sys.stdout.flush()
     except typer.TyperException as error:
         return _usage(error)
     except TransomError as error:
@@ -47,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _interrupted(invocation)
     except BrokenPipeError:
-        _abandon_stdout()
+        abandon_stdout()
         return PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last resort: a full disk, or a defect of ours, logged in full
         return _machine(error) if getattr(error, "errno", None) in _OF_THE_MACHINE else _defect(error, invocation)
@@ -137,7 +139,7 @@ def _machine(error: Exception) -> int:
     """No space left, a read-only file system and the like: not a defect of ours, and no place to log it."""
     where = getattr(error, "filename", None) or "output"
     say(f"transom: {where}: {os.strerror(error.errno)}; make room or choose another folder, then try again")  # type: ignore[attr-defined]
-    _abandon_stdout()
+    abandon_stdout()
     return 2
 
 
@@ -163,11 +165,6 @@ def _keep(details: str, invocation: Invocation) -> str:
     except OSError as failed:
         return f"and its details could not be kept ({failed.strerror})"
     return f"its details are in {path}"
-
-
-def _abandon_stdout() -> None:
-    """What is still buffered has nowhere to go; without this the interpreter would complain at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _forgive_unprintable() -> None:

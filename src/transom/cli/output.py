@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 GRAVITY = (2, 3, 1, 0)
 """Exit codes, the gravest first: error, waiting, the answer is no, done."""
@@ -16,15 +17,48 @@ def print_json(value: object) -> None:
     """One JSON document on stdout, always UTF-8; what UTF-8 cannot say is written as a JSON escape."""
     from transom.canonical import pretty_json
 
-    sys.stdout.flush()
-    sys.stdout.buffer.write(pretty_json(value).encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()
+    with unread():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(pretty_json(value).encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
 
 
 def print_text(*lines: str) -> None:
     """Lines for people on stdout."""
-    for line in lines:
-        sys.stdout.write(f"{line}\n")
+    with unread():
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+
+
+@contextmanager
+def unread() -> Iterator[None]:
+    """For writing to stdout: a reader that has gone (`| head`) misses the rest, and the exit code stays what it is."""
+    try:
+        yield
+    except BrokenPipeError:
+        abandon_stdout()
+
+
+def abandon_stdout() -> None:
+    """What is still buffered has nowhere to go; without this the interpreter would complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def open_streams() -> None:
+    """Where stdout or stderr was closed before the start (`>&-`) what is written goes nowhere.
+
+    The descriptors are taken too: else the next file that is opened would be written to in their place.
+    """
+    for fd, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
+        try:
+            os.fstat(fd)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != fd:
+                os.dup2(null, fd)
+                os.close(null)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(fd, "r" if fd == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def say(line: str) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from transom.cli.command import RunArgument, command, group
 from transom.cli.history import found_run
-from transom.cli.output import print_json, print_text, style, table
+from transom.cli.output import print_json, print_text, style, table, unread
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -169,9 +169,10 @@ def _print_overview(calls: list[Call], run_id: str) -> None:
 def _print_whole(call: Call) -> None:
     """The header, the blocks, an empty line, and then the bytes as they were sent."""
     print_text(style(_header(call), "bold"), *_block_lines(call), "")
-    sys.stdout.flush()
-    sys.stdout.buffer.write(call.rendered + b"\n")
-    sys.stdout.buffer.flush()
+    with unread():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(call.rendered + b"\n")
+        sys.stdout.buffer.flush()
 
 
 def _changes(first: Call, last: Call) -> dict[str, Any]:

@@ -58,7 +58,7 @@ GOOD = "{'value': 'x', 'source_file': source_file, 'line_number': 1, 'matched_co
 @pytest.mark.parametrize(
     ("atoms", "part"),
     [
-        (LAYER + "raise ValueError('no')", "(crash)"),
+        (LAYER + "raise ValueError('no')", "cannot be judged: no"),
         (LAYER + "while True: pass", "(timeout)"),
         (LAYER + "return None", "(schema)"),
         (LAYER + "return [{'value': 1}]", "(schema)"),

@@ -9,8 +9,19 @@ from typing import Any, Final
 
 from transom.checklist.atoms import LOCKED_LAYER, Source
 from transom.checklist.file_kinds import kind_by_name
-from transom.checklist.rules.fragments import commands, directives, header, lines, main, outcome, plain, records, shared
-from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Records
+from transom.checklist.rules.fragments import (
+    commands,
+    directives,
+    header,
+    lines,
+    main,
+    outcome,
+    plain,
+    records,
+    shared,
+    timing,
+)
+from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Records, Timing
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
@@ -21,10 +32,26 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
         *(commands.statements, commands.parts, commands.read_paths, commands.resolved, commands.messages),
         *(commands.read_one, commands.check_ran, commands.account, commands.check_named, commands.read_commands),
     ),
-    "directives": (directives.read_directives,),
-    "header": (header.comments, header.read_header),
+    "directives": (directives.head_words, directives.read_directives),
+    "header": (
+        header.code_lines,
+        header.header_fields,
+        header.give_fields,
+        header.refuse_doubt,
+        header.read_header,
+    ),
     "lines": (lines.scaled, lines.read_lines),
     "records": (records.read_records,),
+    "timing": (
+        timing.start_block,
+        timing.refuse_line,
+        timing.read_path_line,
+        timing.read_row,
+        timing.read_report_line,
+        timing.timing_entry,
+        timing.check_worst,
+        timing.read_timing,
+    ),
 }
 _WIDTH: Final = 118
 
@@ -143,6 +170,9 @@ def shown_patterns(told: Extraction, category: str) -> list[str]:
             return [*told.context, told.pattern] if told.category == category else []
         case Records():
             return [told.start, *told.patterns, told.end] if told.category == category else []
+        case Timing():
+            told_ = [told.heading, told.row, told.start, *told.path, *told.slack]
+            return told_ if told.category == category else []
         case Header():
             return list(told.patterns) if told.category == category else []
         case Directives():

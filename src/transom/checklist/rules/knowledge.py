@@ -38,21 +38,10 @@ _RULE_REGEXES: Final = frozenset(
         "continued",
         "control",
     }
-    | {
-        "told",
-        "command",
-        "known",
-        "refused",
-        "hides",
-        "failed",
-        "names",
-        "messages",
-        "colour",
-        "stamp",
-        "maybe",
-        "echo",
-    }
-    | {"sets", "writes", "alarm", "denied", "harmless", "endings", "undone"}
+    | {"told", "command", "known", "refused", "hides", "failed", "names", "messages", "colour", "stamp"}
+    | {"maybe", "echo", "sets", "writes", "alarm", "denied", "harmless", "endings", "undone"}
+    | {"heading", "usual", "foreign", "table", "row", "other_path", "path", "slack", "worst", "total"}
+    | {"negative", "keyed", "placeholder", "tools", "people", "certain", "forms"}
 )
 
 

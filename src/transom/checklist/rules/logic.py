@@ -58,7 +58,10 @@ def _unread(item: SpecItem) -> list[NotUnderstood]:
 
 
 def _item(item: SpecItem, waiver: WaiverSection, knowledge: Knowledge) -> dict[str, Json]:
-    barred = any(decision.item == item.id and decision.waivable is False for decision in waiver.decisions)
+    # Without waivers in the spec nothing was decided: an item that names some later is judged by its own words.
+    barred = waiver.supported is not False and any(
+        decision.item == item.id and decision.waivable is False for decision in waiver.decisions
+    )
     domain = _domain(item, knowledge)
     known = named_item(domain, item.name) if domain else None
     hints = known[0].hints if known else ()
@@ -73,6 +76,7 @@ def _item(item: SpecItem, waiver: WaiverSection, knowledge: Knowledge) -> dict[s
         "required": list(required),
         "mode": item.mode,
         "quantifier": item.quantifier,
+        "waivable": not barred,
         "keywords": [] if barred else list(waiver.keywords_of(item.id)),
         "stages": [] if barred else list(waiver.stages_of(item.id)),
         "hints": list(hints),

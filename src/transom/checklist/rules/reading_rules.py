@@ -70,32 +70,88 @@ class Records(_Rule):
     numbers: tuple[Key, ...] = ()
 
 
+class Timing(_Rule):
+    """A timing report: every line that speaks of timing is read, known to be harmless, or an error.
+
+    Groups of `row`, `path` and `slack` lines are fields; `name`, `slack` and `status` are among them.
+
+    Attributes:
+        heading: heads the rows of a block, up to the next blank line; its group `check` is a key of `maps.check`.
+        usual: the head of a report, whose group `check` holds where no heading stands; None ends it.
+        foreign: headings of checks that are neither setup nor hold; `other_path`: lines that make a path such a check.
+        table: the columns of an endpoint table; below them up to a blank line every line is a row.
+        start, path, slack: the first line of a path, lines that tell of it, and the line that ends it.
+        worst, total: summaries; a negative one, which must be that of the rows, and which of them are sums.
+        command: an echoed command, which ends a block.
+        harmless: lines that tell nothing.
+        alarm: what makes any other line an error, as `negative` does: a number where no flag stands.
+    """
+
+    kind: Literal["timing"]
+    category: Key
+    heading: Line
+    usual: Line
+    foreign: Line
+    other_path: Line
+    table: Line
+    row: Line
+    start: Line
+    path: tuple[Line, ...]
+    slack: tuple[Line, ...]
+    worst: Line
+    total: Line
+    command: Line
+    harmless: tuple[Line, ...]
+    alarm: Line
+    negative: Line
+    value: Line
+    maps: dict[Key, dict[str, Json]]
+    numbers: tuple[Key, ...] = ()
+
+
 class Header(_Rule):
-    """The comments before the code: groups of `patterns` are fields; the topmost header counts."""
+    """The comments before the code: groups of `patterns` are fields; the topmost header counts.
+
+    A line of comment that is neither a field nor `keyed` ends a header; what follows it is in doubt, and where the
+    verdict would hang on that, it is an error.
+
+    Attributes:
+        formats: language -> a regex for the beginning of its first module, where the comments of interest end.
+        keyed: other lines that may stand in a header.
+        placeholder: how a text begins that says nothing.
+        tools: what only names of tools hold; `people`: what a name of a person looks like, if it is no tool's.
+        certain: lines that name nothing but a tool.
+        forms: `tool_version` and `timestamp` -> what such a text looks like; its group `said` is kept.
+    """
 
     kind: Literal["header"]
     category: Key
-    within: int
-    stop: Line
     patterns: tuple[Line, ...]
     formats: dict[str, Line]
+    keyed: Line
+    placeholder: Line
+    tools: Line
+    people: Line
+    certain: Line
+    forms: dict[Key, Line]
     constants: dict[Key, Json] = Field(default_factory=dict)
     value: Line
-    empty: Line
 
 
 class Directives(_Rule):
-    """Lines such as `*NAME "text"`: `names` maps a directive to a field, most telling first."""
+    """Words such as `*NAME` and the texts after them, over lines and comments, up to a `stop` word.
+
+    `names` maps a directive to a field, most telling first; a text that is a `placeholder` counts as none.
+    """
 
     kind: Literal["directives"]
     category: Key
-    within: int
     stop: Line
     pattern: Line
     names: dict[str, Key]
+    placeholder: Line
     constants: dict[Key, Json] = Field(default_factory=dict)
     value: Line
-    empty: Line
 
 
 class Target(Shape):
@@ -160,4 +216,6 @@ class Commands(_Rule):
     targets: Annotated[tuple[Target, ...], Field(min_length=1)]
 
 
-Extraction: TypeAlias = Annotated[Lines | Records | Header | Directives | Commands, Field(discriminator="kind")]
+Extraction: TypeAlias = Annotated[
+    Lines | Records | Timing | Header | Directives | Commands, Field(discriminator="kind")
+]

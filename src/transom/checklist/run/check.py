@@ -17,11 +17,12 @@ from transom.checklist.run.evaluate import Outcome, evaluate, patterned_items
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.inputs import Gathered, Inputs, gather
 from transom.checklist.run.logic import BATCH_SOURCE, Logic, OwnLogic, StandardLogic
+from transom.checklist.run.rehearse import rehearse
 from transom.checklist.run.runner import PIECE_SOURCE, AtomRunner, AtomWorker, scope_of, sources_of
 from transom.checklist.run.subjects import silent
 from transom.checklist.run.verdict import ConfigDifference, MadeBy, Status, Trouble, Verdict, Warned
 from transom.checklist.run.waivers import Waived, apply_waivers
-from transom.errors import AtomFailed, InputError
+from transom.errors import AtomFailed, InputError, RegexFailed
 from transom.formats.text_files import FileChanged
 from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes, validate_yaml
 from transom.sandbox import Level
@@ -81,6 +82,12 @@ def load_checker(folder: Path) -> LoadedChecker:
     """
     if not folder.is_dir():
         raise InputError("is no checker folder", where=str(folder), hint="make one with: transom check build")
+    if absent := [name for name in (ATOMS, CONFIG) if not (folder / name).is_file()]:
+        raise InputError(
+            f"is no checker folder: it holds no {' and no '.join(absent)}",
+            where=str(folder),
+            hint="name an item, or a folder that transom check build has made",
+        )
     atoms = _source(folder / ATOMS)
     file = load_yaml(folder / CONFIG)
     config = validate_yaml(CheckerConfig, file)
@@ -236,12 +243,15 @@ async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runne
             gathered = await gather(inputs, worker, await scope_of(worker), await sources_of(worker))
             if gathered.errors:
                 return _Judged(gathered, errors=gathered.errors)
+            await rehearse(runner, checker.config, settled.requirements, settled.waivers, gathered.evidence)
             logic = _logic(checker.config, worker)
             outcome = await evaluate(checker.config, gathered.evidence, settled.requirements, logic)
             waived = apply_waivers(outcome, settled.waivers, checker.config, gathered.evidence, as_of)
             if not (waived.missing or waived.extra) and (unheard := _unheard(checker.config, gathered.evidence)):
                 return _Judged(gathered, errors=unheard)
             return _Judged(gathered, outcome, waived)
+    except RegexFailed as error:
+        return _Judged(gathered, errors=(*gathered.errors, Trouble(source_file=None, message=str(error))))
     except AtomFailed as error:
         failed = Trouble(source_file=None, message=f"the atoms failed ({error.kind}): {error}")
         return _Judged(gathered, errors=(*gathered.errors, failed))

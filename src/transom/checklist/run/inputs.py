@@ -17,6 +17,7 @@ from transom.errors import AtomFailed, InputError
 from transom.formats.text_files import TextFile
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_REFUSED = re.compile(r"(?s)ValueError: (?:line (?P<line>[1-9]\d*): )?(?P<why>.+)")
 MAX_DEPTH = 4
 MAX_FILES = 1_000
 
@@ -179,7 +180,8 @@ class _Gatherer:
             self._unreadable(shown, error)
             return []
         except AtomFailed as error:
-            self._trouble(shown, f"atom A failed ({error.kind}): {error}")
+            line, message = _refusal(error)
+            self._trouble(shown, message, line)
             return []
         self._record(text, shown)
         self.entries += entries
@@ -281,11 +283,19 @@ class _Gatherer:
         self._names[real] = next(name for name in names if name not in self._names.values())
         return self._names[real]
 
-    def _trouble(self, source: str | None, message: str) -> None:
-        self.errors.append(Trouble(source_file=source, message=message))
+    def _trouble(self, source: str | None, message: str, line: int | None = None) -> None:
+        self.errors.append(Trouble(source_file=source, line_number=line, message=message))
 
     def _warn(self, message: str, source: str | None = None, line: int | None = None) -> None:
         self.warnings.append(Warned(source_file=source, line_number=line, message=message))
+
+
+def _refusal(error: AtomFailed) -> tuple[int | None, str]:
+    """The line and the words of an atom that will not judge a file: it says so with a ValueError. Else it failed."""
+    said = _REFUSED.fullmatch(error.what) if error.kind == "crash" else None
+    if said is None:
+        return None, f"atom A failed ({error.kind}): {error}"
+    return int(said["line"]) if said["line"] else None, f"cannot be judged: {said['why']}"
 
 
 def _absolute(path: Path) -> Path:

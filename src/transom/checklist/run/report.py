@@ -37,7 +37,7 @@ def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
 def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
     yield _headline(verdict, style)
     for trouble in verdict.errors:
-        yield style("error", f"  error: {_place(trouble.source_file, None)}{_short(trouble.message)}")
+        yield style("error", f"  error: {_place(trouble.source_file, trouble.line_number)}{_short(trouble.message)}")
     for words in verdict.needs_model:
         yield style("warn", f"  not understood: {words.text!r} in {words.where}")
     yield from _section("Missing", verdict.missing_items, lambda one: _violation(one, style))

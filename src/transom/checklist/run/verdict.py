@@ -97,6 +97,7 @@ class Trouble(Shape):
     """Why a check has no answer: a file that cannot be read, an atom that failed."""
 
     source_file: str | None
+    line_number: int | None = None
     message: str
 
 

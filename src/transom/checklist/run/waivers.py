@@ -157,20 +157,23 @@ class _Selective:
 
     def hit(self, index: int, entry: CheckedItem) -> _Hit | None:
         for kind, fits in self.testers[index]:
-            for text in _texts(entry):
+            for text in _texts(entry, self.items.get(entry.id)):
                 if fits(text):
                     return _Hit(kind, text)
-        return self.keyword_hit(self.waivers[index].pattern, entry) if self.keywords else None
+        item = self.items.get(entry.id)
+        barred = not self.keywords or (item is not None and not item.waivable)
+        return None if barred else self.keyword_hit(self.waivers[index].pattern, entry)
 
     def keyword_hit(self, pattern: str, entry: CheckedItem) -> _Hit | None:
         if pattern.startswith(REGEX):
             return None
         item = self.items.get(entry.id)
+        said = _name(entry, item) or entry.value
         for word in _alternatives(pattern):
             if "*" in word or "?" in word:
                 continue
-            if _has_word(word, entry.value, fold=False):
-                return _Hit("keyword", entry.value)
+            if _has_word(word, said, fold=False):
+                return _Hit("keyword", said)
             for text in (entry.id, entry.name):
                 if _has_word(word, text, fold=True):
                     return _Hit("keyword", text)
@@ -178,6 +181,14 @@ class _Selective:
             if keyword is not None:
                 return _Hit("keyword", keyword)
         return None
+
+    def violations(self) -> Sequence[Violation]:
+        return (*self.outcome.missing, *self.outcome.extra)
+
+    def bars(self, pattern: str, entry: CheckedItem) -> bool:
+        """A keyword would fit, but Section 3 says that the item is not waivable."""
+        item = self.items.get(entry.id)
+        return self.keywords and item is not None and not item.waivable and self.keyword_hit(pattern, entry) is not None
 
     def scenario_keyword(self, word: str, item: ValidationItem) -> str | None:
         """The item's own keyword that a waiver names; a stage's only if a log shows the stage."""
@@ -203,6 +214,9 @@ class _Selective:
         stage = next((item for item in self.items.values() if _is_stage(waiver.pattern, item)), None)
         if stage is not None and not self.stage_shown(waiver.pattern):
             return f"no log shows the stage {waiver.pattern!r}"
+        barred = next((entry for entry in self.violations() if self.bars(waiver.pattern, entry)), None)
+        if barred is not None:
+            return f"{barred.id} {barred.name} is not to be waived by a keyword"
         passed = next((entry for entry in self.outcome.found if self.hit(index, entry)), None)
         if passed is not None:
             return f"nothing to waive: it fits {passed.id} {passed.value or passed.name}, which passed"
@@ -231,10 +245,18 @@ def _alternatives(pattern: str) -> list[str]:
     return [word for word in pattern.split("|") if word.strip()]
 
 
-def _texts(entry: CheckedItem) -> list[str]:
+def _texts(entry: CheckedItem, item: ValidationItem | None) -> list[str]:
     """What a waiver is compared with; empty texts are left out, `*` alone must not fit for their sake."""
     source = entry.source_file or ""
-    return [text for text in dict.fromkeys((entry.id, entry.name, entry.value, source, _base(source))) if text]
+    texts = (entry.id, entry.name, _name(entry, item), entry.value, source, _base(source))
+    return [text for text in dict.fromkeys(texts) if text]
+
+
+def _name(entry: CheckedItem, item: ValidationItem | None) -> str:
+    """What the entry is called, where its category says so; the rest of a row is no word for it."""
+    fields = entry.parsed_fields.get(item.category) if item else None
+    name = fields.get("name") if isinstance(fields, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _base(path: str) -> str:

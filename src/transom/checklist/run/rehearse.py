@@ -1,0 +1,105 @@
+"""Regular expressions of items and checkers, tried in the sandbox on the texts that they will meet.
+
+A backtracking expression may run for ages, and nothing can stop it within a process. So each is first run where it can
+be killed, on the very texts; one that comes to an end there comes to an end here, as soon.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from transom.checklist.atoms import CheckerConfig, Operator, Requirements, Waivers
+from transom.checklist.patterns import REGEX, is_split_regex, parts
+from transom.checklist.run.files import Evidence
+from transom.checklist.run.judge import field_of, show
+from transom.checklist.run.runner import AtomRunner
+from transom.errors import AtomFailed, RegexFailed
+
+SECONDS = 3.0
+"""For one expression on all its texts."""
+
+SOURCE = """\
+import re
+
+def try_regex(expression, how, texts):
+    compiled = re.compile(expression, re.MULTILINE if how == "lines" else 0)
+    for text in texts:
+        (compiled.match if how == "match" else compiled.search)(text)
+"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An expression, how it is used (`search`, `match`, `lines` for `^` and `$` at every line), and on what."""
+
+    expression: str
+    how: str
+    texts: tuple[str, ...]
+
+
+async def rehearse(
+    runner: AtomRunner, config: CheckerConfig, requirements: Requirements, waivers: Waivers, evidence: Evidence
+) -> None:
+    """Try every expression that a run will use; without any, no process is started.
+
+    Raises:
+        RegexFailed: one that does not come to an end in time, which is named.
+    """
+    trials = [trial for trial in _trials(config, requirements, waivers, evidence) if trial.texts]
+    if not trials:
+        return
+    async with runner.worker(SOURCE) as worker:
+        for trial in trials:
+            asked = {"expression": trial.expression, "how": trial.how, "texts": list(trial.texts)}
+            try:
+                async with asyncio.timeout(SECONDS):
+                    await worker.call("try_regex", asked)
+            except (TimeoutError, AtomFailed) as error:
+                why = (
+                    f"finds no end within {SECONDS:g} s" if isinstance(error, TimeoutError) else f"fails: {error.what}"
+                )
+                raise RegexFailed(
+                    f"the regular expression '{REGEX}{trial.expression}' {why}",
+                    hint="write it without repetitions inside of repetitions",
+                ) from error
+
+
+def _trials(config: CheckerConfig, requirements: Requirements, waivers: Waivers, evidence: Evidence) -> Iterator[Trial]:
+    values = _unique([entry.value for entry in evidence.entries])
+    for part in [one for pattern in requirements.pattern_items for one in parts(pattern)]:
+        if part.startswith(REGEX) and not is_split_regex(part):
+            yield Trial(part.removeprefix(REGEX), "search", values)
+    told = _unique([*values, *_waivable(config, requirements, evidence)])
+    for waiver in waivers.waive_items if waivers.value else ():
+        if waiver.pattern.startswith(REGEX):
+            yield Trial(waiver.pattern.removeprefix(REGEX), "match", told)
+    for item in config.items:
+        for hint in item.hints:
+            if hint.startswith(REGEX):
+                yield Trial(hint.removeprefix(REGEX), "lines", _beginnings(evidence))
+        if item.condition is not None and item.condition.op is Operator.MATCHES:
+            found = [field_of(entry.parsed_fields, item.condition.field) for entry in evidence.entries]
+            texts = _unique([value if isinstance(value, str) else show(value) for value in found])
+            yield Trial(str(item.condition.value).removeprefix(REGEX), "search", texts)
+
+
+def _waivable(config: CheckerConfig, requirements: Requirements, evidence: Evidence) -> Iterator[str]:
+    """What a waiver may be compared with beside the entries' values."""
+    for item in config.items:
+        yield from (item.id, item.name)
+        names = (field_of(entry.parsed_fields, f"{item.category}.name") for entry in evidence.entries)
+        yield from (name for name in names if isinstance(name, str))
+    for shown in (file.shown for file in evidence.files):
+        yield from (shown, shown.replace("\\", "/").rpartition("/")[2])
+    yield from map(str, requirements.pattern_items)
+
+
+def _beginnings(evidence: Evidence) -> tuple[str, ...]:
+    """The first piece of each file: a long log is not sent twice for the sake of a hint."""
+    return _unique([next(iter(file.pieces()), "") for file in evidence.files])
+
+
+def _unique(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text for text in dict.fromkeys(texts) if text)

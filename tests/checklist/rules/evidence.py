@@ -1,0 +1,88 @@
+"""Tables of small files and their truth: a checker is built once by the command line, then run on each file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+from tests.checklist.run.support import LocalRunner, LocalWorker, write_files
+from tests.checklist.run.support import run as run_here
+from transom.checklist.run import LoadedChecker, Verdict, load_checker
+from transom.cli import main
+from transom.errors import AtomFailed
+
+_ITEM = """\
+item_id: ITEM-1
+description: {description}
+requirements: {requirements}
+input_files: [{inputs}]
+waivers: {waivers}
+"""
+NONE = "{value: N/A}"
+
+
+class _Refusing(LocalWorker):
+    """Our own atoms, in this process; what they refuse ends as it would in the sandbox."""
+
+    async def call(self, name: str, args: Mapping[str, object]) -> object:
+        try:
+            return await super().call(name, args)
+        except ValueError as error:
+            raise AtomFailed(f"ValueError: {error}", kind="crash", where="atoms.py:1") from error
+
+
+class _Runner(LocalRunner):
+    @asynccontextmanager
+    async def worker(self, code: str) -> AsyncIterator[LocalWorker]:
+        yield _Refusing(code)
+
+
+run = partial(run_here, runner=_Runner())
+
+
+def built(
+    folder: Path,
+    description: str,
+    files: Mapping[str, str | bytes],
+    inputs: Iterable[str],
+    *,
+    requirements: str = NONE,
+    waivers: str = NONE,
+) -> LoadedChecker:
+    """`check all` on files that can be judged; the checker that it leaves."""
+    write_files(folder, files)
+    item = folder / "item.yaml"
+    item.write_text(
+        _ITEM.format(
+            description=description, requirements=requirements, waivers=waivers, inputs=", ".join(map(repr, inputs))
+        )
+    )
+    code = main(
+        [
+            "check",
+            "all",
+            str(item),
+            "--workspace",
+            str(folder / "w"),
+            "--out",
+            str(folder / "out"),
+            "--format",
+            "json",
+            "-q",
+        ]
+    )
+    assert code in (0, 1), code
+    (config,) = (folder / "out").rglob("checker.yaml")
+    return load_checker(config.parent)
+
+
+def told(verdict: Verdict) -> str:
+    """What a verdict says, for a failed assertion."""
+    shown = [*verdict.missing_items, *verdict.extra_items, *verdict.found_items]
+    lines = [f"{one.source_file}:{one.line_number} {one.name} {one.value!r}: {one.reason}" for one in shown]
+    return "\n".join([verdict.status, *(trouble.message for trouble in verdict.errors), *lines])
+
+
+__all__ = ["built", "run", "told"]

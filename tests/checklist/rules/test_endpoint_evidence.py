@@ -1,0 +1,190 @@
+"""Endpoints through build and run: whatever a report says of timing counts, or there is no verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.checklist.rules.evidence import built, run, told
+from transom.checklist.run import LoadedChecker
+
+TABLE = """\
+{heading}
+                                     Required  Actual
+Endpoint                               Delay   Delay   Slack
+------------------------------------------------------------
+r0/D (DFF)                              0.50    0.40    0.10 (MET)
+r1/D (DFF)                              0.50    0.50    0.00 (MET)
+"""
+SETUP = TABLE.format(heading="max_delay/setup group core\n")
+HOLD = TABLE.format(heading="min_delay/hold group core\n")
+BARE = TABLE.format(heading="")
+PATH = """\
+Startpoint: r1 (rising edge-triggered flip-flop clocked by clk)
+Endpoint: {name} (rising edge-triggered flip-flop clocked by clk)
+Path Group: {group}
+Path Type: {kind}
+
+     Cap     Slew    Delay     Time   Description
+---------------------------------------------------------
+            0.100    0.000    0.000   clock clk (rise edge)
+            0.100   -0.070    0.430   library {check} time
+---------------------------------------------------------
+           {slack}   slack ({flag})
+
+"""
+
+
+def path(
+    slack: str = "0.12", flag: str = "MET", *, kind: str = "max", name: str = "r2/D", check: str = "setup",
+    group: str = "clk",
+) -> str:  # fmt: skip
+    return PATH.format(slack=slack, flag=flag, kind=kind, name=name, check=check, group=group)
+
+
+def row(slack: str, flag: str = "", name: str = "r2/D") -> str:
+    return f"{name} (DFF)                              0.50    0.57   {slack} {flag}".rstrip() + "\n"
+
+
+PT = "Report : timing\n        -path_type end\n        -delay_type {kind}\nDesign : top\n\n"
+SUMMARY = "Endpoint    Path Delay   Path Required   CRP   Slack\n---\n"
+HEADER = "Endpoint                   Slack\n--------------------------------\n"
+
+EVERY: list[tuple[str, str, str]] = [
+    ("table", SETUP, "PASS"),
+    ("violated", SETUP + row("-0.07", "(VIOLATED)"), "FAIL"),
+    ("two tables", SETUP + "\n" + HOLD, "PASS"),
+    ("path", path(), "PASS"),
+    ("violated path", path("-0.12", "VIOLATED"), "FAIL"),
+    ("zero met", SETUP + row("0.00", "(MET)"), "PASS"),
+    ("zero violated", SETUP + row("0.00", "(VIOLATED)"), "FAIL"),
+    ("minus zero violated", SETUP + row("-0.00", "(VIOLATED)"), "FAIL"),
+    ("hidden by rounding", SETUP + row("0.00", "(VIOLATED: increase significant digits)"), "FAIL"),
+    ("capitalised flag", SETUP + row("-0.07", "(Violated)"), "FAIL"),
+    ("lower flag", SETUP + row("-0.07", "(violated)"), "FAIL"),
+    ("lower met", SETUP + row("0.07", "(met)"), "PASS"),
+    ("capitalised flag of a path", path("-0.12", "Violated"), "FAIL"),
+    ("star for a flag", SETUP + row("-0.07", "*"), "ERROR"),
+    ("no flag", SETUP + row("-0.07"), "ERROR"),
+    ("no flag after a gap", SETUP + "\n" + row("-0.07"), "ERROR"),
+    ("no flag, positive", SETUP + row("0.07"), "ERROR"),
+    ("met although negative", SETUP + row("-0.07", "(MET)"), "ERROR"),
+    ("another flag", SETUP + row("-0.07", "(VIOL)"), "ERROR"),
+    ("flag in words", SETUP + row("-0.07", "VIOLATED"), "ERROR"),
+    ("wns", path(kind="min") + "tns -3.21\nwns -0.45\n", "ERROR"),
+    ("wns alone", path() + "wns -0.45\n", "ERROR"),
+    ("worst slack", path() + "worst slack min -0.45\n", "ERROR"),
+    ("WNS in capitals", path() + "WNS: -0.45\n", "ERROR"),
+    ("worst negative slack", path() + "Worst negative slack: -0.450\n", "ERROR"),
+    ("worst slack in words", path() + "The worst slack of all is -0.45 ns\n", "ERROR"),
+    ("no negative slack", path() + "report_worst_slack\nworst slack 0.12\nreport_tns\ntns 0.00\nwns 0.00\n", "PASS"),
+    ("its own worst slack", path("-0.12", "VIOLATED") + "worst slack -0.1\nwns -0.12\ntns -0.12\n", "FAIL"),
+    ("a larger sum", path("-0.12", "VIOLATED") + "wns -0.12\ntns -5.61\n", "ERROR"),
+    ("end format", path() + HEADER + "r7/D      -0.45\nr8/D       0.05\n", "ERROR"),
+    ("end format, positive", path() + HEADER + "r8/D       0.05\n", "ERROR"),
+    ("slack only", path() + "Group                      Slack\n-----\nclk       -0.45\n", "ERROR"),
+    ("summary rows", path() + SUMMARY + "r2_reg/D (DFFX1)   4.30 r  4.00  0.00  -0.30\n", "ERROR"),
+    ("start and end", path() + "Startpoint    Endpoint     Slack\n-----\nr1/Q   r2/D  -0.3\n", "ERROR"),
+    ("picoseconds", path() + "r7/D   -45\n", "ERROR"),
+    ("typographic minus", path() + "r7/D   −0.45\n", "ERROR"),
+    ("scientific", path() + "r7/D   -4.5e-11\n", "ERROR"),
+    ("more not listed", SETUP + "... 34 more violating endpoints not listed\n", "ERROR"),
+    ("more rows", SETUP + "\n(12 more rows)\n", "ERROR"),
+    ("more paths, after a gap", SETUP + "\n(output truncated)\n", "ERROR"),
+    ("interrupted", SETUP + "Error: report_checks interrupted after 2 of 40 endpoints\n", "ERROR"),
+    ("killed", SETUP + "\nKilled\n", "ERROR"),
+    ("error", SETUP + "\nError: no more licences\n", "ERROR"),
+    ("dots", SETUP + "\n...\n", "ERROR"),
+    ("half a row", SETUP + "r2/D (DFF)                         0.5", "ERROR"),
+    ("half a path", SETUP + "\n" + path()[:250], "ERROR"),
+    (
+        "wrapped name",
+        SETUP + "u_core/a_name_that_is_too_long_for_its_column/r2/D\n  (DFF)   0.50  0.57  -0.07 (VIOLATED)\n",
+        "ERROR",
+    ),
+    ("violations counted", SETUP + "\n3 violations found\n", "ERROR"),
+    ("violation count", SETUP + "\nsetup violation count 2\n", "ERROR"),
+    ("no violations", SETUP + "\nNo violations found.\n", "PASS"),
+    ("violation count zero", SETUP + "\nsetup violation count 0\n", "PASS"),
+    ("timing not met", SETUP + "\nTiming is NOT met.\n", "ERROR"),
+    ("unconstrained", SETUP + "Startpoint: a\nEndpoint: b\n(Path is unconstrained)\n", "ERROR"),
+    ("unconstrained in words", SETUP + "\nThere are 3 unconstrained endpoints.\n", "ERROR"),
+    (
+        "paths with their flag in front",
+        SETUP + "\nPath 1: VIOLATED Setup Check with Pin r2/CK\n= Slack Time  -0.1\n",
+        "ERROR",
+    ),
+    ("max slew", SETUP + "\nmax slew\n\nPin Limit Slew Slack\n----\nu1/Z (BUF) 0.5 0.6 -0.1 (VIOLATED)\n", "ERROR"),
+    ("max slew in columns of endpoints", "max slew\n\n" + BARE + row("-0.1", "(VIOLATED)"), "ERROR"),
+    ("pulse width", SETUP + "\nmin_pulse_width ('clk' group)\n\nr2/CK (DFF) 0.5 0.6 -0.1 (VIOLATED)\n", "ERROR"),
+    ("recovery path", path(check="recovery", group="asynchronous", flag="VIOLATED", slack="-0.1"), "ERROR"),
+    ("a word in front of rows", "ports that nobody uses\n" + row("-0.1", "(VIOLATED)") + "\n" + SETUP, "ERROR"),
+    ("empty second table", SETUP + "\nmin_delay/hold group core\n\n" + HEADER, "PASS"),
+    ("no paths", SETUP + "\nNo paths found.\n", "ERROR"),
+    ("banner", "OpenSTA 2.4.0\nThis program comes with ABSOLUTELY NO WARRANTY\nread_verilog top.v\n" + SETUP, "PASS"),
+    ("neither", BARE, "PASS"),
+]
+
+NARROW: list[tuple[str, str, str, str]] = [
+    # report, truth of the setup check, truth of the hold check
+    ("setup table", SETUP, "PASS", "ERROR"),
+    ("hold table", HOLD, "ERROR", "PASS"),
+    ("violated", SETUP + row("-0.1", "(VIOLATED)"), "FAIL", "ERROR"),
+    ("both", SETUP + "\n" + HOLD, "ERROR", "ERROR"),
+    ("no heading", BARE, "ERROR", "ERROR"),
+    ("max paths", path(), "PASS", "ERROR"),
+    ("min paths", path(kind="min", check="hold"), "ERROR", "PASS"),
+    ("both paths", path() + path(kind="min", check="hold"), "ERROR", "ERROR"),
+    ("path without a type", path().replace("Path Type: max\n", ""), "ERROR", "ERROR"),
+    ("path of another type", path(kind="max_min"), "ERROR", "ERROR"),
+    ("path, then rows without a heading", path() + BARE, "ERROR", "ERROR"),
+    ("head says max", PT.format(kind="max") + BARE, "PASS", "ERROR"),
+    ("head says min", PT.format(kind="min") + BARE, "ERROR", "PASS"),
+    ("head says both", PT.format(kind="min_max") + BARE, "ERROR", "ERROR"),
+    ("a second head", PT.format(kind="max") + BARE + "\nReport : timing\n\n" + BARE, "ERROR", "ERROR"),
+    (
+        "heading in brackets",
+        "   max_delay/setup ('clk' group)\n\n" + BARE + row("-0.07", "(VIOLATED)"),
+        "FAIL",
+        "ERROR",
+    ),
+    ("hold in brackets", "   min_delay/hold ('clk' group)\n\n" + BARE, "ERROR", "PASS"),
+    ("heading over another block", SETUP + "\n" + BARE, "ERROR", "ERROR"),
+    ("recovery group", SETUP + "\nrecovery group core\nr9/R (DFFR) 0.5 0.6 -0.1 (VIOLATED)\n", "ERROR", "ERROR"),
+    ("recovery in brackets", SETUP + "\nrecovery ('clk' group)\nr9/R (DFFR) 0.5 0.6 0.1 (MET)\n", "ERROR", "ERROR"),
+    ("removal path", path(kind="min", check="removal"), "ERROR", "ERROR"),
+    (
+        "clock gating group",
+        SETUP + "\nclock_gating_setup group core\nr9/E (ICG) 0.5 0.6 -0.1 (VIOLATED)\n",
+        "ERROR",
+        "ERROR",
+    ),
+    ("echoed command is no heading", "report_checks -path_delay min\n" + BARE, "ERROR", "ERROR"),
+]
+
+
+@pytest.fixture(scope="module")
+def checkers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedChecker]:
+    told_of = {
+        "every": ("Confirm that every endpoint in the report meets timing.", SETUP),
+        "setup": ("Confirm that every endpoint in the setup report meets setup timing.", SETUP),
+        "hold": ("Confirm that every endpoint in the hold report meets hold timing.", HOLD),
+    }
+    return {
+        name: built(tmp_path_factory.mktemp(name), text, {"r.rpt": report}, ["r.rpt"])
+        for name, (text, report) in told_of.items()
+    }
+
+
+@pytest.mark.parametrize(("report", "truth"), [pytest.param(*case[1:], id=case[0]) for case in EVERY])
+def test_every_endpoint(checkers: dict[str, LoadedChecker], tmp_path: Path, report: str, truth: str) -> None:
+    verdict = run(checkers["every"], tmp_path, {"r.rpt": report}, inputs=["r.rpt"])
+    assert verdict.status == truth, told(verdict)
+
+
+@pytest.mark.parametrize(("report", "setup", "hold"), [pytest.param(*case[1:], id=case[0]) for case in NARROW])
+def test_setup_and_hold(checkers: dict[str, LoadedChecker], tmp_path: Path, report: str, setup: str, hold: str) -> None:
+    for name, truth in (("setup", setup), ("hold", hold)):
+        verdict = run(checkers[name], tmp_path, {"r.rpt": report}, inputs=["r.rpt"])
+        assert verdict.status == truth, (name, told(verdict))
