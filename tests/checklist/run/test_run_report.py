@@ -89,7 +89,7 @@ def test_the_report_opens_with_the_answer_and_points_to_lines(verdict: Verdict) 
     assert "  top.v:1: 2.2 Netlist Version: Weaver 4.2" in lines
     assert any("waived by 9.9 (exact), because: old tool, ann, until 2026-12-31" in line for line in lines)
     assert "  gone: no such text" in lines
-    assert lines[-1].startswith("transom 0.1.0 · as of 2026-06-30 · sandbox none · checker ")
+    assert lines[-1].startswith("transom 0.1.0 · as of 2026-06-30 · sandbox L1 · checker ")
     assert lines[-1].endswith("not approved")
 
 
