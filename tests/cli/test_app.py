@@ -97,7 +97,7 @@ USAGE = {
     "runs list --format": "transom: Option '--format' requires an argument; see: transom --help",
     "window show": "transom: Missing argument 'RUN'; see: transom window show --help",
     "window show R --call x": "transom: Invalid value for '--call': ",
-    "answer R perhaps": "transom: Invalid value for 'keep|redo': 'perhaps' is not one of 'keep', 'redo'",
+    "answer R a b": "transom: Got unexpected extra argument(s) (b); see: transom answer --help",
     "runs list extra": "transom: Got unexpected extra argument(s) (extra); see: transom runs list --help",
 }
 

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.checks import Desk, edit
+from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.rules.knowledge import SHIPPED
+from transom.cli.options import Options, manner_of
+from transom.cli.session import Options as CommonOptions
+from transom.cli.session import Session
 from transom.config import NOT_YET, known_keys
 from transom.errors import SandboxUnavailable
 from transom.sandbox import Level, Sandbox
@@ -117,6 +121,20 @@ def header_lines_default(desk: Desk) -> None:
     settle(desk, "tool_constraints: {header_lines_default: 2}\n")
     desk.check("all", "VER-01.yaml", "-q")
     assert len(snippets(desk)) < len(before)
+
+
+def reaches(key: str, value: object, read: Callable[[BuildSettings], object]) -> Callable[[Desk], None]:
+    """A setting that the build is made with; what follows from it is tested beside the build."""
+
+    def check(desk: Desk) -> None:
+        section, _, name = key.partition(".")
+        parts = name.split(".")
+        settle(desk, f"{section}: {'{'}{': {'.join(parts)}: {str(value).lower()}{'}' * len(parts)}\n")
+        session = Session.start(CommonOptions(), cwd=desk.here, environ={})
+        build = manner_of(session, Options(), needs_sandbox=False).build
+        assert read(build) == value != read(BuildSettings())
+
+    return check
 
 
 def seat(name: str, role: str, key: str, value: object) -> Callable[[Desk], None]:
@@ -245,6 +263,16 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "execution.timeout_per_stage": timeout_per_stage,
     "logging.level": logging_level,
     "logging.log_file": log_file,
+    "llm.reflect.temperature": reaches("llm.reflect.temperature", 0.75, lambda build: build.repair.temperature),
+    "llm.reflect.max_tokens": reaches("llm.reflect.max_tokens", 1234, lambda build: build.repair.max_tokens),
+    "execution.max_iterations": reaches("execution.max_iterations", 7, lambda build: build.max_iterations),
+    "tool_constraints.max_turns": reaches("tool_constraints.max_turns", 4, lambda build: build.max_turns),
+    "tool_constraints.max_read_lines_per_call": reaches(
+        "tool_constraints.max_read_lines_per_call", 50, lambda build: build.tools.lines_per_call
+    ),
+    "tool_constraints.require_discovery_before_read": reaches(
+        "tool_constraints.require_discovery_before_read", False, lambda build: build.tools.discovery_first
+    ),
     "tool_constraints.max_total_read_bytes": max_total_read_bytes,
     "tool_constraints.header_lines_default": header_lines_default,
     "sandbox.level": level,
