@@ -367,18 +367,15 @@ def test_a_checker_is_not_built_from_a_log_that_cannot_be_read(name: str, desk: 
     assert desk.check("all", "VER-01.yaml", "-q").code == 0, "and once it can, the build goes on"
 
 
-def test_without_any_log_a_person_is_needed(desk: Desk) -> None:
-    shutil.rmtree(desk.here / "data" / "updown")
-    answer = desk.check("all", "VER-01.yaml", "--format", "json", "-q")
-    assert (answer.code, answer.document["status"]) == (3, "needs_review")
-    assert "--root or --var" in answer.document["waits_for"]
-
-
-def test_a_log_that_is_gone_is_an_error_although_there_are_others(desk: Desk) -> None:
-    (desk.here / "data" / "updown" / "sta_signoff.log").unlink()
+@pytest.mark.parametrize("others", [False, True])
+def test_an_input_that_is_gone_is_named_whether_there_are_others_or_not(desk: Desk, *, others: bool) -> None:
+    log = desk.here / "data" / "updown" / "sta_signoff.log"
+    log.unlink() if others else shutil.rmtree(log.parent)
     answer = desk.check("all", "VER-01.yaml", "--format", "json", "-q")
     assert (answer.code, answer.document["status"]) == (2, "ERROR")
-    assert answer.document["errors"][0]["source_file"] == "updown/sta_signoff.log"
+    (gate,) = answer.document["gates"]
+    (finding,) = gate["findings"]
+    assert (finding["artifact"], finding["message"]) == ("updown/sta_signoff.log", "no such file")
 
 
 def test_a_variable_that_is_gone_is_named_by_run_too(desk: Desk, checker: Path) -> None:

@@ -245,9 +245,10 @@ def own_files(item: Item, roots: Roots) -> Sequence[Path]:
 
 
 def _gone(item: Item, roots: Roots) -> list[str]:
-    """Input files that do not exist, as the item names them."""
+    """Input files that do not exist, as reports name them."""
     paths = [(name.written, roots.expand(name.written, item.where(name.line))) for name in item.input_files]
-    return [written for written, path in paths if not os.path.lexists(path) and _existing(path) is None]
+    absent = [(path, written) for written, path in paths if not os.path.lexists(path) and _existing(path) is None]
+    return [roots.shown(path, written) for path, written in absent]
 
 
 def _nothing_to_check(run: Run, gone: Sequence[str]) -> BuildResult:

@@ -33,7 +33,6 @@ _RULE_REGEXES: Final = frozenset(
         "stop",
         "formats",
         "speaks",
-        "glance",
         "prompt",
         "continued",
         "control",

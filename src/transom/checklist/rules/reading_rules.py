@@ -176,7 +176,7 @@ class Commands(_Rule):
     """Echoed read commands of a log, and whether an error follows them; the fields are `path`, `loaded`, `how`.
 
     Attributes:
-        glance: a regex that every line of interest holds; others are passed over unless they stand in a block.
+        glance: one of these, in lower case, stands in every line of interest; others are passed over outside of blocks.
         colour, stamp, prompt: what is taken off a line before it is read; the group `prompt` tells a prompt.
         continued: a regex of prompts behind which a command goes on, which may then not have run.
         control: a regex of words that open a block which may not run.
@@ -186,12 +186,13 @@ class Commands(_Rule):
         refused: regexes of lines after which the log cannot be trusted; `refusal` says why.
         hides: a regex of commands whose own commands are not echoed.
         failed: regexes of lines that say that a command failed.
-        alarm: a regex of lines that may say so; `denied` is taken out of a line before, `harmless` are no alarm.
+        alarm: words -> a regex of lines with them, in lower case, that may say so.
+        denied, harmless: regexes of what is taken out of a line before, and of lines that are no alarm.
         valued, flags: options with and without a value; others are not understood.
     """
 
     kind: Literal["commands"]
-    glance: Line
+    glance: tuple[str, ...]
     colour: Line
     stamp: Line
     prompt: Line
@@ -208,7 +209,7 @@ class Commands(_Rule):
     refusal: Line = "not understood"
     hides: Line
     failed: tuple[Line, ...]
-    alarm: Line
+    alarm: dict[str, Line]
     denied: Line
     harmless: tuple[Line, ...]
     valued: tuple[str, ...]

@@ -12,11 +12,12 @@ from transom.checklist.rules.fragments.plain import alarming, base_name, files_i
 from transom.checklist.rules.fragments.shared import entry
 
 
-def statements(lines: list[str], rule: dict[str, Any], wanted: str) -> Iterator[tuple[int, int, str, bool]]:
+def statements(lines: list[str], rule: dict[str, Any], wanted: list[str]) -> Iterator[tuple[int, int, str, bool]]:
     """First and last line, text without prompt, and whether it stands in a block that may not have run."""
     depth, last = 0, 0
     for number, line in enumerate(lines, 1):
-        if number <= last or (depth == 0 and not re.search(wanted, line)):
+        low = line.lower()
+        if number <= last or (depth == 0 and not any(word in low for word in wanted)):
             continue
         if any(re.search(pattern, line) for pattern in rule["refused"]):
             raise ValueError(f"line {number}: {rule['refusal']}: {line.strip()}")
@@ -130,10 +131,10 @@ def account(number: int, text: str, rule: dict[str, Any], state: dict[str, Any])
     for target in rule["targets"]:
         if state["read"] and re.search(rf"(?<!\w)(?:{target['undone']})(?!\w)", text):
             raise ValueError(f"line {number}: it may undo what was read: {text}")
-        if number in state["own"]:
-            continue
         if re.search(rf"(?i)(?<![\w-])(?:{target['names']})(?!\w)", text):
             raise ValueError(f"line {number}: it names a command that reads, and is not understood: {text}")
+        if number in state["own"]:
+            continue  # judged with the command that it stands behind
         named = files_in(text, target["endings"])
         if named and alarming(text, rule):
             state["alarms"] += [(number, name, text) for name in named]
@@ -147,8 +148,8 @@ def read_commands(lines: list[str], rule: dict[str, Any]) -> list[dict[str, Any]
     state: dict[str, Any] = {"set": {}, "own": set(), "read": {}, "told": set(), "printed": set()}
     state |= {"alarms": [], "named": []}
     known, hidden = False, 0
-    terms = [rf"(?i:{t['names']}|{t['undone']}|\.(?:{t['endings']})\b)" for t in rule["targets"]]
-    for number, last, text, inside in statements(lines, rule, "|".join([rule["glance"], *terms])):
+    endings = [f".{ending}" for target in rule["targets"] for ending in target["endings"].split("|")]
+    for number, last, text, inside in statements(lines, rule, [*rule["glance"], *endings]):
         known = known or bool(re.match(rule["known"], text))
         hidden = hidden or (number if re.match(rule["hides"], text) else 0)
         if setting := re.match(rule["sets"], text):
@@ -156,6 +157,8 @@ def read_commands(lines: list[str], rule: dict[str, Any]) -> list[dict[str, Any]
             literal = not inside and not re.search(r"[\s$\[]", value)
             state["set"].update({name: value} if literal else {name: f"${name}"})
         told = [text] if re.match(rule["echo"], text) else parts(text)
+        if text.startswith("#") and number not in state["own"] and alarming(text, rule):
+            state["alarms"] += [(number, name, text) for t in rule["targets"] for name in files_in(text, t["endings"])]
         state["compound"] = len(told) > 1
         for part in told:
             reading = [t for t in rule["targets"] if re.match(rf"(?:{t['names']})\s", part) or messages(part, t)]
@@ -177,7 +180,8 @@ def read_commands(lines: list[str], rule: dict[str, Any]) -> list[dict[str, Any]
 def check_named(state: dict[str, Any]) -> None:
     """No line tells of trouble with a file that was read, or names one that no command read."""
     for number, name, text in state["alarms"]:
-        raise ValueError(f"line {number}: whether this means that {name} was not read: {text}")
+        if name in state["read"] or not text.startswith("#"):
+            raise ValueError(f"line {number}: whether this means that {name} was not read: {text}")
     for number, name, text in state["named"]:
         if name not in state["read"]:
             raise ValueError(f"line {number}: it names {name}, which no command here reads: {text}")

@@ -8,9 +8,10 @@ from transom.checklist.rules.fragments.plain import alarming, files_in, plain
 
 def is_command(text: str, prompted: bool, rule: dict[str, Any]) -> bool:
     """Certainly a command, so that what follows is its own: no prose that sounds alarming."""
+    if not (prompted or re.match(rule["command"], text)):
+        return bool(re.match(rule["echo"], text))
     bare = re.sub(r'(?:^|\s)-\w+|"[^"]*"|>\s*\S+', " ", text)
-    typed = prompted or bool(re.match(rule["command"], text))
-    return bool(re.match(rule["echo"], text)) or (typed and not alarming(bare, rule))
+    return bool(re.match(rule["echo"], text)) or not alarming(bare, rule)
 
 
 def outcome(
@@ -23,11 +24,12 @@ def outcome(
         for text, prompted in plain(lines[index], rule):
             if is_command(text, prompted, rule):
                 return wrong, range(start, index)
+            if not alarming(text, rule):
+                doubt = doubt or (index + 1 if re.match(rule["maybe"], text) else 0)
+                continue
             failed = any(re.search(pattern, text) for pattern in rule["failed"])
             others = [name for name in files_in(text, endings) if name not in bases]
-            if not failed and not alarming(text, rule):
-                doubt = doubt or (index + 1 if re.match(rule["maybe"], text) else 0)
-            elif wrong is None and failed and not (doubt or others or prompted or len(bases) > 1):
+            if wrong is None and failed and not (doubt or others or prompted or len(bases) > 1):
                 wrong = text
             elif wrong is None:
                 why = f"a command may stand in line {doubt}, so " if doubt else ""

@@ -10,7 +10,8 @@ def plain(line: str, rule: dict[str, Any]) -> list[tuple[str, bool]]:
     A line that a tool wrote over with carriage returns holds several.
     """
     found: list[tuple[str, bool]] = []
-    for piece in re.sub(rule["colour"], "", line).split("\r"):
+    pieces = re.sub(rule["colour"], "", line).split("\r") if "\x1b" in line or "\r" in line else [line]
+    for piece in pieces:
         text, prompted = piece, False
         while told := re.match(rule["stamp"], text) or re.match(rule["prompt"], text):
             prompted = prompted or told.lastgroup == "prompt"
@@ -21,9 +22,13 @@ def plain(line: str, rule: dict[str, Any]) -> list[tuple[str, bool]]:
 
 def alarming(text: str, rule: dict[str, Any]) -> bool:
     """A line that may tell of a failure; what is denied (`no errors`) and what is known to do no harm set aside."""
+    low = text.lower()
+    if not any(word in low and re.search(regex, low) for word, regex in rule["alarm"].items()):
+        return False  # nearly every line, so nothing else is asked before
     if any(re.search(pattern, text) for pattern in rule["harmless"]):
         return False
-    return bool(re.search(rule["alarm"], re.sub(rule["denied"], " ", text)))
+    low = re.sub(rule["denied"], " ", low)
+    return any(word in low and bool(re.search(regex, low)) for word, regex in rule["alarm"].items())
 
 
 def files_in(text: str, endings: str) -> list[str]:
