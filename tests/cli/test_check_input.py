@@ -63,7 +63,7 @@ PLACES = {
     "a folder for a file": (["spec", "data"], r"data: is a folder, not a file; "),
     "no such item": (["all", "nosuch.yaml"], r"nosuch\.yaml: no such file; "),
     "no such target": (["run", "nosuch"], r"nosuch: no such file; "),
-    "no checker in a folder": (["run", "data"], r"data/atoms\.py: no such file; "),
+    "no checker in a folder": (["run", "data"], r"data: is no checker folder: it holds no atoms\.py and no checker\.yaml; "),
     "nothing built yet": (["run", "VER-01.yaml"], r"VER-01\.yaml: no checker .*: transom check all VER-01\.yaml"),
     "no such ItemSpec": (["build", "nosuch.md"], r"nosuch\.md: no such file; "),
     "a folder for an ItemSpec": (["build", "data"], r"data: is a folder, not a file; "),
@@ -224,8 +224,8 @@ def checker(desk: Desk, made: Path) -> Path:
 
 
 DAMAGE: dict[str, tuple[str, bytes | None, str]] = {
-    "no atoms": ("atoms.py", None, r"atoms\.py: no such file; "),
-    "no configuration": ("checker.yaml", None, r"checker\.yaml: no such file; "),
+    "no atoms": ("atoms.py", None, r": is no checker folder: it holds no atoms\.py; "),
+    "no configuration": ("checker.yaml", None, r": is no checker folder: it holds no checker\.yaml; "),
     "Latin-1 atoms": ("atoms.py", b"# caf\xe9\n", r"atoms\.py: is not UTF-8; build the checker again"),
     "an empty configuration": ("checker.yaml", b"", r"checker\.yaml: is empty; "),
     "a broken configuration": ("checker.yaml", b"items: [\n", r"checker\.yaml:\d+: is not valid YAML"),
@@ -346,7 +346,6 @@ BROKEN_LOGS = {
     "blank": ("sta_signoff.log", b"\n  \n" * 200, "is empty"),
     "truncated": ("sta_signoff.log.gz", gzip.compress(bytes(range(256)) * 40)[:90], "cannot be read"),
     "damaged": ("sta_signoff.log.gz", b"\x1f\x8b\x08\x00cut off", "cannot be read"),
-    "no gzip": ("sta_signoff.log.gz", b"read_verilog x.v\n", "cannot be read"),
 }
 
 

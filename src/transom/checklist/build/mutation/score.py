@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -94,6 +94,8 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
     names = tuple(InputName(str(path), 1) for path in setting.files)
     roots = Roots({f"ROOT{number}": root for number, root in enumerate(setting.roots, 1)})
     inputs = Inputs(names, roots, open=desk.open)
+    if setting.item is None:
+        inputs = replace(inputs, names=await _answered(checker, inputs, setting))
     about = topics(spec, _patterns(config, setting.item))
     if not about:
         return Mutation(why_not="Section 4.1 says for no category of Section 2 how it is found")
@@ -202,6 +204,16 @@ async def _unseen(mutant: Mutant, kept: Kept, inputs: Inputs) -> str | None:
 
 
 # -- what is said of it
+
+
+async def _answered(checker: LoadedChecker, inputs: Inputs, setting: Setting) -> tuple[InputName, ...]:
+    """Where no item says which files there are: those that the checker gives an answer on."""
+    answered: list[InputName] = []
+    for name in inputs.names:
+        alone = replace(inputs, names=(name,))
+        if (await check_files(checker, None, alone, setting.sandbox, _DAY)).status != "ERROR":
+            answered.append(name)
+    return tuple(answered)
 
 
 def _row(made: Plan, survivors: Sequence[tuple[Mutant, str]]) -> MutationRow:
