@@ -71,8 +71,9 @@ def test_every_ending_of_build(desk: Desk) -> None:
     holds(YAML(typ="safe").load(Path(done["checker_path"], "checker.yaml")))
     atom = desk.run_of("VER-01", "check-build") / "build" / "parser" / "atom_a.py"
     edit(atom, "def extract_context(", "def extract(")
-    review = ended(desk.check(*build), "transom.build/1", "needs_review", 1)
-    assert any(gate["findings"] for gate in review["gates"])
+    given_up = ended(desk.check(*build), "transom.build/1", "human_required", 3)
+    assert any(gate["findings"] for gate in given_up["gates"])
+    holds(json.loads(Path(given_up["checker_path"], "human_intervention_report.json").read_text("utf-8")))
     Path(spec).write_text(Path(spec).read_text("utf-8").replace("SPEF", "FLUX").replace("spef", "flux"), "utf-8")
     edit(desk.here / "VER-01.yaml", "SPEF", "FLUX")
     atom.unlink()
