@@ -66,17 +66,17 @@ def test_a_domain_with_too_few_waivers_is_remarked_on(here: Path, capsys: pytest
 
 
 def test_settings_without_effect_are_named_with_their_place(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "transom.yaml").write_text("execution:\n  timeout_per_stage: 10\n  max_iterations: 4\n")
+    (here / "transom.yaml").write_text("execution:\n  timeout_per_stage: 10\n  enable_streaming: false\n")
     idle = doctor(capsys)["settings"]["without_effect"]
     assert idle == [
         {
-            "key": "execution.max_iterations",
+            "key": "execution.enable_streaming",
             "where": f"{here}/transom.yaml:3",
-            "why": NOT_YET["execution.max_iterations"],
+            "why": NOT_YET["execution.enable_streaming"],
         }
     ]
     main(["doctor"])
-    assert f"execution.max_iterations ({here}/transom.yaml:3) has no effect yet: " in capsys.readouterr().out
+    assert f"execution.enable_streaming ({here}/transom.yaml:3) has no effect yet: " in capsys.readouterr().out
 
 
 def test_a_network_file_system_is_named(

@@ -78,9 +78,8 @@ FIRST = (
     "    kinds += [kind] if kind else []",
 )
 ANYWHERE = (
-    """if not told and not re.match(rf"{target['names']}\\s", text):\n                continue\n""",
-    """if not told and not re.search(rf"{target['names']}\\s", text):\n                continue\n"""
-    """            text = " ".join(text[re.search(target["names"], text).start() :].split()[:2])\n""",
+    """        found.append((text.strip(), prompted))\n""",
+    """        found.append((re.sub(r'^puts +["{]?', "", text.strip()), prompted))\n""",
 )
 
 
@@ -106,10 +105,7 @@ async def test_a_checker_that_tests_nothing_is_rejected(what: str, name: str, li
 async def test_a_checker_that_takes_a_printed_command_for_one_is_rejected() -> None:
     checker = example("VER-01")
     mutation = await checker.mutated(altered(checker, *ANYWHERE))
-    assert mutation.row is not None
-    assert {one.mutation.partition(":")[0] for one in mutation.row.survivors} == {"print"}
-    assert all("only printed" in problem for problem in mutation.problems)
-    assert len(mutation.problems) == 2
+    assert mutation.problems, "it is taken for a command that was given, so the log cannot be judged or is misjudged"
 
 
 async def test_a_survivor_says_what_was_done_where_and_why_it_lives() -> None:

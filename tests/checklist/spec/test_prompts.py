@@ -58,13 +58,29 @@ TABLE = {
         ["section4"],
     ),
     "checklist.parser": (
-        ["parser_role", "data_structure", "parsing_rules", "parser_contract", "parser_instructions"],
+        ["parser_role", "data_structure", "parsing_rules", "parser_contract", "parser_tools", "parser_instructions"],
         ["section_1", "section_4_1", "available_files", "log_snippets", "retry"],
         ["atom_a"],
     ),
     "checklist.logic": (
         ["logic_role", "type_system", "logic_contract", "yaml_template", "logic_instructions"],
         ["section_2", "section_3", "section_4_2", "atom_a_code", "retry"],
+        ["checker", "atoms"],
+    ),
+    "checklist.repair_a": (
+        ["parser_role", "data_structure", "parsing_rules", "parser_contract", "parser_tools", "instructions"],
+        [
+            *("section_1", "section_4_1", "available_files", "log_snippets"),
+            *("previous_code", "findings", "tried", "guidance", "retry"),
+        ],
+        ["atom_a"],
+    ),
+    "checklist.repair_b": (
+        ["logic_role", "type_system", "logic_contract", "yaml_template", "instructions"],
+        [
+            *("section_2", "section_3", "section_4_2", "atom_a_code"),
+            *("previous_checker", "findings", "tried", "guidance", "retry"),
+        ],
         ["checker", "atoms"],
     ),
 }
@@ -88,6 +104,8 @@ def test_numbered_files_become_the_blocks_of_their_round() -> None:
         "checklist.section4": ["task_round5", "template_section4", "instructions_round5"],
         "checklist.parser": [],
         "checklist.logic": [],
+        "checklist.repair_a": ["instructions_repair_a"],
+        "checklist.repair_b": ["instructions_repair_b"],
     }
 
 
