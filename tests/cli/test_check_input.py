@@ -63,7 +63,10 @@ PLACES = {
     "a folder for a file": (["spec", "data"], r"data: is a folder, not a file; "),
     "no such item": (["all", "nosuch.yaml"], r"nosuch\.yaml: no such file; "),
     "no such target": (["run", "nosuch"], r"nosuch: no such file; "),
-    "no checker in a folder": (["run", "data"], r"data: is no checker folder: it holds no atoms\.py and no checker\.yaml; "),
+    "no checker in a folder": (
+        ["run", "data"],
+        r"data: is no checker folder: it holds no atoms\.py and no checker\.yaml; ",
+    ),
     "nothing built yet": (["run", "VER-01.yaml"], r"VER-01\.yaml: no checker .*: transom check all VER-01\.yaml"),
     "no such ItemSpec": (["build", "nosuch.md"], r"nosuch\.md: no such file; "),
     "a folder for an ItemSpec": (["build", "data"], r"data: is a folder, not a file; "),

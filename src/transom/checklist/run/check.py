@@ -82,9 +82,9 @@ def load_checker(folder: Path) -> LoadedChecker:
     """
     if not folder.is_dir():
         raise InputError("is no checker folder", where=str(folder), hint="make one with: transom check build")
-    if absent := [name for name in (ATOMS, CONFIG) if not (folder / name).is_file()]:
+    if not any((folder / name).exists() for name in (ATOMS, CONFIG)):
         raise InputError(
-            f"is no checker folder: it holds no {' and no '.join(absent)}",
+            f"is no checker folder: it holds no {ATOMS} and no {CONFIG}",
             where=str(folder),
             hint="name an item, or a folder that transom check build has made",
         )
