@@ -227,8 +227,8 @@ def checker(desk: Desk, made: Path) -> Path:
 
 
 DAMAGE: dict[str, tuple[str, bytes | None, str]] = {
-    "no atoms": ("atoms.py", None, r": is no checker folder: it holds no atoms\.py; "),
-    "no configuration": ("checker.yaml", None, r": is no checker folder: it holds no checker\.yaml; "),
+    "no atoms": ("atoms.py", None, r"/atoms\.py: no such file; "),
+    "no configuration": ("checker.yaml", None, r"/checker\.yaml: no such file; "),
     "Latin-1 atoms": ("atoms.py", b"# caf\xe9\n", r"atoms\.py: is not UTF-8; build the checker again"),
     "an empty configuration": ("checker.yaml", b"", r"checker\.yaml: is empty; "),
     "a broken configuration": ("checker.yaml", b"items: [\n", r"checker\.yaml:\d+: is not valid YAML"),

@@ -291,8 +291,8 @@ def test_kinds_by_name() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [
-        ("checker.yaml", None, "it holds no"),
-        ("atoms.py", None, "it holds no"),
+        ("checker.yaml", None, "no such file"),
+        ("atoms.py", None, "no such file"),
         ("checker.yaml", b"schema: transom.checker/1\n", "field required"),
         ("checker.yaml", b"a: [", "not valid YAML"),
         ("atoms.py", b"\xff", "not UTF-8"),
