@@ -15,9 +15,9 @@ from typing import Any
 
 from transom.checklist.spec.views import ROUND_VIEWS, load_prompt
 from transom.cli.checking import answer_of
-from transom.cli.options import Options
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
+from transom.cli.told import Options
 from transom.llm import estimate_tokens
 from transom.store import SqliteStore
 

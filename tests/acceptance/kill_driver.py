@@ -16,16 +16,15 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from tests.forked import attempt, records
 from transom.canonical import digest
 from transom.cli.checking import answer_of
-from transom.cli.options import Options
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
+from transom.cli.told import Options
 from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider
 from transom.runs.checkpoints import FOR_PEOPLE
-from transom.store import SqliteStore
 
 
 class CountedSession(Session):
@@ -55,31 +54,17 @@ def session_in(work: Path, failpoint: int, *, counted: bool) -> Session:
     return made
 
 
-def attempt(item: Path, data: Path, work: Path, failpoint: int, *, counted: bool) -> int:
+def walk(item: Path, data: Path, work: Path, failpoint: int, *, counted: bool) -> int:
     """One process that walks; returns its wait status."""
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1]
-    try:
+
+    async def answer() -> None:
         session = session_in(work, failpoint, counted=counted)
+        async with session.open_store() as store:
+            variables = (f"CHECKLIST_ROOT={data}",)
+            options = Options(item=item, variables=variables, out=work / "out", as_of="2026-11-21")
+            await answer_of(session, store, options)
 
-        async def walk() -> None:
-            async with session.open_store() as store:
-                options = Options(
-                    item=item, variables=(f"CHECKLIST_ROOT={data}",), out=work / "out", as_of="2026-11-21"
-                )
-                await answer_of(session, store, options)
-
-        asyncio.run(walk())
-    except BaseException as error:  # noqa: BLE001  the child must end here, whatever happens
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
-        os._exit(1)
-    os._exit(0)
-
-
-async def records(work: Path) -> list[Any]:
-    async with SqliteStore.open(work / "w" / "state.db") as store:
-        return [record for stream in store.streams("run/") for record in store.read(stream)]
+    return attempt(lambda: asyncio.run(answer()))
 
 
 def left(work: Path) -> dict[str, str]:
@@ -109,17 +94,17 @@ def main() -> None:
     counted = sys.argv[4] == "counted"
     whole = base / "0"
     whole.mkdir(parents=True)
-    status = attempt(item, data, whole, 0, counted=counted)
+    status = walk(item, data, whole, 0, counted=counted)
     appends = len(asyncio.run(records(whole)))
     _say(0, status, [], asked(whole), left(whole))
     for number in range(1, appends + 1):
         work = base / str(number)
         work.mkdir()
-        killed = attempt(item, data, work, number, counted=counted)
+        killed = walk(item, data, work, number, counted=counted)
         assert os.WIFSIGNALED(killed) and os.WTERMSIG(killed) == signal.SIGKILL, (number, killed)
         journaled = [r.data["request"] for r in asyncio.run(records(work)) if r.kind == "reply"]
         asked(work)
-        status = attempt(item, data, work, 0, counted=counted)
+        status = walk(item, data, work, 0, counted=counted)
         _say(number, status, journaled, asked(work), left(work))
 
 

@@ -210,14 +210,6 @@ async def test_a_tool_that_may_run_again_is_not_asked_about(tmp_path: Path, effe
     assert again.ledger.carried_out == ["lost"]
 
 
-def walked(work: Path, failpoint: int) -> int:
-    """The wait status of a process that walked; it was killed after that journal append, 0: not at all."""
-    child = os.fork()
-    if not child:
-        walk(work, failpoint)
-    return os.waitpid(child, 0)[1]
-
-
 def journal(work: Path) -> tuple[list[str], int]:
     """What the journal says was asked and carried out, as the log has it, and the number of records."""
 
@@ -234,7 +226,7 @@ def journal(work: Path) -> tuple[list[str], int]:
 def test_after_a_kill_anywhere_nothing_journaled_is_asked_or_carried_out_again(tmp_path: Path) -> None:
     whole = tmp_path / "0"
     whole.mkdir()
-    assert walked(whole, 0) == 0
+    assert walk(whole, 0) == 0
     asked = (whole / "log.txt").read_text().splitlines()
     answer = (whole / "answer.txt").read_text()
     appends = journal(whole)[1]
@@ -243,11 +235,11 @@ def test_after_a_kill_anywhere_nothing_journaled_is_asked_or_carried_out_again(t
     for failpoint in range(1, appends + 1):
         work = tmp_path / str(failpoint)
         work.mkdir()
-        status = walked(work, failpoint)
+        status = walk(work, failpoint)
         assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, failpoint
         kept, _ = journal(work)
         (work / "log.txt").unlink(missing_ok=True)
-        assert walked(work, 0) == 0
+        assert walk(work, 0) == 0
         log = work / "log.txt"
         again = log.read_text().splitlines() if log.exists() else []
         assert sorted(kept + again) == sorted(asked), failpoint

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, cast
 
+from tests.forked import attempt
 from transom.agent import call
 from transom.cli.session import Options, Session
 from transom.errors import RunError
@@ -23,7 +22,7 @@ _PARAMETERS = {
     "required": ["at"],
     "additionalProperties": False,
 }
-LOOK = ToolSpec("look", "Looks.", _PARAMETERS)  # type: ignore[arg-type]
+LOOK = ToolSpec("look", "Looks.", _PARAMETERS)  # type: ignore[arg-type]  # a plain dict is Json
 TOOL_ROLE = Role(
     "t.seat", (Block("role", "You.", Tier.STABLE),), frozenset({"role", "task", "now", "retry"}), tools=(LOOK,)
 )
@@ -55,16 +54,11 @@ class Ledger:
         return Outcome(f"saw {at}", {"at": at})
 
 
-def walk(work: Path, failpoint: int) -> None:
-    """Walk the conversation and leave the process, whatever happens."""
-    try:
-        environ = {"TRANSOM_FAILPOINT": f"append:{failpoint}"} if failpoint else {}
-        session = Session.start(Options(quiet=True, workspace=work / "w"), cwd=work, environ=environ)
-        asyncio.run(_walk(session, work))
-    except BaseException as error:  # noqa: BLE001  the child must end here, whatever happens
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
-        os._exit(1)
-    os._exit(0)
+def walk(work: Path, failpoint: int) -> int:
+    """Walk the conversation in a process of its own; its wait status."""
+    environ = {"TRANSOM_FAILPOINT": f"append:{failpoint}"} if failpoint else {}
+    session = Session.start(Options(quiet=True, workspace=work / "w"), cwd=work, environ=environ)
+    return attempt(lambda: asyncio.run(_walk(session, work)))
 
 
 async def _walk(session: Session, work: Path) -> None:

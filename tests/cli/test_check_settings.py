@@ -13,9 +13,10 @@ import pytest
 from tests.cli.checks import Desk, edit
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.rules.knowledge import SHIPPED
-from transom.cli.options import Options, manner_of
+from transom.cli.options import manner_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
+from transom.cli.told import Options
 from transom.config import NOT_YET, known_keys
 from transom.errors import SandboxUnavailable
 from transom.sandbox import Level, Sandbox

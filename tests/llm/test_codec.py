@@ -42,7 +42,7 @@ def test_a_turn_comes_back_as_it_was(turn: Turn) -> None:
 
 @given(parts, st.sampled_from(["end", "tool_calls", "length", "refusal"]))
 def test_a_reply_comes_back_as_it_was(kept: tuple[Text | ToolCall | Opaque, ...], stop: str) -> None:
-    reply = Reply(kept, stop, Usage(1, 2, 3), "x")  # type: ignore[arg-type]
+    reply = Reply(kept, stop, Usage(1, 2, 3), "x")  # type: ignore[arg-type]  # parts of any kind
     assert reply_from_json(json.loads(canonical_json(reply.to_json()))) == reply
     assert reply.calls == Said(kept).calls
 

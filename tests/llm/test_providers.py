@@ -33,7 +33,7 @@ ROLE = Role("p.seat", (Block("role", "You.", Tier.STABLE),), frozenset({"role", 
 
 
 def request(text: str = "what", **more: object) -> Request:
-    return Request("p.seat", Window((*ROLE.prompt, Block("ask", text, **more))))  # type: ignore[arg-type]
+    return Request("p.seat", Window((*ROLE.prompt, Block("ask", text, **more))))  # type: ignore[arg-type]  # fields of a Block
 
 
 def test_replies_survive_json() -> None:
@@ -50,7 +50,7 @@ def test_replies_survive_json() -> None:
 @pytest.mark.parametrize("data", [None, {}, {"parts": [{"kind": "noise"}]}, {"parts": "text"}])
 def test_what_is_no_reply_is_refused(data: object) -> None:
     with pytest.raises(ValueError, match="not a"):
-        reply_from_json(data)  # type: ignore[arg-type]
+        reply_from_json(data)  # type: ignore[arg-type]  # wrong on purpose
 
 
 async def test_rules_count_tokens_and_sign_their_answers() -> None:

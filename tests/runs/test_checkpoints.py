@@ -147,7 +147,7 @@ async def test_what_is_not_over_keeps_its_attempts(status: str, tmp_path: Path) 
     class Unfinished(Tidy):
         async def stages(self, run: Run, source: str) -> Any:
             run.keep(self.retention)
-            return await Desk.stages(self, _Ending(run, status), source)  # type: ignore[arg-type]
+            return await Desk.stages(self, _Ending(run, status), source)  # type: ignore[arg-type]  # stands in for the Run
 
     at = Unfinished(tmp_path, desk(tmp_path)[1])
     await at.walk()

@@ -21,11 +21,11 @@ _BASE = Path(sys.base_prefix)
 
 def command(project: Path, *argv: str, **limits: float) -> Done:
     project.mkdir(exist_ok=True)
-    return asyncio.run(run_command(argv, project, limits=CommandLimits(**limits), readable=[_BASE]))  # type: ignore[arg-type]
+    return asyncio.run(run_command(argv, project, limits=CommandLimits(**limits), readable=[_BASE]))  # type: ignore[arg-type]  # fields of CommandLimits
 
 
 def python(project: Path, code: str, **limits: float) -> Done:
-    return command(project, str(Path(sys._base_executable).resolve()), "-c", code, **limits)  # type: ignore[attr-defined]
+    return command(project, str(Path(sys._base_executable).resolve()), "-c", code, **limits)  # type: ignore[attr-defined]  # the interpreter behind a venv has no public name
 
 
 def test_git_and_python_work_in_the_project(tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ def tool(answer: object = "seen", *, name: str = "look", parameters: Json = None
     async def run(arguments: Arguments) -> Outcome:
         if isinstance(answer, BaseException):
             raise answer
-        return Outcome(arguments if answer == "echo" else answer)  # type: ignore[arg-type]
+        return Outcome(arguments if answer == "echo" else answer)  # type: ignore[arg-type]  # wrong answers on purpose
 
-    return Tool(ToolSpec(name, "Looks.", parameters or PARAMETERS), run)  # type: ignore[arg-type]
+    return Tool(ToolSpec(name, "Looks.", parameters or PARAMETERS), run)  # type: ignore[arg-type]  # runs that answer wrongly, too
 
 
 async def told(box: Toolbox, arguments: Json, name: str = "look") -> tuple[bool, str, str]:

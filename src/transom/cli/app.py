@@ -52,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         abandon_stdout()
         return PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last resort: a full disk, or a defect of ours, logged in full
-        return _machine(error) if getattr(error, "errno", None) in _OF_THE_MACHINE else _defect(error, invocation)
+        number = getattr(error, "errno", None)
+        return _machine(error, number) if number in _OF_THE_MACHINE else _defect(error, invocation)
     return code
 
 
@@ -135,10 +136,10 @@ def _interrupted(invocation: Invocation) -> int:
     return INTERRUPTED
 
 
-def _machine(error: Exception) -> int:
+def _machine(error: Exception, number: int) -> int:
     """No space left, a read-only file system and the like: not a defect of ours, and no place to log it."""
     where = getattr(error, "filename", None) or "output"
-    say(f"transom: {where}: {os.strerror(error.errno)}; make room or choose another folder, then try again")  # type: ignore[attr-defined]
+    say(f"transom: {where}: {os.strerror(number)}; make room or choose another folder, then try again")
     abandon_stdout()
     return 2
 

@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from transom.cli.command import command, group
+from transom.cli.command import Among, command, group
 from transom.cli.session import Session
+from transom.cli.told import Options
 
 check_app = group("check", "From a one-line description to a verdict on real files.")
 
-ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")]
-OutOption = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where files for you go.")]
-_COPIES = "Where files for you go: verdict.json, or ID_verdict.json each where several are named"
-RunOutOption = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help=f"{_COPIES}.")]
-AllOutOption = Annotated[
-    Path | None, typer.Option("-o", "--out", metavar="DIR", help=f"{_COPIES}; ID_ItemSpec.md and ID_checker/.")
-]
-VarOption = Annotated[list[str] | None, typer.Option("--var", metavar="NAME=PATH", help="What ${NAME} stands for.")]
-RootOption = Annotated[
-    Path | None, typer.Option("--root", metavar="DIR", help="Where to look for logs beside the item's own.")
-]
-AsOfOption = Annotated[
-    str | None, typer.Option("--as-of", metavar="DATE", help="The day by which waivers expire; today by default.")
-]
-StrictOption = Annotated[bool, typer.Option("--strict", help="What is read differently than written is an error.")]
-UnusedOption = Annotated[
-    bool, typer.Option("--fail-on-unused-waivers", help="A waiver that nothing needed fails the check.")
-]
-UnsafeOption = Annotated[
-    bool, typer.Option("--unsafe-no-sandbox", help="Run generated code with your own rights. Marks every verdict.")
-]
+_WHERE = ("variables", "root", "out")
+_JUDGING = ("as_of", "strict", "fail_on_unused")
+_RETURNING = ("resume", "checkpoint", "reset_iterations")
 
 
 @command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs")
 async def spec(
     session: Session,
-    item: ItemArgument,
-    out: OutOption = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Copy every round's prompt and reply too.")] = False,
-    strict: StrictOption = False,
+    item: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")],
+    options: Annotated[Options, Among("out", "debug", "strict")],
 ) -> int:
-    """Write an item's ItemSpec: what to extract, what to check, what may be waived, how to go about it."""
-    from transom.cli.checking import spec_command
-    from transom.cli.options import Options
+    """Write an item's ItemSpec: what to extract, what to check, what may be waived, how to go about it.
 
-    return await spec_command(session, Options(item=item, out=out, debug=debug, strict=strict))
+    With -o: ID_ItemSpec.md.
+    """
+    from transom.cli.checking import spec_command
+
+    return await spec_command(session, replace(options, item=item))
 
 
 @command(
@@ -59,40 +43,14 @@ async def spec(
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
-    item: Annotated[Path | None, typer.Option("--item", metavar="ITEM.yaml", help="The item it belongs to.")] = None,
-    var: VarOption = None,
-    root: RootOption = None,
-    out: OutOption = None,
-    allow_needs_review: Annotated[
-        bool, typer.Option("--allow-needs-review", help="Build although the ItemSpec has findings.")
-    ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the build of this ItemSpec; there must be one.")
-    ] = False,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option("--checkpoint", metavar="ID", help="Go back to this checkpoint of `runs show`."),
-    ] = None,
-    reset_iterations: Annotated[
-        bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
-    ] = False,
-    unsafe_no_sandbox: UnsafeOption = False,
+    options: Annotated[Options, Among("item", *_WHERE, "allow_needs_review", *_RETURNING, "unsafe")],
 ) -> int:
-    """Build a checker from an ItemSpec: generated atoms and checker.yaml, held to the gates on real files."""
-    from transom.cli.checking import build_command
-    from transom.cli.options import Options
+    """Build a checker from an ItemSpec: generated atoms and checker.yaml, held to the gates on real files.
 
-    options = Options(
-        item=item,
-        variables=tuple(var or ()),
-        root=root,
-        out=out,
-        allow_needs_review=allow_needs_review,
-        resume=resume,
-        checkpoint=checkpoint,
-        reset_iterations=reset_iterations,
-        unsafe=unsafe_no_sandbox,
-    )
+    With -o: ID_checker/.
+    """
+    from transom.cli.checking import build_command
+
     return await build_command(session, itemspec, options)
 
 
@@ -102,33 +60,14 @@ async def build(
 async def run(
     session: Session,
     targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml...", help="Checkers, or their items.")],
-    var: VarOption = None,
-    out: RunOutOption = None,
-    as_of: AsOfOption = None,
-    strict: StrictOption = False,
-    fail_on_unused_waivers: UnusedOption = False,
-    approved_only: Annotated[
-        bool, typer.Option("--approved-only", help="Refuse a checker that nobody approved as it is today.")
-    ] = False,
-    report: Annotated[
-        list[str] | None, typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or text.")
-    ] = None,
-    unsafe_no_sandbox: UnsafeOption = False,
+    options: Annotated[Options, Among("variables", "out", *_JUDGING, "approved_only", "reports", "unsafe")],
 ) -> int:
-    """Run checkers on the files of today."""
-    from transom.cli.checking import run_command
-    from transom.cli.options import Options
+    """Run checkers on the files of today.
 
-    options = Options(
-        variables=tuple(var or ()),
-        out=out,
-        as_of=as_of,
-        strict=strict,
-        fail_on_unused=fail_on_unused_waivers,
-        approved_only=approved_only,
-        reports=tuple(report or ()),
-        unsafe=unsafe_no_sandbox,
-    )
+    With -o: verdict.json, or ID_verdict.json each where several are named.
+    """
+    from transom.cli.checking import run_command
+
     return await run_command(session, targets, options)
 
 
@@ -138,27 +77,14 @@ async def run(
 async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml...", help="The checklist items.")],
-    var: VarOption = None,
-    root: RootOption = None,
-    out: AllOutOption = None,
-    as_of: AsOfOption = None,
-    strict: StrictOption = False,
-    fail_on_unused_waivers: UnusedOption = False,
-    unsafe_no_sandbox: UnsafeOption = False,
+    options: Annotated[Options, Among(*_WHERE, *_JUDGING, "unsafe")],
 ) -> int:
-    """Spec, build and run in one go; a checker that is not stale is used again."""
-    from transom.cli.checking import all_command
-    from transom.cli.options import Options
+    """Spec, build and run in one go; a checker that is not stale is used again.
 
-    options = Options(
-        variables=tuple(var or ()),
-        root=root,
-        out=out,
-        as_of=as_of,
-        strict=strict,
-        fail_on_unused=fail_on_unused_waivers,
-        unsafe=unsafe_no_sandbox,
-    )
+    With -o: verdict.json, or ID_verdict.json each where several are named; ID_ItemSpec.md and ID_checker/.
+    """
+    from transom.cli.checking import all_command
+
     return await all_command(session, items, options)
 
 
@@ -168,12 +94,12 @@ async def lint(
     targets: Annotated[
         list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER...", help="What to look over.")
     ],
-    var: VarOption = None,
+    options: Annotated[Options, Among("variables")],
 ) -> int:
     """Say what is wrong with items, ItemSpecs or checkers; these meet their gates again on the files of today."""
     from transom.cli.linting import lint_command
 
-    return await lint_command(session, targets, tuple(var or ()))
+    return await lint_command(session, targets, options.variables)
 
 
 @command(check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"')

@@ -32,10 +32,11 @@ from transom.checklist.run import LoadedChecker, Verdict, printed
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
 from transom.cli.answers import parse_report, print_answer, print_answers, print_build, print_spec, print_verdicts
-from transom.cli.options import Options, manner_of, places_of, session_of
+from transom.cli.options import manner_of, places_of, session_of
 from transom.cli.output import counted, gravest, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
+from transom.cli.told import Options
 from transom.errors import InputError, TransomError
 from transom.runs import Run, export
 from transom.runs.person import give_help, rewind

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -19,6 +19,17 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the beginning of one.")]
 
 
+class Among:
+    """Marks a parameter that gathers options: `options: Annotated[Options, Among("out", "strict")]`.
+
+    The options are those fields of the dataclass, each annotated as typer wants it; the other fields keep their
+    defaults. A field that is a tuple may be given several times.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
 @dataclass
 class Invocation:
     """What the command line's entry knows of the command that it started."""
@@ -27,7 +38,7 @@ class Invocation:
 
 
 def _common(
-    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text",  # noqa: A002
+    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text",  # noqa: A002  the option's name
     model: Annotated[
         str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; a chain is comma-separated.")
     ] = None,
@@ -52,6 +63,41 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     ]
 
 
+def _gathered(parameter: inspect.Parameter) -> tuple[type, tuple[str, ...]] | None:
+    """The dataclass and the fields that a parameter marked with `Among` stands for."""
+    shape, *marks = get_args(parameter.annotation) or (None,)
+    return next(((shape, mark.names) for mark in marks if isinstance(mark, Among)), None)
+
+
+def _spread(parameters: list[inspect.Parameter]) -> Iterator[inspect.Parameter]:
+    """Each parameter as typer is to see it: a gathering one is as many as it has fields."""
+    for parameter in parameters:
+        gathered = _gathered(parameter)
+        if gathered is None:
+            yield parameter
+            continue
+        shape, names = gathered
+        hints, defaults = get_type_hints(shape, include_extras=True), {f.name: f.default for f in fields(shape)}
+        for name in names:
+            kind, *marks = get_args(hints[name])
+            if get_origin(kind) is tuple:
+                kind = list[get_args(kind)[0]]  # type: ignore[misc]  # typer repeats an option into a list
+            annotation = Annotated[(kind, *marks)]  # type: ignore[valid-type]  # made while running
+            yield parameter.replace(name=name, annotation=annotation, default=defaults[name])
+
+
+def _gather(parameters: list[inspect.Parameter], given: dict[str, Any]) -> dict[str, Any]:
+    """The inverse of `_spread` for the values: what the function's own parameters get."""
+    kept = dict(given)
+    for parameter in parameters:
+        if gathered := _gathered(parameter):
+            shape, names = gathered
+            values = {name: kept.pop(name) for name in names}
+            values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+            kept[parameter.name] = shape(**values)
+    return kept
+
+
 _COMMON = _parameters(_common)
 _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
@@ -69,19 +115,22 @@ def command(app: typer.Typer, name: str, *, example: str) -> Callable[[Callable[
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = _parameters(function)[1:]
+
         def start(context: typer.Context, **given: Any) -> int:
             options = Options(**{field.name: given.pop(field.name) for field in fields(Options)})
             session = Session.start(options)
             if isinstance(context.obj, Invocation):
                 context.obj.session = session
+            told = _gather(own, given)
             if inspect.iscoroutinefunction(function):
-                return session.execute(lambda: function(session, **given))
-            return int(function(session, **given))
+                return session.execute(lambda: function(session, **told))
+            return int(function(session, **told))
 
-        parameters = [_CONTEXT, *_parameters(function)[1:], *_COMMON]
+        parameters = [_CONTEXT, *_spread(own), *_COMMON]
         start.__doc__ = function.__doc__
         # typer reads both of these.
-        start.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        start.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # mypy knows no such attribute
         start.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         app.command(name, epilog=f"Example: {example}", context_settings=HELP_NAMES)(start)
         return function
@@ -105,7 +154,7 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def group(name: str, help: str) -> typer.Typer:  # noqa: A002
+def group(name: str, help: str) -> typer.Typer:  # noqa: A002  as typer calls it
     """A new group of commands, e.g. `runs`."""
     return typer.Typer(name=name, help=help, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES)
 

@@ -35,7 +35,7 @@ async def demo(session: Session) -> int:
     """Run the shipped checklist examples with the embedded default, and show one verdict, one window, one trace."""
     from transom.checklist.run import Verdict
     from transom.cli.checking import answer_of
-    from transom.cli.options import Options
+    from transom.cli.told import Options
 
     folder = _examples(session.cwd)
     session = _apart(session)

@@ -45,7 +45,7 @@ class RunView:
     @property
     def replies(self) -> list[dict[str, Any]]:
         """The journaled calls, in order."""
-        return [dict(record.data) for record in self.records if record.kind == "reply"]  # type: ignore[arg-type]
+        return [dict(record.data) for record in self.records if record.kind == "reply"]  # type: ignore[arg-type]  # an object
 
 
 @asynccontextmanager

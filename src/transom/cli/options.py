@@ -1,21 +1,19 @@
-"""What the commands of `check` are told, and what follows from it: places, manner, the session to resume in."""
+"""What follows from what the commands of `check` are told: places, manner, the session to resume in."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from datetime import date
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlsplit, urlunsplit
 
-from transom.canonical import Json
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.run.stage import Occasion
 from transom.cli.output import say
 from transom.cli.session import Session
+from transom.cli.told import UNSAFE_OPTION, Options
 from transom.config import load_settings
 from transom.errors import InputError
 from transom.llm import CallSettings
@@ -23,82 +21,10 @@ from transom.sandbox import Level, Sandbox
 from transom.tools.constrained import FileLimits
 from transom.tools.files import ViewLimits
 
-UNSAFE_OPTION = "--unsafe-no-sandbox"
 UNSAFE_RISK = (
     "generated code runs with your rights; it may read, change and send away all that you can, "
     "also because a log told it to; every verdict is marked"
 )
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the commands of `check` take beside the common options. Kept in the run, so that it can be resumed."""
-
-    item: Path | None = None
-    variables: tuple[str, ...] = ()
-    root: Path | None = None
-    out: Path | None = None
-    as_of: str | None = None
-    strict: bool = False
-    fail_on_unused: bool = False
-    allow_needs_review: bool = False
-    resume: bool = False
-    checkpoint: str | None = None
-    reset_iterations: bool = False
-    approved_only: bool = False
-    debug: bool = False
-    reports: tuple[str, ...] = ()
-    unsafe: bool = False
-
-    def entry(self, command: str, session: Session, targets: Sequence[Path] = ()) -> dict[str, Json]:
-        """As the run keeps it: paths absolute, the day settled, and what the session was told on the command line."""
-        # A resumed command does not reset again what it once reset, nor go back twice.
-        once: dict[str, Any] = {"reset_iterations": False, "checkpoint": None}
-        kept: dict[str, Any] = {**asdict(self), "as_of": self.day, "command": command, **once}
-        kept |= {key: str(value.absolute()) for key, value in kept.items() if isinstance(value, Path)}
-        kept["variables"] = [_absolute(text, "=") for text in self.variables]
-        kept["reports"] = [_absolute(text, ":") for text in self.reports]
-        kept["targets"] = [str(target.absolute()) for target in targets]
-        told = session.settings.origins.get("model") == "command line"
-        kept |= {"cwd": str(session.cwd), "base_url": without_credentials(session.base_url)}
-        kept["model"] = session.settings.model if told else None
-        return cast("dict[str, Json]", kept)
-
-    @staticmethod
-    def from_entry(entry: Mapping[str, Any]) -> Options:
-        """The inverse of `entry`."""
-        kept = {field.name: entry[field.name] for field in fields(Options) if field.name in entry}
-        kept |= {name: Path(kept[name]) for name in ("item", "root", "out") if kept.get(name)}
-        kept |= {name: tuple(kept.get(name, ())) for name in ("variables", "reports")}
-        return Options(**kept)
-
-    @property
-    def day(self) -> str:
-        """The day by which waivers expire, ISO.
-
-        Raises:
-            InputError: `--as-of` is no date.
-        """
-        if self.as_of is None:
-            return date.today().isoformat()
-        try:
-            return date.fromisoformat(self.as_of).isoformat()
-        except ValueError as error:
-            raise InputError(f"{self.as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
-
-
-def without_credentials(url: str | None) -> str | None:
-    """An address without user, password and query, any of which may hold a key: the journal keeps no secrets."""
-    if url is None:
-        return None
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def _absolute(text: str, sign: str) -> str:
-    """`NAME=PATH` or `FORMAT:PATH` with the path absolute, so that it means the same from any folder."""
-    name, found, path = text.partition(sign)
-    return f"{name}{found}{Path(path).expanduser().absolute()}" if found and path else text
 
 
 def session_of(entry: Mapping[str, Any], today: Session) -> Session:

@@ -65,7 +65,7 @@ def _read_yaml(path: Path) -> object:
         SettingsError: it cannot be read, or is no YAML.
     """
     from ruamel.yaml import YAML  # noqa: PLC0415  (slow, and most folders have no settings file)
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415  (likewise)
 
     try:
         return YAML(typ="rt", pure=True).load(_read_text(path))

@@ -191,7 +191,7 @@ class _Hashed(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # io: any writable buffer
         count = self._file.readinto(buffer)
         self.sha256.update(buffer[:count])
         self.size += count

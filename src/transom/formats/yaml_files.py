@@ -143,7 +143,7 @@ def _compose(text: str, path: Path) -> Node | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", YAMLWarning)
-            return yaml.compose(text)  # type: ignore[no-any-return]
+            return yaml.compose(text)  # type: ignore[no-any-return]  # ruamel leaves it untyped
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
@@ -273,7 +273,7 @@ def dump_yaml(data: object) -> str:
     """Plain data as block-style YAML, keys in the order given, long texts on one line."""
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style = False
-    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # declared None
     writer.width = 10_000
     writer.allow_unicode = True
     out = io.StringIO()

@@ -27,7 +27,7 @@ def reply_from_json(data: Json) -> Reply:
     """
     if not isinstance(data, dict) or not isinstance(data.get("parts"), list):
         raise ValueError("not a reply: no list of parts")
-    parts = tuple(_part(part) for part in data["parts"])  # type: ignore[union-attr]
+    parts = tuple(_part(part) for part in data["parts"])  # type: ignore[union-attr]  # seen above to be a list
     return _adapter().validate_python({**data, "parts": parts})
 
 

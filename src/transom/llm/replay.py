@@ -45,10 +45,10 @@ class ReplayProvider:
             raise self._miss(request)
         return replace(reply, by=self.name)
 
-    def fingerprint(self, role: Role) -> str:  # noqa: ARG002
+    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return self._digest
 
-    def still(self, source: AnsweredFrom) -> bool:  # noqa: ARG002
+    def still(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
         return True
 
     def _miss(self, request: Request) -> ReplayMiss:

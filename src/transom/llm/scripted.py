@@ -58,10 +58,10 @@ class ScriptedProvider:
         reply = answer if isinstance(answer, Reply) else _reply(answer)
         return replace(reply, by=self._name, usage=self._usage(request, reply))
 
-    def fingerprint(self, role: Role) -> str:  # noqa: ARG002
+    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return "1"
 
-    def still(self, source: AnsweredFrom) -> bool:  # noqa: ARG002
+    def still(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
         return True
 
     def _next(self, request: Request) -> Answer:

@@ -58,7 +58,7 @@ class _Closed:
     """The only finder left after lock-down: says what may be imported instead of searching a disk."""
 
     @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> NoReturn:  # noqa: ARG004
+    def find_spec(name: str, path: object = None, target: object = None) -> NoReturn:  # noqa: ARG004  the importer's signature
         raise NotAllowed(f"{name} cannot be imported here; there are {', '.join(IMPORTABLE)}")
 
 
@@ -205,7 +205,7 @@ class Host:
             self._running = False
         return False
 
-    def _load(self, header: dict[str, Any], body: str) -> None:  # noqa: ARG002
+    def _load(self, header: dict[str, Any], body: str) -> None:  # noqa: ARG002  one signature for every answer
         self._running = False  # at a syntax error CPython itself tries to open the source
         code = compile(body, CODE_NAME, "exec", dont_inherit=True)
         self._running = True
@@ -219,7 +219,7 @@ class Host:
             arguments[header["text"]] = body
         return function(**arguments)
 
-    def _constants(self, header: dict[str, Any], body: str) -> object:  # noqa: ARG002
+    def _constants(self, header: dict[str, Any], body: str) -> object:  # noqa: ARG002  one signature for every answer
         return {name: self.names[name] for name in header["names"] if name in self.names}
 
     def audit(self, event: str, args: tuple[object, ...]) -> None:

@@ -88,7 +88,7 @@ def real_path(path: Path) -> Path:
 
 def is_file(path: Path) -> bool:
     """Whether a regular file is there; unlike Path.is_file it never raises."""
-    return os.path.isfile(path)  # noqa: PTH113
+    return os.path.isfile(path)  # noqa: PTH113  unlike Path.is_file it never raises
 
 
 def shown_name(path: Path, roots: Iterable[Path]) -> str:

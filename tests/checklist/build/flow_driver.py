@@ -15,11 +15,11 @@ import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tests.checklist.build.atoms_for_tests import ATOM_A, REPORT
 from tests.checklist.build.test_flow import NUMBER_VALUE, logic, parser
 from tests.checklist.test_pipeline import ITEM, SPEC
+from tests.forked import attempt, records
 from transom.canonical import digest
 from transom.checklist.build.flow import build_checker
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
@@ -73,22 +73,9 @@ async def story(work: Path, failpoint: Failpoint) -> None:
         assert await build(work, failpoint) == "done"
 
 
-def attempt(work: Path, failpoint: int | None) -> int:
-    """One process; returns its wait status."""
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1]
-    try:
-        asyncio.run(story(work, Failpoint(failpoint)))
-    except BaseException as error:  # noqa: BLE001  the child must end here, whatever happens
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
-        os._exit(1)
-    os._exit(0)
-
-
-async def records(work: Path) -> list[Any]:
-    async with SqliteStore.open(work / "w" / "state.db") as store:
-        return [record for stream in store.streams("run/") for record in store.read(stream)]
+def told(work: Path, failpoint: int | None) -> int:
+    """The story in a process of its own; its wait status."""
+    return attempt(lambda: asyncio.run(story(work, Failpoint(failpoint))))
 
 
 def left(work: Path) -> dict[str, str]:
@@ -115,16 +102,16 @@ def main() -> None:
     """Enumerate the failpoints."""
     base = Path(sys.argv[1])
     whole = begun(base, 0)
-    status = attempt(whole, None)
+    status = told(whole, None)
     say(0, status, [], asked(whole), left(whole))
     appends = len(asyncio.run(records(whole)))
     for number in range(1, appends + 1):
         work = begun(base, number)
-        killed = attempt(work, number)
+        killed = told(work, number)
         assert os.WIFSIGNALED(killed) and os.WTERMSIG(killed) == signal.SIGKILL, (number, killed)
         journaled = [record.data["request"] for record in asyncio.run(records(work)) if record.kind == "reply"]
         asked(work)
-        status = attempt(work, None)
+        status = told(work, None)
         say(number, status, journaled, asked(work), left(work))
 
 

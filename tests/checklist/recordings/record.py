@@ -17,7 +17,7 @@ from pathlib import Path
 from transom.checklist.run import Verdict
 from transom.cli import session
 from transom.cli.checking import answer_of
-from transom.cli.options import Options
+from transom.cli.told import Options
 from transom.errors import InputError, ProviderError, TransomError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, render
 from transom.llm.replay import write_recording

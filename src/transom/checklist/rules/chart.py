@@ -208,11 +208,13 @@ class Said(Node):
     """Its part; who says it names a thing, or makes a choice."""
 
     def __init__(self, part: Node, thing: str | None = None, choice: Choice | None = None) -> None:
-        self._part, self._thing, self._choice = part, thing, choice
+        self._part = part
+        self._things = frozenset(() if thing is None else (thing,))
+        self._choices = frozenset(() if choice is None else (choice,))
         self.first, self.empty = part.first, part.empty
 
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
-        own = Span(at, frozenset({self._thing} - {None}), frozenset({self._choice} - {None}))  # type: ignore[arg-type]
+        own = Span(at, self._things, self._choices)
         return tuple(both for span in self._part.reach(row, at) if (both := _joined(own, span)) is not None)
 
     def words(self) -> frozenset[str]:

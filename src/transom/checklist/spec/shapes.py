@@ -5,7 +5,7 @@ A part that is not there is an empty text, an empty tuple or None, never an erro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -167,10 +167,14 @@ class WaiverSection:
 
     def keywords_of(self, item: str) -> tuple[str, ...]:
         """Keywords of every scenario that covers the item, each once, in order."""
-        return tuple(dict.fromkeys(k for s in self.scenarios if item in s.items for k in s.keywords))
+        return tuple(dict.fromkeys(word for scenario in self._of(item) for word in scenario.keywords))
 
     def stages_of(self, item: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(k for s in self.scenarios if item in s.items for k in s.stages))
+        """Stage words of the same scenarios."""
+        return tuple(dict.fromkeys(word for scenario in self._of(item) for word in scenario.stages))
+
+    def _of(self, item: str) -> Iterator[WaiverScenario]:
+        return (scenario for scenario in self.scenarios if item in scenario.items)
 
 
 @dataclass(frozen=True)
