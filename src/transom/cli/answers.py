@@ -139,7 +139,8 @@ def print_build(session: Session, result: BuildResult) -> int:
 
 def _print_findings(findings: Sequence[FindingRow], *, indent: str = "  ") -> None:
     for finding in findings:
-        print_text(f"{indent}{finding.artifact}:{finding.line or 1}: {finding.message} [{finding.gate}]")
+        where = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
+        print_text(f"{indent}{where}: {finding.message} [{finding.gate}]")
 
 
 def _print_words(rows: Sequence[WordsRow]) -> None:
