@@ -248,7 +248,8 @@ def own_files(item: Item, roots: Roots) -> Sequence[Path]:
 def _unusable(item: Item, roots: Roots) -> dict[str, str]:
     """Why each input file that cannot be read is none, by its name in reports."""
     paths = [(name.written, roots.expand(name.written, item.where(name.line))) for name in item.input_files]
-    return {roots.shown(path, name): _why_not(path) for name, path in paths if _existing(path) is None}
+    gone = [(name, path) for name, path in paths if _existing(path) is None]
+    return {name if path.is_symlink() else roots.shown(path, name): _why_not(path) for name, path in gone}
 
 
 def _why_not(path: Path) -> str:
