@@ -17,7 +17,7 @@ from transom.errors import InputError
 from transom.runs import write_file
 
 _TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim"}
-_NEXT = "reword it, add a knowledge file (paths.knowledge_dirs), or name a model with --model"
+_NEXT = "reword it, or add a knowledge file (paths.knowledge_dirs)"
 
 
 def parse_report(text: str) -> tuple[str, Path]:
