@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.checklist.run.support import LocalRunner, LocalWorker, run
+from tests.fuzzing import examples
 from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.run import LoadedChecker, artifact_bytes, load_checker
 from transom.checklist.run.runner import PIECE_SOURCE, Scope, Seen, hand_over, scope_of
@@ -94,7 +95,7 @@ def _seen(atom: str, scope: Scope, pieces: Sequence[str]) -> list[Any]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(lines=_LOGS, cuts=st.lists(st.integers(0, 40)), ended=st.booleans())
 def test_wherever_a_piece_ends_the_entries_are_those_of_the_whole_text(
     lines: list[str], cuts: list[int], ended: bool
@@ -106,7 +107,7 @@ def test_wherever_a_piece_ends_the_entries_are_those_of_the_whole_text(
         assert _seen(atom, scope, pieces) == whole
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=_LOGS, chunk=st.integers(1, 60), packed=st.booleans())
 def test_streamed_and_whole_give_the_same_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], chunk: int, packed: bool

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzzing import examples
 from transom.checklist.spec.document import (
     parse_analysis,
     parse_section1,
@@ -46,7 +47,7 @@ NOISE = [
     "|---|---|",
 ]
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=examples(40), deadline=None)
 
 
 def fields_of(text: str) -> set[str]:
