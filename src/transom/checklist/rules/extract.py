@@ -67,7 +67,7 @@ READERS = {readers}
 
 
 def begin_context(source_file: str) -> File:
-    """A file that comes in pieces: what is seen in them is what `extract_context` sees in the whole."""
+    """A file that comes in pieces, as the runtime gives it; they are seen as `extract_context` sees the whole."""
     readers = {{kind: [READERS[rule["kind"]](rule) for rule in RULES if rule["file"] == kind] for kind in FILES}}
     return File(source_file, SOURCES, FILES, readers)
 
