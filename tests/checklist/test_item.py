@@ -55,8 +55,9 @@ def test_a_whole_item_is_read(tmp_path: Path) -> None:
         ("TIM-02/item.yaml", HEAD, "TIM-02"),
         ("TIM-03/item.yaml", "item_id: OWN-9\n" + HEAD, "OWN-9"),
         ("b/with space.yaml", HEAD, "with-space"),
+        ("Prüfung é.yaml", HEAD, "Prufung-e"),
     ],
-    ids=["stem", "folder of a file called item", "its own id first", "made safe for file names"],
+    ids=["stem", "folder of a file called item", "its own id first", "made safe for file names", "without accents"],
 )
 def test_the_item_id(tmp_path: Path, name: str, text: str, expected: str) -> None:
     read = load_item(write(tmp_path, text, name))

@@ -12,6 +12,7 @@ N/A) are read as meant, with a warning that says what to write; whatever could c
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -135,7 +136,8 @@ class _ItemReader(ListReader):
     def derived_id(self) -> str:
         path = self.file.path
         name = path.absolute().parent.name if path.stem.lower() == "item" else path.stem
-        return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "item"
+        plain = "".join(sign for sign in unicodedata.normalize("NFKD", name) if not unicodedata.combining(sign))
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-.") or "item"
 
     def description(self, data: dict[str, Json]) -> str:
         value = data.get("description")
