@@ -26,7 +26,7 @@ def check_agreement(config: CheckerConfig, text: str, section: CheckSection) -> 
     if section.capability_type not in (None, config.capability_type):
         message = f"capability_type is {config.capability_type}, Section 2 says {section.capability_type}"
         findings.append(_finding(text, message, "capability_type"))
-    for ident in said.keys() & made.keys():
+    for ident in (one for one in said if one in made):
         findings += [
             _finding(text, f"item {ident}: {problem}", ident) for problem in _differences(said[ident], made[ident])
         ]

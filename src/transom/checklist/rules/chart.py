@@ -158,7 +158,7 @@ class OneOf(Node):
         if key not in row.memo:
             numeric = self._by_word.get(NUMBER, ()) if row.number(at) else ()
             asked = (*self._by_word.get(row.words[at], ()), *numeric, *self._free)
-            row.memo[key] = tuple({span for branch in asked for span in branch.reach(row, at)})
+            row.memo[key] = tuple(dict.fromkeys(span for branch in asked for span in branch.reach(row, at)))
         return row.memo[key]
 
     def words(self) -> frozenset[str]:

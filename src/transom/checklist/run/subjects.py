@@ -118,7 +118,7 @@ def _about_contents(item: ValidationItem) -> bool:
 
 def _differs(item: ValidationItem, entry: Entry, other: Entry) -> bool:
     """Two entries give different, non-empty values for a field that the item looks at."""
-    for name in {item.select, *item.required}:
+    for name in (item.select, *item.required):
         one, two = field_of(entry.parsed_fields, name), field_of(other.parsed_fields, name)
         if not is_empty(one) and not is_empty(two) and one != two:
             return True

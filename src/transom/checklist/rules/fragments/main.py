@@ -143,7 +143,7 @@ class File:
 
     def guess(self, line: str) -> list[dict[str, Any]]:
         """A line of a file whose kind is not certain yet; what was held where it is now."""
-        for kind in self.readings.keys() - self.refusals.keys():
+        for kind in [one for one in self.readings if one not in self.refusals]:
             try:
                 self.held[kind] += self.readings[kind].line(self.number, line)
             except ValueError as error:
