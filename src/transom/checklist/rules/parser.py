@@ -9,11 +9,12 @@ from typing import Final
 
 from transom.checklist.atoms import Source
 from transom.checklist.file_kinds import kind_by_name
-from transom.checklist.rules.extract import Wanted, about_file, make_atom, make_rules, read_with, shown_patterns
+from transom.checklist.rules.extract import Asked, Wanted, about_file, make_atom, make_rules, read_with, shown_patterns
 from transom.checklist.rules.fragments.main import check_account, check_known
+from transom.checklist.rules.fragments.stage import check_stage
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, plan_fields, reply
-from transom.checklist.rules.sections import NARROWED
+from transom.checklist.rules.sections import NARROWED, ONLY_OF
 from transom.checklist.rules.shapes import Domain, KnownSource
 from transom.checklist.spec.document import parse_section1, parse_section4
 from transom.checklist.spec.shapes import GuideSection, ParsingSection
@@ -46,7 +47,8 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
         NeedsModel: a field, a kind of file or a pattern that no knowledge has, or a file whose text is of a dialect
             that the rules do not read; with file:line.
     """
-    parsing = parse_section1(block(request, "section_1"))
+    section1 = block(request, "section_1")
+    parsing = parse_section1(section1)
     domain, used = plan_fields(knowledge, parsing.dotted_fields(), "section 1")
     guide = parse_section4(block(request, "section_4_1"))
     _check_patterns(domain, guide)
@@ -54,6 +56,7 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
         {category.key: [field.name for field in fields] for category, fields in used},
         _sources(domain, guide),
         _narrowed(domain, parsing),
+        _stage(knowledge, section1),
     )
     views = read_views(request.window.text("log_snippets"))
     if strange := _strange(domain, wanted, views):
@@ -106,6 +109,15 @@ def _narrowed(domain: Domain, parsing: ParsingSection) -> dict[str, str]:
     return found
 
 
+def _stage(knowledge: Knowledge, text: str) -> Asked | None:
+    """The stage of which alone the files must be, by Section 1."""
+    said = ONLY_OF.search(text)
+    names = knowledge.common.stages.get(said[1], {}) if said else {}
+    if said and said[2] not in names:
+        raise NeedsModel([NotUnderstood(said[0], "section 1")])
+    return Asked(said[2], names) if said else None
+
+
 def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotUnderstood]:
     """What in the shown files the rules would not read for certain.
 
@@ -122,14 +134,15 @@ def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotU
         if kind is None and named:
             continue
         known = about[kind or wanted.sources[0].kind]
-        found += _refused(view, known) if not named else []
+        found += _refused(view, known, wanted) if not named else []
         found += _unread(domain, wanted, view, known) if not found else []
     return found
 
 
-def _refused(view: View, source: KnownSource) -> list[NotUnderstood]:
+def _refused(view: View, source: KnownSource, wanted: Wanted) -> list[NotUnderstood]:
     try:
-        check_known(list(view.lines), source.kind, about_file(source, {}))
+        check_known(list(view.lines), source.kind, about_file(source, wanted))
+        check_stage(list(view.lines), view.name, about_file(source, wanted), [])
     except ValueError as error:
         return [_located(view, str(error))]
     return []
@@ -148,7 +161,7 @@ def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> 
             return [_located(view, str(error))]
     if all(view.whole or rule["kind"] in _LINEWISE for rule in rules):
         try:
-            check_account(list(view.lines), about_file(source, wanted.fields), results)
+            check_account(list(view.lines), about_file(source, wanted), results)
         except ValueError as error:
             return [_located(view, str(error))]
     return []
