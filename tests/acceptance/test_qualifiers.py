@@ -32,7 +32,7 @@ def understood(description: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: f"{case.get('as', case['file'])}: {case['description']}")
+@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: f"{case.get('as', '')} {case['description']}")
 def test_no_qualifier_is_passed_over(case: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     if not case.get("judged") and not understood(case["description"]):
         return

@@ -1,4 +1,4 @@
-"""Every combination of things and choices that a description can make becomes a spec in which the gate finds nothing."""
+"""Every combination of things and choices that a description can make becomes a spec that passes the gate."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 from tests.checklist.rules.support import configuration, rounds_after, shipped
 from transom.checklist.rules.analysis import write_analysis
 from transom.checklist.rules.chart import Node, Number, Said
+from transom.checklist.rules.forms import Match
 from transom.checklist.rules.grammar import Language
 from transom.checklist.rules.plan import items_for
-from transom.checklist.rules.reading import Clause, Match, Reading
+from transom.checklist.rules.reading import Clause, Reading
 
 LANGUAGES = {language.domain.domain: language for language in shipped().languages}
 # How many patterns and waivers are given; one pair a combination, in turn, so that all of them meet all the items.

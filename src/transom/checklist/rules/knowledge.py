@@ -115,7 +115,9 @@ def load_knowledge(dirs: Sequence[Path] = ()) -> Knowledge:
 def _with_shared(domain: Domain, common: Common, where: str) -> Domain:
     """The domain with the shared lists that it names among its own."""
     if strange := [name for name in domain.shared if name not in common.shared]:
-        raise InputError(f"there is no shared list {strange[0]}", where=where, hint=f"there are {', '.join(common.shared)}")
+        raise InputError(
+            f"there is no shared list {strange[0]}", where=where, hint=f"there are {', '.join(common.shared)}"
+        )
     known = domain.model_copy(update={"lists": {name: common.shared[name] for name in domain.shared} | domain.lists})
     if not common.stages.keys().isdisjoint(known.choices()) and not any(source.stage for source in domain.sources):
         raise InputError("a stage can be asked about, and no source says how its files are held to it", where=where)

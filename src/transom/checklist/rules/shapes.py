@@ -13,7 +13,6 @@ from transom.checklist.atoms import Condition, DottedField, Rank, Shape
 from transom.checklist.rules.reading_rules import Commands, Extraction
 from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Template
 
-
 # Special scenarios of a spec.
 MIN_SPECIAL: Final = 4
 
@@ -276,7 +275,8 @@ def _problems(domain: Domain) -> Iterator[str]:
 
 def _few_scenarios(domain: Domain) -> Iterator[str]:
     """Things of which a spec would have too few special scenarios when it is about them alone."""
-    for entity in [thing.key for thing in domain.entities] or [None]:
+    things: list[str | None] = [*(thing.key for thing in domain.entities)]
+    for entity in things or [None]:
         about = [item for item in domain.items if item.entity in (None, entity)]
         for when in {item.when for item in about}:
             keys = {item.key for item in about if item.when in (None, when)}
