@@ -68,6 +68,11 @@ def rounds(
 ) -> Rounds:
     config = configuration(description, requirements, waivers)
     analysis = tagged(ask("analysis", knowledge, configuration=config), "analysis")
+    return rounds_after(analysis, config, knowledge)
+
+
+def rounds_after(analysis: str, config: str, knowledge: Knowledge | None = None) -> Rounds:
+    """The rounds that follow an analysis."""
     one = tagged(ask("section1", knowledge, configuration=config, previous_analysis=analysis), "section1")
     two = tagged(ask("section2", knowledge, section1_parsing_logic=one, analysis_reference=analysis), "section2")
     three = tagged(

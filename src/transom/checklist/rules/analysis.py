@@ -39,11 +39,19 @@ def answer_analysis(request: Request, knowledge: Knowledge) -> Reply:
     """
     config = read_configuration(block(request, "configuration"))
     reading = read_description(str(config.get("description") or ""), knowledge)
-    requirements, waivers = _value(config, "requirements"), _value(config, "waivers")
+    text = write_analysis(reading, _value(config, "requirements"), _value(config, "waivers"))
+    return reply(knowledge, reading.domain, f"<analysis>\n{text}</analysis>\n")
+
+
+def write_analysis(reading: Reading, requirements: int | None, waivers: int | None) -> str:
+    """The seven steps and the conclusion for what was read, and for how many patterns and waivers are given.
+
+    Raises:
+        NeedsModel: patterns or waivers are given that the domain does not know.
+    """
     items = items_for(reading.domain, reading.entities, reading.choices)
     kind, reason = _kind(reading.domain, items, requirements, waivers)
-    text = _render(reading, items, kind, reason)
-    return reply(knowledge, reading.domain, f"<analysis>\n{text}</analysis>\n")
+    return _render(reading, items, kind, reason)
 
 
 def read_configuration(text: str) -> dict[str, Json]:

@@ -102,12 +102,12 @@ class Number(Node):
     first = frozenset({NUMBER})
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
 
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
         if not row.number(at) or not float(row.words[at]):
             return ()
-        chosen = frozenset({(self._name, row.words[at].removeprefix("+"))})
+        chosen = frozenset({(self.name, row.words[at].removeprefix("+"))})
         return tuple(Span(span.end, span.things, chosen) for span in row.after(at))
 
     def words(self) -> frozenset[str]:
@@ -210,11 +210,11 @@ class Said(Node):
     def __init__(self, part: Node, thing: str | None = None, choice: Choice | None = None) -> None:
         self._part = part
         self._things = frozenset(() if thing is None else (thing,))
-        self._choices = frozenset(() if choice is None else (choice,))
+        self.choices = frozenset(() if choice is None else (choice,))
         self.first, self.empty = part.first, part.empty
 
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
-        own = Span(at, self._things, self._choices)
+        own = Span(at, self._things, self.choices)
         return tuple(both for span in self._part.reach(row, at) if (both := _joined(own, span)) is not None)
 
     def words(self) -> frozenset[str]:

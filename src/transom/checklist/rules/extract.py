@@ -20,6 +20,7 @@ from transom.checklist.rules.fragments import (
     records,
     scaled,
     shared,
+    stage,
     statements,
     timing,
 )
@@ -69,7 +70,7 @@ READERS = {readers}
 def begin_context(source_file: str) -> File:
     """A file that comes in pieces, as the runtime gives it; they are seen as `extract_context` sees the whole."""
     readers = {{kind: [READERS[rule["kind"]](rule) for rule in RULES if rule["file"] == kind] for kind in FILES}}
-    return File(source_file, SOURCES, FILES, readers)
+    return File(source_file, SOURCES, FILES, readers{watchers})
 
 
 def extract_context(text: str, source_file: str) -> List[Dict]:
@@ -80,6 +81,14 @@ def extract_context(text: str, source_file: str) -> List[Dict]:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A stage or a step; `names` are the regexes of all by which they are told apart."""
+
+    key: str
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Wanted:
     """What a spec asks an atom to read.
 
@@ -87,11 +96,13 @@ class Wanted:
         fields: category -> the fields that the spec names; other categories and fields are left out.
         sources: kinds of files in order of trust, with the spec's globs.
         narrow: dotted field -> the only value that the check accepts.
+        stage: of which stage or step alone the files must be.
     """
 
     fields: Mapping[str, Sequence[str]]
     sources: Sequence[Source]
     narrow: Mapping[str, str] = field(default_factory=dict)
+    stage: Asked | None = None
 
 
 def make_atom(domain: Domain, wanted: Wanted) -> str:
@@ -108,7 +119,9 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
         main.File,
     ]
     about = {source.kind: source for source in domain.sources}
-    files = {source.kind: about_file(about[source.kind], wanted.fields) for source in wanted.sources}
+    files = {source.kind: about_file(about[source.kind], wanted) for source in wanted.sources}
+    staged = any("stage" in told for told in files.values())
+    pieces += [stage.stages_named, stage.Stage] if staged else []
     top = _TOP.format(
         title=domain.title,
         sources=_literal([source.model_dump(mode="json") for source in wanted.sources]),
@@ -117,7 +130,8 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
     )
     readers = "{" + ", ".join(f'"{kind}": {_PIECES[kind][-1].__name__}' for kind in used) + "}"
     functions = "\n\n".join(inspect.getsource(piece).rstrip() + "\n" for piece in pieces)
-    return f"{top}\n\n{functions}\n\n{_BOTTOM.format(readers=readers)}{LOCKED_LAYER}"
+    bottom = _BOTTOM.format(readers=readers, watchers=", (Stage,)" if staged else "")
+    return f"{top}\n\n{functions}\n\n{bottom}{LOCKED_LAYER}"
 
 
 def make_rules(domain: Domain, wanted: Wanted) -> list[dict[str, Any]]:
@@ -130,8 +144,9 @@ def make_rules(domain: Domain, wanted: Wanted) -> list[dict[str, Any]]:
     ]
 
 
-def about_file(source: KnownSource, fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def about_file(source: KnownSource, wanted: Wanted) -> dict[str, Any]:
     """What an atom knows of a kind of file beside its rules, for the categories that a spec names."""
+    fields = wanted.fields
     accounts = [source.account, *(regex for key, regex in source.accounts.items() if key in fields)]
     told: dict[str, Any] = {
         "signs": source.signs,
@@ -142,6 +157,8 @@ def about_file(source: KnownSource, fields: Mapping[str, Sequence[str]]) -> dict
     known = {"must": list(source.must), "refuse": dict(source.refuse)}
     counts = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
     told |= {name: regexes for name, regexes in known.items() if regexes}
+    if source.stage and wanted.stage:
+        told["stage"] = {"by": source.stage, "asked": wanted.stage.key, "names": dict(wanted.stage.names)}
     return told | ({"passes": list(source.passes)} if source.passes else {}) | ({"counts": counts} if counts else {})
 
 

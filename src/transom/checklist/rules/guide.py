@@ -11,7 +11,7 @@ from transom.checklist.rules.analysis import read_configuration
 from transom.checklist.rules.extract import shown_patterns
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import Plan, block, listed, plan_fields, plan_items, reply
-from transom.checklist.rules.shapes import Domain, KnownCategory, KnownScenario
+from transom.checklist.rules.shapes import MIN_SPECIAL, Domain, KnownCategory, KnownScenario
 from transom.checklist.spec.document import parse_section1, parse_section2
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import Reply, Request
@@ -25,7 +25,6 @@ _CELLS: Final = (
     (">0", ">0", "missing and extra values are waived one by one"),
 )
 _APPLIES: Final = {1: {1}, 2: {4}, 3: {4, 5, 6}, 4: {1, 2, 3}}
-_SCENARIOS: Final = 4
 
 
 def answer_section4(request: Request, knowledge: Knowledge) -> Reply:
@@ -70,7 +69,7 @@ def _section4(plan: Plan, categories: Sequence[KnownCategory]) -> str:
     lines += ["#### Multi-Stage Steps", "", *(f"{n}. {step}" for n, step in enumerate(steps, 1)), ""]
     lines += ["### 4.2 Special Scenario Handling", ""]
     told = [(scenario, result) for scenario in plan.domain.scenarios if (result := _result(plan, scenario))]
-    for number, (scenario, result) in enumerate(told[:_SCENARIOS], 1):
+    for number, (scenario, result) in enumerate(told[:MIN_SPECIAL], 1):
         lines += [
             f"#### Scenario {number}: {scenario.name}",
             "",

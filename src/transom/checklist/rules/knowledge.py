@@ -106,9 +106,22 @@ def load_knowledge(dirs: Sequence[Path] = ()) -> Knowledge:
     if not commons:
         raise InputError("holds no common words", where=str(SHIPPED), hint="install transom again")
     common = reduce(_merged, commons.values())
+    known = {name: _with_shared(domain, common, files[name]) for name, domain in domains.items()}
     for domain, file in added:
-        _check_forms(domain, common, file)
-    return Knowledge(common, tuple(domains.values()), files, tuple(commons), digests)
+        _check_forms(known[domain.domain], common, file)
+    return Knowledge(common, tuple(known.values()), files, tuple(commons), digests)
+
+
+def _with_shared(domain: Domain, common: Common, where: str) -> Domain:
+    """The domain with the shared lists that it names among its own."""
+    if strange := [name for name in domain.shared if name not in common.shared]:
+        raise InputError(
+            f"there is no shared list {strange[0]}", where=where, hint=f"there are {', '.join(common.shared)}"
+        )
+    known = domain.model_copy(update={"lists": {name: common.shared[name] for name in domain.shared} | domain.lists})
+    if not common.stages.keys().isdisjoint(known.choices()) and not any(source.stage for source in domain.sources):
+        raise InputError("a stage can be asked about, and no source says how its files are held to it", where=where)
+    return known
 
 
 def _paths(dirs: Sequence[Path]) -> dict[str, Path]:
@@ -149,7 +162,8 @@ def _check_lists(domain: Domain, common: Common, file: YamlFile) -> None:
     """A slip in a word list is told where it stands, not where the list is named first."""
     grammar = Language(domain.model_copy(update={"entities": ()}), common).grammar
     broken: list[tuple[str, str, int, FormError]] = []
-    for name, words in domain.lists.items():
+    own = {name: words for name, words in domain.lists.items() if name not in domain.shared}
+    for name, words in own.items():
         for line, say in _listed(file, name, words):
             try:
                 grammar.compile(say)
@@ -157,8 +171,8 @@ def _check_lists(domain: Domain, common: Common, file: YamlFile) -> None:
                 broken.append((name, say, line, error))
     names = {name for name, *_ in broken}
     # One that only names a list with a slip in it is not where the slip is.
-    own = [one for one in broken if not any(f"{{{name}" in one[1] for name in names)]
-    for _, say, line, slip in own or broken:
+    first = [one for one in broken if not any(f"{{{name}" in one[1] for name in names)]
+    for _, say, line, slip in first or broken:
         raise InputError(f"{slip}: {say}", where=f"{file.path}:{line}") from slip
 
 
@@ -177,6 +191,8 @@ def _merged(old: Common, new: Common) -> Common:
     return new.model_copy(
         update={
             "lists": {**old.lists, **new.lists},
+            "shared": {**old.shared, **new.shared},
+            "stages": {**old.stages, **new.stages},
             "leads": {**old.leads, **new.leads},
             "tails": {**old.tails, **new.tails},
             "frames": (*old.frames, *new.frames),

@@ -9,11 +9,12 @@ from typing import Final
 
 from transom.checklist.atoms import Source
 from transom.checklist.file_kinds import kind_by_name
-from transom.checklist.rules.extract import Wanted, about_file, make_atom, make_rules, read_with, shown_patterns
+from transom.checklist.rules.extract import Asked, Wanted, about_file, make_atom, make_rules, read_with, shown_patterns
 from transom.checklist.rules.fragments.main import Account, Known
+from transom.checklist.rules.fragments.stage import Stage
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, plan_fields, reply
-from transom.checklist.rules.sections import NARROWED
+from transom.checklist.rules.sections import NARROWED, ONLY_OF
 from transom.checklist.rules.shapes import Domain, KnownSource
 from transom.checklist.spec.document import parse_section1, parse_section4
 from transom.checklist.spec.shapes import GuideSection, ParsingSection
@@ -46,7 +47,8 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
         NeedsModel: a field, a kind of file or a pattern that no knowledge has, or a file whose text is of a dialect
             that the rules do not read; with file:line.
     """
-    parsing = parse_section1(block(request, "section_1"))
+    section1 = block(request, "section_1")
+    parsing = parse_section1(section1)
     domain, used = plan_fields(knowledge, parsing.dotted_fields(), "section 1")
     guide = parse_section4(block(request, "section_4_1"))
     _check_patterns(domain, guide)
@@ -54,6 +56,7 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
         {category.key: [field.name for field in fields] for category, fields in used},
         _sources(domain, guide),
         _narrowed(domain, parsing),
+        _stage(knowledge, section1),
     )
     views = read_views(request.window.text("log_snippets"))
     if strange := _strange(domain, wanted, views):
@@ -106,6 +109,15 @@ def _narrowed(domain: Domain, parsing: ParsingSection) -> dict[str, str]:
     return found
 
 
+def _stage(knowledge: Knowledge, text: str) -> Asked | None:
+    """The stage of which alone the files must be, by Section 1."""
+    said = ONLY_OF.search(text)
+    names = knowledge.common.stages.get(said[1], {}) if said else {}
+    if said and said[2] not in names:
+        raise NeedsModel([NotUnderstood(said[0], "section 1")])
+    return Asked(said[2], names) if said else None
+
+
 def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotUnderstood]:
     """What in the shown files the rules would not read for certain.
 
@@ -122,16 +134,18 @@ def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotU
         if kind is None and named:
             continue
         known = about[kind or wanted.sources[0].kind]
-        found += _refused(view, known) if not named else []
+        found += _refused(view, known, wanted) if not named else []
         found += _unread(domain, wanted, view, known) if not found else []
     return found
 
 
-def _refused(view: View, source: KnownSource) -> list[NotUnderstood]:
+def _refused(view: View, source: KnownSource, wanted: Wanted) -> list[NotUnderstood]:
     try:
-        known = Known(source.kind, about_file(source, {}))
+        about = about_file(source, wanted)
+        known, stage = Known(source.kind, about), Stage(view.name, about)
         for number, line in enumerate(view.lines, 1):
             known.line(number, line)
+            stage.line(number, line)
         known.end()
     except ValueError as error:
         return [_located(view, str(error))]
@@ -140,7 +154,7 @@ def _refused(view: View, source: KnownSource) -> list[NotUnderstood]:
 
 def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> list[NotUnderstood]:
     """What the atom's own readers refuse in what was shown."""
-    account = Account(about_file(source, wanted.fields))
+    account = Account(about_file(source, wanted))
     for number, line in enumerate(view.lines, 1):
         account.line(number, line)
     rules = [rule for rule in make_rules(domain, wanted) if rule["file"] == source.kind]

@@ -22,6 +22,9 @@ _JOINTS: Final = frozenset({"and", "but", "while", "whereas", "with", "where"}) 
 # What follows these explains; a claim behind them would be a condition of the one before.
 _EXPLAINING: Final = frozenset({"with", "where"})
 
+# In longer sentences nothing is sought that would make them shorter.
+_SHORT: Final = 40
+
 _BRACKETED: Final = re.compile(r"\(([^()]*)\)")
 
 
@@ -75,7 +78,7 @@ def read_description(text: str, knowledge: Knowledge) -> Reading:
         names = " and ".join(reader.domain.title for reader, _ in full)
         raise NeedsModel([NotUnderstood(text.strip(), f"{WHERE}, read as {names}")])
     if not full:
-        raise NeedsModel(_not_understood(told, readings))
+        raise NeedsModel(_narrowing(told, readings) or _not_understood(told, readings))
     return _reading(full[0][0].domain, full[0][1])
 
 
@@ -106,6 +109,17 @@ class _Reader:
 
     def foreign(self, word: str) -> bool:
         return word not in self.vocabulary and not (NUMBER in self.vocabulary and is_number(word))
+
+    def narrowing(self, words: Sequence[str], length: int) -> str:
+        """So many words in a row without which the rest would be read; empty where there are none."""
+        foreign = {at for at, word in enumerate(words) if self.foreign(word)}
+        for at in range(len(words) - length + 1) if len(words) <= _SHORT else ():
+            run = words[at : at + length]
+            if foreign <= set(range(at, at + length)) and all(word.isalpha() for word in run):
+                rest = [*words[:at], *words[at + length :]]
+                if rest and len(_Clauses(rest, self._speeches).parses()) == 1:
+                    return " ".join(filter(self.foreign, run)) or " ".join(run)
+        return ""
 
     def _lifted(self, sentence: str) -> list[Clause] | None:
         """The sentence without what stands in brackets, and that by itself."""
@@ -183,6 +197,18 @@ def _reading(domain: Domain, told: Sequence[Sequence[Clause]]) -> Reading:
         said = [clause.text for found in claims for clause in found][-1]
         raise NeedsModel([NotUnderstood(said, f"{WHERE}: it asks for something else than what stands before")])
     return Reading(domain, tuple(key for key in keys if key in named or not named), choices, tuple(clauses))
+
+
+def _narrowing(
+    told: Sequence[str], readings: Sequence[tuple[_Reader, list[list[Clause] | None]]]
+) -> list[NotUnderstood]:
+    """One or two words without which all would be understood, which is why they may not be passed over."""
+    for length in (1, 2):
+        for reader, found in readings:
+            lost = [sentence for sentence, clauses in zip(told, found, strict=True) if clauses is None]
+            if len(lost) == 1 and (words := reader.narrowing(normal(lost[0]), length)):
+                return [NotUnderstood(words, f"{WHERE}: it would change what is asked")]
+    return []
 
 
 def _not_understood(

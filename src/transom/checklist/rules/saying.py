@@ -83,6 +83,9 @@ class Common(Shape):
 
     Attributes:
         lists: those without elements are filled by domains (`unit`, `label`, `flag`, `waivable`).
+        shared: lists that several domains have as their own; they name them in their `shared`.
+        stages: key of a `stage` or a `step` -> a regex for names of files that are of it, in small letters, with one
+            `_` for whatever is neither letter nor digit, and one at either end.
         leads: kind of sentence -> what may stand before any of that kind; `tails` what may stand behind.
         frames: every way of making a claim, over the parts of a `KnownClaim`.
         forms: sentences that are no claims.
@@ -94,6 +97,8 @@ class Common(Shape):
     schema_: Literal["transom.knowledge/1"] = Field(alias="schema")
     common: Literal[True]
     lists: Lists
+    shared: Lists = Field(default_factory=dict)
+    stages: dict[Key, dict[Key, Line]] = Field(default_factory=dict)
     leads: dict[SentenceKind, Template] = Field(default_factory=dict)
     tails: dict[SentenceKind, Template] = Field(default_factory=dict)
     frames: tuple[Template, ...] = ()

@@ -27,6 +27,8 @@ from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import Reply, Request
 
 NARROWED: Final = re.compile(r"narrowed to `(\w+)`")
+# A stage or a step, as the second line of Section 1 says it.
+ONLY_OF: Final = re.compile(r"^\*\*Only files of\*\*: (\w+) `(\w+)`", re.MULTILINE)
 
 _QUANTIFIERS: Final = {"exists": "exists", "each": "each", "per_file": "per file"}
 _SIGNS: Final = {
@@ -46,7 +48,8 @@ def answer_section1(request: Request, knowledge: Knowledge) -> Reply:
     analysis = parse_analysis(block(request, "previous_analysis", "analysis_reference"))
     domain, used = plan_fields(knowledge, dotted_fields([_step(analysis, 3)]), "analysis, step 3")
     choices = _choices(domain, _step(analysis, 1))
-    return reply(knowledge, domain, f"<section1>\n{_section1(domain, used, choices)}</section1>\n")
+    stages = {name: value for name, value in choices.items() if name in knowledge.common.stages}
+    return reply(knowledge, domain, f"<section1>\n{_section1(domain, used, choices, stages)}</section1>\n")
 
 
 def answer_section2(request: Request, knowledge: Knowledge) -> Reply:
@@ -105,10 +108,15 @@ def _items(analysis: Analysis) -> list[tuple[str, str]]:
 
 
 def _section1(
-    domain: Domain, used: Sequence[tuple[KnownCategory, list[KnownField]]], choices: Mapping[str, str]
+    domain: Domain,
+    used: Sequence[tuple[KnownCategory, list[KnownField]]],
+    choices: Mapping[str, str],
+    stages: Mapping[str, str],
 ) -> str:
     narrowed = {domain.narrows[name]: value for name, value in choices.items() if name in domain.narrows}
     lines = ["## 1. Parsing Logic", "", f"**Information to extract**: {domain.extracts}.", ""]
+    for name, value in stages.items():
+        lines += [f"**Only files of**: {name} `{value}`; a file of which this cannot be told is an error", ""]
     for number, (category, fields) in enumerate(used, 1):
         lines += [f"### 1.{number} {category.name}", "", f"- **Purpose**: {category.purpose}"]
         lines += [f"- **Category key**: `{category.key}`", "- **Key Fields**:"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,9 @@ from transom.canonical import Json
 from transom.checklist.atoms import Condition, DottedField, Rank, Shape
 from transom.checklist.rules.reading_rules import Commands, Extraction
 from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Template
+
+# Special scenarios of a spec.
+MIN_SPECIAL: Final = 4
 
 
 class KnownField(Shape):
@@ -127,6 +130,8 @@ class KnownSource(Shape):
         must: one of these stands in every such file that is understood, else a model is needed.
         refuse: regex -> why such a file is not understood.
         called: a regex for the words of a description that are about this file, so that it must be among the inputs.
+        stage: how such a file is held to the stage or step that a description names: its name must say it (`named`),
+            or must not deny it and the text must name no other (`silent`), and show nothing twice (`once`).
         about: what it tells.
     """
 
@@ -144,6 +149,7 @@ class KnownSource(Shape):
     must: tuple[Line, ...] = ()
     refuse: dict[str, Line] = Field(default_factory=dict)
     called: Line | None = None
+    stage: Literal["named", "silent", "once"] | None = None
     about: Line
 
 
@@ -180,6 +186,7 @@ class Domain(Shape):
     """A field of knowledge: what calls for it, and everything that a spec and a checker need.
 
     Attributes:
+        shared: names of shared lists that it has among its `lists`.
         lists: named word lists; one with keys is a choice that narrows the check (`check: {setup: [...]}`).
         claims: what calls for the domain, in the ways of saying it that all domains share.
         forms: sentences of its own beside these.
@@ -194,6 +201,7 @@ class Domain(Shape):
     extracts: Line
     question: Line
     entities: tuple[Entity, ...] = ()
+    shared: tuple[Key, ...] = ()
     lists: Lists = Field(default_factory=dict)
     narrows: dict[Key, DottedField] = Field(default_factory=dict)
     waiver_words: tuple[Template, ...] = ()
@@ -210,7 +218,7 @@ class Domain(Shape):
     tolerance: Notes
     steps: Notes
     edge_cases: Notes
-    scenarios: Annotated[tuple[KnownScenario, ...], Field(min_length=4)]
+    scenarios: Annotated[tuple[KnownScenario, ...], Field(min_length=MIN_SPECIAL)]
     examples: Annotated[tuple[dict[str, Json], ...], Field(min_length=1)]
     tests: TestData
 
@@ -260,5 +268,18 @@ def _problems(domain: Domain) -> Iterator[str]:
     told = [key for source in domain.sources for key in (*source.accounts, *source.counts)]
     yield from (f"there is no category {key}" for key in told if key not in keys)
     yield from (f"narrows.{name} is no choice among lists" for name in domain.narrows if name not in domain.choices())
+    yield from _few_scenarios(domain)
     if not domain.claims and not any(form.kind == "claim" for form in domain.forms):
         yield "no form is a claim, so nothing calls for this domain"
+
+
+def _few_scenarios(domain: Domain) -> Iterator[str]:
+    """Things of which a spec would have too few special scenarios when it is about them alone."""
+    things: list[str | None] = [*(thing.key for thing in domain.entities)]
+    for entity in things or [None]:
+        about = [item for item in domain.items if item.entity in (None, entity)]
+        for when in {item.when for item in about}:
+            keys = {item.key for item in about if item.when in (None, when)}
+            told = [s for s in domain.scenarios if s.entity in (None, entity) and keys & {*s.found, *s.missing}]
+            if len(told) < MIN_SPECIAL:
+                yield f"{len(told)} scenarios are about {entity or sorted(keys)} alone; a spec needs {MIN_SPECIAL}"

@@ -84,16 +84,20 @@ class Account:
 
 
 class Reading:
-    """A file of a kind, line by line: its readers, and what must hold for its lines and for all of it."""
+    """A file of a kind, line by line: its readers, who watches them, and what must hold for all of it."""
 
-    def __init__(self, kind: str, about: dict[str, Any], readers: list[Any]) -> None:
+    def __init__(self, kind: str, about: dict[str, Any], readers: list[Any], watchers: list[Any]) -> None:
         self.readers = readers
         self.known = Known(kind, about)
         self.account = Account(about)
+        self.watchers = watchers
 
     def line(self, number: int, line: str) -> list[dict[str, Any]]:
         """The entries that are certain by this line."""
         made = [one for reader in self.readers for one in reader.line(number, line)]
+        for watcher in self.watchers:
+            watcher.line(number, line)
+            watcher.read(made)
         self.account.line(number, line)
         self.account.read(made)
         if self.account.unread and not any(reader.late() for reader in self.readers):
@@ -104,6 +108,8 @@ class Reading:
     def end(self) -> list[dict[str, Any]]:
         """The entries that the end of the file makes certain."""
         made = [one for reader in self.readers for one in reader.end()] if self.known.first else []
+        for watcher in self.watchers:
+            watcher.read(made)
         self.account.read(made)
         self.account.end()
         self.known.end()
@@ -118,14 +124,20 @@ class File:
     """
 
     def __init__(
-        self, source_file: str, sources: list[dict[str, Any]], files: dict[str, Any], readers: dict[str, list[Any]]
+        self,
+        source_file: str,
+        sources: list[dict[str, Any]],
+        files: dict[str, Any],
+        readers: dict[str, list[Any]],
+        watchers: tuple[Any, ...] = (),
     ) -> None:
         named = kind_by_name(source_file, sources)
         self.kind = named or sources[0]["kind"]
         self.signs = {kind: about["signs"] for kind, about in files.items() if about["signs"] and named is None}
         self.signed: set[str] = set()
         kinds = [self.kind, *(kind for kind in self.signs if kind != self.kind)]
-        self.readings = {kind: Reading(kind, files[kind], readers[kind]) for kind in kinds}
+        watching = {kind: [make(source_file, files[kind]) for make in watchers] for kind in kinds}
+        self.readings = {kind: Reading(kind, files[kind], readers[kind], watching[kind]) for kind in kinds}
         self.held: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
         self.refusals: dict[str, ValueError] = {}
         self.number = 0

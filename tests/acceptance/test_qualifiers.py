@@ -1,0 +1,50 @@
+"""A word that narrows what is asked changes what is checked, or is handed to a model: it is never passed over."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.acceptance.common import check
+from transom.checklist.rules import Knowledge, load_knowledge
+from transom.checklist.rules.reading import read_description
+from transom.errors import NeedsModel
+
+TABLE: dict[str, Any] = YAML(typ="safe").load((Path(__file__).parent / "qualifiers.yaml").read_text("utf-8"))
+ABSTAINED = ("NEEDS_MODEL", "ERROR")
+
+
+@cache
+def shipped() -> Knowledge:
+    return load_knowledge()
+
+
+def understood(description: str) -> bool:
+    try:
+        read_description(description, shipped())
+    except NeedsModel as error:
+        assert error.words
+        return False
+    return True
+
+
+@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: f"{case.get('as', '')} {case['description']}")
+def test_no_qualifier_is_passed_over(case: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if not case.get("judged") and not understood(case["description"]):
+        return
+    name = case.get("as", case["file"])
+    (tmp_path / name).write_text(TABLE["files"][case["file"]], "utf-8")
+    item = tmp_path / "item.yaml"
+    with item.open("w", encoding="utf-8") as out:
+        inputs = [f"${{CHECKLIST_ROOT}}/{name}"]
+        YAML().dump({"item_id": "Q-1", "description": case["description"], "input_files": inputs}, out)
+    _, document = check(capfd, tmp_path / "w", "all", str(item), data=tmp_path)
+    status = document["status"]
+    if case.get("judged"):
+        assert status == case["truth"], document
+    elif status != case["truth"]:
+        assert status in ABSTAINED, document
