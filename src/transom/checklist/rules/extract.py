@@ -18,7 +18,9 @@ from transom.checklist.rules.fragments import (
     outcome,
     plain,
     records,
+    scaled,
     shared,
+    statements,
     timing,
 )
 from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Records, Timing
@@ -28,29 +30,22 @@ Piece = Callable[..., Any]
 
 _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
     "commands": (
-        *(plain.plain, plain.alarming, plain.files_in, plain.base_name, outcome.is_command, outcome.outcome),
-        *(commands.statements, commands.parts, commands.read_paths, commands.resolved, commands.messages),
-        *(commands.read_one, commands.check_ran, commands.account, commands.check_named, commands.read_commands),
+        *(plain.plain, plain.alarming, plain.files_in, plain.base_name),
+        *(outcome.is_command, outcome.messages, outcome.Outcome),
+        *(statements.Statements, statements.parts, statements.read_paths, statements.resolved),
+        *(commands.check_ran, commands.CommandReader),
     ),
-    "directives": (directives.head_words, directives.read_directives),
+    "directives": (directives.head_words, directives.DirectiveReader),
     "header": (
-        header.code_lines,
-        header.header_fields,
-        header.give_fields,
-        header.refuse_doubt,
-        header.read_header,
+        *(header.code_of, header.header_fields, header.give_fields, header.refuse_doubt),
+        header.HeaderReader,
     ),
-    "lines": (lines.scaled, lines.read_lines),
-    "records": (records.read_records,),
+    "lines": (lines.LineReader,),
+    "records": (records.RecordReader,),
+    "scaled": (lines.LineReader, scaled.ScaledReader),
     "timing": (
-        timing.start_block,
-        timing.refuse_line,
-        timing.read_path_line,
-        timing.read_row,
-        timing.read_report_line,
-        timing.timing_entry,
-        timing.check_worst,
-        timing.read_timing,
+        *(timing.start_block, timing.refuse_line, timing.read_path_line, timing.read_row, timing.read_report_line),
+        *(timing.timing_entry, timing.check_worst, timing.TimingReader),
     ),
 }
 _WIDTH: Final = 118
@@ -59,9 +54,9 @@ _TOP = '''\
 """Atom A: reads {title}. Pure: text in, entries out."""
 
 import re
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, List
 
-SCOPE = "file"
+SCOPE = "line"
 SOURCES = {sources}
 FILES: dict[str, Any] = {files}
 RULES: list[dict[str, Any]] = {rules}
@@ -71,15 +66,16 @@ _BOTTOM = '''\
 READERS = {readers}
 
 
+def begin_context(source_file: str) -> File:
+    """A file that comes in pieces: what is seen in them is what `extract_context` sees in the whole."""
+    readers = {{kind: [READERS[rule["kind"]](rule) for rule in RULES if rule["file"] == kind] for kind in FILES}}
+    return File(source_file, SOURCES, FILES, readers)
+
+
 def extract_context(text: str, source_file: str) -> List[Dict]:
     """Everything that the rules for this kind of file see, good and bad alike."""
-    lines = text.replace("\\r\\n", "\\n").split("\\n")
-    kind = file_kind(lines, source_file, SOURCES, FILES)
-    rules = [rule for rule in RULES if rule["file"] == kind]
-    results = [made for rule in rules for made in READERS[rule["kind"]](lines, rule)] if text.strip() else []
-    check_complete(lines, FILES[kind], results)
-    if text.strip():
-        check_known(lines, kind, FILES[kind])
+    file = begin_context(source_file)
+    results = file.feed(text) + file.finish()
 '''
 
 
@@ -104,13 +100,12 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
     used = list(dict.fromkeys(rule["kind"] for rule in rules))
     pieces: list[Piece] = [
         shared.entry,
-        *(piece for kind in used for piece in _PIECES[kind]),
+        *dict.fromkeys(piece for kind in used for piece in _PIECES[kind]),
         kind_by_name,
-        main.file_kind,
-        main.check_known,
-        main.check_counts,
-        main.check_account,
-        main.check_complete,
+        main.Known,
+        main.Account,
+        main.Reading,
+        main.File,
     ]
     about = {source.kind: source for source in domain.sources}
     files = {source.kind: about_file(about[source.kind], wanted.fields) for source in wanted.sources}
@@ -156,8 +151,9 @@ def read_with(rule: dict[str, Any], lines_: list[str]) -> list[dict[str, Any]]:
     Raises:
         ValueError: the text cannot be read for certain.
     """
-    found: list[dict[str, Any]] = _PIECES[rule["kind"]][-1](lines_, rule)
-    return found
+    reader = _PIECES[rule["kind"]][-1](rule)
+    found = [made for number, line in enumerate(lines_, 1) for made in reader.line(number, line)]
+    return [*found, *reader.end()]
 
 
 def shown_patterns(told: Extraction, category: str) -> list[str]:
@@ -194,6 +190,9 @@ def _fielded(rule: dict[str, Any], fields: Mapping[str, Sequence[str]], narrow: 
     kept = [name for name in fields[category] if "names" not in rule or not isinstance(rule["names"], str)]
     # A read command knows of a file only whether it was loaded.
     rule = {**rule, "fields": kept or [name for name in fields[category] if name == "loaded"]}
+    scale = rule.pop("scaled", None)
+    if scale and scale["field"] in rule["fields"]:
+        rule |= {"kind": "scaled", "scaled": scale}
     return {**{name: value for name, value in rule.items() if value not in ({}, [])}, "narrow": own} if own else rule
 
 
