@@ -202,7 +202,6 @@ USED: list[tuple[str, str, str]] = [
     ("short", AREA + "Core Util (%): 91.2\n", "ERROR"),
     ("effective", AREA + "Effective Utilization: 9.1200e-01\n", "ERROR"),
     ("rows", AREA + "| Site Type | Used | Available | Util% |\n| LUT | 900 | 1000 | 90.00 |\n", "ERROR"),
-    ("density", AREA + "Density: 91.2%\n", "ERROR"),
     ("floorplan command", "initialize_floorplan -utilization 91 -core_space 2\n" + AREA, "PASS"),
     ("stages", "global_placement\n" + AREA + "detailed_placement\n" + AREA.replace("64%", "91%"), "ERROR"),
     ("above a hundred", AREA.replace("64%", "364%"), "FAIL_OR_ERROR"),

@@ -13,7 +13,7 @@ from transom.checklist.rules.extract import Wanted, about_file, make_atom, make_
 from transom.checklist.rules.fragments.main import Account, Known
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, plan_fields, reply
-from transom.checklist.rules.sections import NARROWED
+from transom.checklist.rules.sections import LIMITED, NARROWED
 from transom.checklist.rules.shapes import Domain, KnownSource
 from transom.checklist.spec.document import parse_section1, parse_section4
 from transom.checklist.spec.shapes import GuideSection, ParsingSection
@@ -23,7 +23,7 @@ from transom.llm import Reply, Request
 _FILE: Final = re.compile(r"### FILE (?P<name>.+) \((?P<bytes>\d+) bytes, (?P<lines>\d+) lines\)")
 _LINE: Final = re.compile(r"\s*(\d+)\| ?(.*)")
 # A record may begin in one view of a file and end in another; only whole files show it.
-_LINEWISE: Final = frozenset({"commands", "lines", "scaled", "header", "directives"})
+_LINEWISE: Final = frozenset({"commands", "lines", "header", "directives"})
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
         {category.key: [field.name for field in fields] for category, fields in used},
         _sources(domain, guide),
         _narrowed(domain, parsing),
+        _limits(parsing),
     )
     views = read_views(request.window.text("log_snippets"))
     if strange := _strange(domain, wanted, views):
@@ -104,6 +105,12 @@ def _narrowed(domain: Domain, parsing: ParsingSection) -> dict[str, str]:
                 if chosen:
                     found[dotted] = chosen[1]
     return found
+
+
+def _limits(parsing: ParsingSection) -> dict[str, tuple[str, float]]:
+    """Dotted field -> sign and number, where the section says by what it is judged."""
+    told = [(f"{c.key}.{f.name}", LIMITED.search(f.meaning)) for c in parsing.categories for f in c.fields]
+    return {dotted: (found["sign"], float(found["number"])) for dotted, found in told if found}
 
 
 def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotUnderstood]:
