@@ -51,6 +51,7 @@ PT = "Report : timing\n        -path_type end\n        -delay_type {kind}\nDesig
 SUMMARY = "Endpoint    Path Delay   Path Required   CRP   Slack\n---\n"
 HEADER = "Endpoint                   Slack\n--------------------------------\n"
 
+
 def head(*options: str) -> str:
     """The head of a report that says how it was asked for."""
     lines = "".join(f"\t{option}\n" for option in ("-path_type full", "-delay_type max", *options))
@@ -153,7 +154,11 @@ EVERY: list[tuple[str, str, str]] = [
     ("command for a group", "report_timing -path_group reg2reg\n" + path(), "ERROR"),
     ("command over two lines", "report_checks -path_delay max \\\n  -to r2/D\n" + path(), "ERROR"),
     ("quoted command", "# Command: report_timing -to r2/D\n" + path(), "ERROR"),
-    ("harmless command", "report_checks -path_delay max -fields {slew cap} -digits 3 -group_count 9\n" + path(), "PASS"),
+    (
+        "harmless command",
+        "report_checks -path_delay max -fields {slew cap} -digits 3 -group_count 9\n" + path(),
+        "PASS",
+    ),
 ]
 
 NARROW: list[tuple[str, str, str, str]] = [

@@ -122,11 +122,16 @@ SETUP: list[tuple[str, str, str]] = [
     ("path of no type", STA + path("-0.12", "VIOLATED", "max").replace("Path Type: max\n", ""), "ERROR"),
     ("path violated by a hair", STA + path("0.00", "VIOLATED"), "ERROR"),
     ("initial is bad, final is good", "Initial:\nworst slack max -0.3\nFinal:\nworst slack max 0.1\n", "ERROR"),
-    ("after placement and routing", "placement done\nworst slack max 0.3\nrouting done\nworst slack max -0.1\n", "ERROR"),
+    (
+        "after placement and routing",
+        "placement\nworst slack max 0.3\nrouting done\nworst slack max -0.1\n",
+        "ERROR",
+    ),
     ("good at every stage", "Initial:\nworst slack max 0.3\nFinal:\nworst slack max 0.1\n", "PASS"),
     ("bad at every stage", "Initial:\nworst slack max -0.3\nFinal:\nworst slack max -0.1\n", "FAIL"),
     ("one corner alone", "report_worst_slack -max -corner tt\n" + STA, "ERROR"),
     ("one group alone", "report_worst_slack -max -group clk\n" + STA, "ERROR"),
+    ("dots behind a step", STA + "Repairing antennas...\n", "PASS"),
     ("cut off", STA + "... output truncated\n", "ERROR"),
     ("one line with carriage returns", STA + "worst slack max 0.1\rworst slack max -0.5\n", "ERROR"),
 ]
@@ -226,7 +231,11 @@ def checkers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedChecke
 
 @pytest.mark.parametrize(
     ("check", "report", "truth"),
-    [pytest.param(name, *case[1:], id=f"{name}: {case[0]}") for name, (_, _, cases) in CHECKS.items() for case in cases],
+    [
+        pytest.param(name, *case[1:], id=f"{name}: {case[0]}")
+        for name, (_, _, cases) in CHECKS.items()
+        for case in cases
+    ],
 )
 def test_every_number_counts(
     checkers: dict[str, LoadedChecker], tmp_path: Path, check: str, report: str, truth: str

@@ -14,8 +14,8 @@ from transom.checklist.rules.fragments import (
     directives,
     header,
     lines,
-    measured,
     main,
+    measured,
     outcome,
     plain,
     records,
@@ -23,7 +23,16 @@ from transom.checklist.rules.fragments import (
     statements,
     timing,
 )
-from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Measured, Records, Timing
+from transom.checklist.rules.reading_rules import (
+    Commands,
+    Directives,
+    Extraction,
+    Header,
+    Lines,
+    Measured,
+    Records,
+    Timing,
+)
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
