@@ -51,6 +51,13 @@ PT = "Report : timing\n        -path_type end\n        -delay_type {kind}\nDesig
 SUMMARY = "Endpoint    Path Delay   Path Required   CRP   Slack\n---\n"
 HEADER = "Endpoint                   Slack\n--------------------------------\n"
 
+
+def head(*options: str) -> str:
+    """The head of a report that says how it was asked for."""
+    lines = "".join(f"\t{option}\n" for option in ("-path_type full", "-delay_type max", *options))
+    return f"{'*' * 40}\nReport : timing\n{lines}Design : top\nVersion: T-2022.03\n{'*' * 40}\n\n"
+
+
 EVERY: list[tuple[str, str, str]] = [
     ("table", SETUP, "PASS"),
     ("violated", SETUP + row("-0.07", "(VIOLATED)"), "FAIL"),
@@ -124,6 +131,34 @@ EVERY: list[tuple[str, str, str]] = [
     ("no paths", SETUP + "\nNo paths found.\n", "ERROR"),
     ("banner", "OpenSTA 2.4.0\nThis program comes with ABSOLUTELY NO WARRANTY\nread_verilog top.v\n" + SETUP, "PASS"),
     ("neither", BARE, "PASS"),
+    ("only what is better than", head("-slack_greater_than 0.00") + path(), "ERROR"),
+    ("only what is worse than something negative", head("-slack_lesser_than -0.10") + path(), "ERROR"),
+    ("only what is worse than something", head("-slack_lesser_than 0.50") + path(), "PASS"),
+    ("the worst ones", head("-max_paths 10", "-nworst 2", "-sort_by slack") + path(), "PASS"),
+    ("one start", head("-from r1") + path(), "ERROR"),
+    ("one end", head("-to [get_pins r2/D]") + path(), "ERROR"),
+    ("one way", head("-through u1/Z") + path(), "ERROR"),
+    ("one rising end", head("-rise_to r2/D") + path(), "ERROR"),
+    ("one group", head("-group clk") + path(), "ERROR"),
+    ("without a group", head("-exclude {io*}") + path(), "ERROR"),
+    ("an option that is not known", head("-some_filter 3") + path(), "ERROR"),
+    ("two options in a line", head("-path_type full -to r2/D") + path(), "ERROR"),
+    ("violators alone", head("-all_violators") + path("-0.12", "VIOLATED"), "FAIL"),
+    ("command from a point", "report_checks -path_delay max -from r1\n" + path(), "ERROR"),
+    ("command to a point, with a prompt", "opensta> report_checks -to r2/D -path_delay max\n" + path(), "ERROR"),
+    ("command through a net", "pt_shell> report_timing -delay_type max -through {n1 n2}\n" + path(), "ERROR"),
+    ("command with a minimum", "report_checks -path_delay max -slack_min 0.0\n" + path(), "ERROR"),
+    ("command with a negative maximum", "report_checks -slack_max -0.1\n" + path(), "ERROR"),
+    ("command with a maximum", "report_checks -slack_max 0.1\n" + path(), "PASS"),
+    ("command for a corner", "report_checks -path_delay max -corner tt\n" + path(), "ERROR"),
+    ("command for a group", "report_timing -path_group reg2reg\n" + path(), "ERROR"),
+    ("command over two lines", "report_checks -path_delay max \\\n  -to r2/D\n" + path(), "ERROR"),
+    ("quoted command", "# Command: report_timing -to r2/D\n" + path(), "ERROR"),
+    (
+        "harmless command",
+        "report_checks -path_delay max -fields {slew cap} -digits 3 -group_count 9\n" + path(),
+        "PASS",
+    ),
 ]
 
 NARROW: list[tuple[str, str, str, str]] = [

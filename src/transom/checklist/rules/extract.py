@@ -15,16 +15,25 @@ from transom.checklist.rules.fragments import (
     header,
     lines,
     main,
+    measured,
     outcome,
     plain,
     records,
-    scaled,
     shared,
     stage,
     statements,
     timing,
 )
-from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Records, Timing
+from transom.checklist.rules.reading_rules import (
+    Commands,
+    Directives,
+    Extraction,
+    Header,
+    Lines,
+    Measured,
+    Records,
+    Timing,
+)
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
@@ -42,8 +51,8 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
         header.HeaderReader,
     ),
     "lines": (lines.LineReader,),
+    "measured": (measured.bounds, measured.keeps, measured.refuse, measured.MeasuredReader),
     "records": (records.RecordReader,),
-    "scaled": (lines.LineReader, scaled.ScaledReader),
     "timing": (
         *(timing.start_block, timing.refuse_line, timing.read_path_line, timing.read_row, timing.read_report_line),
         *(timing.timing_entry, timing.check_worst, timing.TimingReader),
@@ -97,12 +106,14 @@ class Wanted:
         sources: kinds of files in order of trust, with the spec's globs.
         narrow: dotted field -> the only value that the check accepts.
         stage: of which stage or step alone the files must be.
+        limits: dotted field -> sign and number that it is compared with.
     """
 
     fields: Mapping[str, Sequence[str]]
     sources: Sequence[Source]
     narrow: Mapping[str, str] = field(default_factory=dict)
     stage: Asked | None = None
+    limits: Mapping[str, tuple[str, float]] = field(default_factory=dict)
 
 
 def make_atom(domain: Domain, wanted: Wanted) -> str:
@@ -138,10 +149,18 @@ def make_rules(domain: Domain, wanted: Wanted) -> list[dict[str, Any]]:
     """The domain's rules as the readers take them, without what the spec does not name."""
     kinds = {source.kind for source in wanted.sources}
     return [
-        rule
+        rule | _limit(told, wanted)
         for told in domain.extraction
         if told.file in kinds and (rule := _rule(told, wanted.fields, wanted.narrow)) is not None
     ]
+
+
+def _limit(told: Extraction, wanted: Wanted) -> dict[str, Any]:
+    """What the numbers of a rule are compared with."""
+    if not isinstance(told, Measured):
+        return {}
+    dotted = [f"{told.category}.{name}" for name in wanted.fields[told.category]]
+    return next(({"limit": list(wanted.limits[name])} for name in dotted if name in wanted.limits), {})
 
 
 def about_file(source: KnownSource, wanted: Wanted) -> dict[str, Any]:
@@ -181,6 +200,8 @@ def shown_patterns(told: Extraction, category: str) -> list[str]:
             return [regex for target in targets for regex in (target.names, *target.messages)]
         case Lines():
             return [*told.context, told.pattern] if told.category == category else []
+        case Measured():
+            return [*told.context, *told.forms] if told.category == category else []
         case Records():
             return [told.start, *told.patterns, told.end] if told.category == category else []
         case Timing():
@@ -207,9 +228,6 @@ def _fielded(rule: dict[str, Any], fields: Mapping[str, Sequence[str]], narrow: 
     kept = [name for name in fields[category] if "names" not in rule or not isinstance(rule["names"], str)]
     # A read command knows of a file only whether it was loaded.
     rule = {**rule, "fields": kept or [name for name in fields[category] if name == "loaded"]}
-    scale = rule.pop("scaled", None)
-    if scale and scale["field"] in rule["fields"]:
-        rule |= {"kind": "scaled", "scaled": scale}
     return {**{name: value for name, value in rule.items() if value not in ({}, [])}, "narrow": own} if own else rule
 
 

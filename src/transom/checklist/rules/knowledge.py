@@ -41,6 +41,7 @@ _RULE_REGEXES: Final = frozenset(
     | {"maybe", "echo", "sets", "writes", "alarm", "denied", "harmless", "endings", "undone"}
     | {"heading", "usual", "foreign", "table", "row", "other_path", "path", "slack", "worst", "total"}
     | {"negative", "keyed", "placeholder", "tools", "people", "certain", "forms"}
+    | {"ends", "denials", "stages"}
 )
 
 

@@ -18,24 +18,6 @@ class _Rule(Shape):
     about: Line
 
 
-class Scaled(Shape):
-    """A field that is a printed number in one fixed unit.
-
-    The unit is the pattern's group `unit`, else the one that the `told` lines of the file agree on; without one there
-    is an error, and no guess.
-
-    Attributes:
-        field: the number in the fixed unit; `of` is the group with its text.
-        units: unit as printed -> power of ten to the fixed unit.
-        told: regexes with a group `unit`.
-    """
-
-    field: Key
-    of: Key
-    units: dict[str, int]
-    told: tuple[Line, ...] = ()
-
-
 class Lines(_Rule):
     """One entry a line: groups of `pattern` are fields; groups of `context` lines hold for the lines after them.
 
@@ -49,7 +31,6 @@ class Lines(_Rule):
     value: Line
     maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
     numbers: tuple[Key, ...] = ()
-    scaled: Scaled | None = None
     where: dict[Key, Line] = Field(default_factory=dict)
 
 
@@ -106,6 +87,43 @@ class Timing(_Rule):
     negative: Line
     value: Line
     maps: dict[Key, dict[str, Json]]
+    numbers: tuple[Key, ...] = ()
+
+
+class Measured(_Rule):
+    """Numbers that a limit of the description is about: every line that speaks of them is read, harmless, or an error.
+
+    A number stands for all that are rounded to it: where the limit lies among these, it is an error. So it is where
+    numbers before and behind a line of `stages` lie on both sides of the limit.
+
+    Attributes:
+        forms: lines with a number: groups `printed`, `unit` and `check`, which says what it is the number of.
+        only: of which numbers this rule is, where the report has several kinds; `words` are the texts of `check`.
+        context: headings with a group `check`, for the lines below up to a line of `ends`.
+        denials: lines that must agree with the numbers, groups `clipped` (a worst slack that is cut off at zero),
+            `slack` and `flag`, `total`, `count`, `check`.
+        told: lines with the `unit` of the numbers that have none.
+        field: the number in the fixed unit; `units` maps a unit as printed to a power of ten. Its text is `printed`.
+        harmless, alarm: lines that tell nothing, and what makes any other line an error.
+        most: from here on a number stands for none.
+    """
+
+    kind: Literal["measured"]
+    category: Key
+    forms: Annotated[tuple[Line, ...], Field(min_length=1)]
+    only: Key | None = None
+    words: dict[str, Key] = Field(default_factory=dict)
+    context: tuple[Line, ...] = ()
+    ends: Line | None = None
+    denials: tuple[Line, ...] = ()
+    told: tuple[Line, ...] = ()
+    field: Key
+    units: dict[str, int]
+    harmless: tuple[Line, ...] = ()
+    alarm: Line
+    stages: Line
+    most: float = 1e12
+    value: Line
     numbers: tuple[Key, ...] = ()
 
 
@@ -218,5 +236,5 @@ class Commands(_Rule):
 
 
 Extraction: TypeAlias = Annotated[
-    Lines | Records | Timing | Header | Directives | Commands, Field(discriminator="kind")
+    Lines | Records | Timing | Measured | Header | Directives | Commands, Field(discriminator="kind")
 ]

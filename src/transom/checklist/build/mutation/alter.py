@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -27,6 +28,8 @@ SAYS: Final[Mapping[Way, str]] = {
     "header": "every line of the header is broken",
     "insert": "a line that decides otherwise is added",
 }
+# What a header says where it says nothing: it may go and nothing is lost, but a real text in its place must show.
+_NOTHING = re.compile(r"(?i)\W*(?:unknown|undefined|unspecified|tb[ad]|to ?do|n\W?a|none|null|nil|xx+)?\W*")
 _PROMPT = r"\s*(?:[\w.@]{0,30}[>%]\s*)?"
 
 
@@ -162,25 +165,39 @@ def _print(unit: Unit, topic: Topic) -> Iterator[Mutant]:
 
 def _header(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     del topic
-    yield _made(unit, "header", dict.fromkeys(unit.spots, ""))
+    if any(map(_tells, unit.spots)):
+        yield _made(unit, "header", dict.fromkeys(unit.spots, ""))
 
 
 def _blank_each(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     del topic
-    for spot in unit.spots:
+    for spot in filter(_tells, unit.spots):
         yield _made(unit, "blank", {spot: _with(spot, list(spot.spans), lambda _: "")})
 
 
 def _change_each(unit: Unit, topic: Topic) -> Iterator[Mutant]:
-    del topic
     for spot in unit.spots:
-        yield _made(unit, "change", {spot: _with(spot, list(spot.spans)[-1:], _other)})
+        name = list(spot.spans)[-1:]
+        known = [] if _tells(spot) or not name else topic.values(name[0])
+        make = partial(_real, known[0]) if known else _other
+        yield _made(unit, "change", {spot: _with(spot, name, make)})
 
 
 def _remove_each(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     del topic
-    for spot in unit.spots:
+    for spot in filter(_tells, unit.spots):
         yield _made(unit, "remove", {spot: None})
+
+
+def _tells(spot: Spot) -> bool:
+    """Whether a line of a header shows any field with a text that says something."""
+    return not spot.spans or any(_NOTHING.fullmatch(spot.said(name) or "") is None for name in spot.spans)
+
+
+def _real(known: str, text: str) -> str:
+    """A text that the spec gives, with the quotes of the one that says nothing."""
+    quote = text[:1] if text[:1] in "\"'" else ""
+    return f"{quote}{known}{quote}"
 
 
 # -- making them
