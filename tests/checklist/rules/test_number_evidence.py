@@ -132,6 +132,9 @@ SETUP: list[tuple[str, str, str]] = [
     ("one corner alone", "report_worst_slack -max -corner tt\n" + STA, "ERROR"),
     ("one group alone", "report_worst_slack -max -group clk\n" + STA, "ERROR"),
     ("dots behind a step", STA + "Repairing antennas...\n", "PASS"),
+    ("slews", STA + "max slew violation count 3\n", "PASS"),
+    ("a pin that a library lacks", STA + "Pin 'VSS' is defined in LEF but not in the timing library.\n", "PASS"),
+    ("timing in words", STA + "Setup timing is not met.\n", "ERROR"),
     ("cut off", STA + "... output truncated\n", "ERROR"),
     ("one line with carriage returns", STA + "worst slack max 0.1\rworst slack max -0.5\n", "ERROR"),
 ]
