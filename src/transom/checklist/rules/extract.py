@@ -12,16 +12,28 @@ from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.rules.fragments import (
     commands,
     directives,
+    ending,
     header,
     lines,
     main,
+    messages,
     outcome,
     plain,
     records,
     shared,
+    tally,
     timing,
 )
-from transom.checklist.rules.reading_rules import Commands, Directives, Extraction, Header, Lines, Records, Timing
+from transom.checklist.rules.reading_rules import (
+    Commands,
+    Directives,
+    Extraction,
+    Header,
+    Lines,
+    Messages,
+    Records,
+    Timing,
+)
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
@@ -41,6 +53,7 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
         header.read_header,
     ),
     "lines": (lines.scaled, lines.read_lines),
+    "messages": (ending.Ending, tally.Tally, messages.MessageReader, messages.read_messages),
     "records": (records.read_records,),
     "timing": (
         timing.start_block,
@@ -166,6 +179,9 @@ def shown_patterns(told: Extraction, category: str) -> list[str]:
         case Commands():
             targets = [target for target in told.targets if target.category == category]
             return [regex for target in targets for regex in (target.names, *target.messages)]
+        case Messages():
+            named = [regex for target in told.targets if target.category == category for regex in target.patterns]
+            return [*named, told.run.begins] if told.run.category == category else named
         case Lines():
             return [*told.context, told.pattern] if told.category == category else []
         case Records():
@@ -185,6 +201,12 @@ def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping
     if isinstance(told, Commands):
         targets = [_fielded(target, fields, narrow) for target in rule["targets"] if target["category"] in fields]
         return {**rule, "targets": targets} if targets else None
+    if isinstance(told, Messages):
+        parts = [*rule["targets"], rule["run"]]
+        *targets, run = [
+            _fielded(part, fields, narrow) if part["category"] in fields else {**part, "fields": []} for part in parts
+        ]
+        return {**rule, "targets": targets, "run": run}
     return _fielded(rule, fields, narrow) if told.category in fields else None
 
 
