@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test lint format bench docs acceptance leak failpoints generated lock wheelhouse clean
+.PHONY: help demo test lint format bench docs acceptance leak chaos fuzz generated lock wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -50,8 +50,12 @@ acceptance: $(DEV) ## whole items on real files, rewordings, near-misses; what i
 leak: $(DEV) ## no word of the acceptance data in src/
 	@$(BIN)/python -m scripts.leak
 
-failpoints: $(DEV) ## what takes long: a kill after every journal record, an install without a network
+chaos: $(DEV) ## a kill after every journal record, each attack in each place, an install without a network
+	@scripts/setup-test.sh
 	@$(PYTEST) -n 2 -m slow
+
+fuzz: $(DEV) ## every property tried FUZZ times as often as by `make test`
+	@FUZZ=$${FUZZ:-20} $(PYTEST) -n 2 -m "not slow" $$(grep -rl "^from hypothesis" tests)
 
 generated: $(DEV) ## write again what is generated: JSON Schemas, docs/architecture.md
 	@$(BIN)/python -m scripts.make_schemas

@@ -13,8 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from transom.checklist.item import load_item
+from transom.checklist.pipeline import spec_of
 from transom.checklist.spec.views import ROUND_VIEWS, load_prompt
-from transom.cli.checking import answer_of
+from transom.cli.options import manner_of, places_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.cli.told import Options
@@ -24,13 +26,16 @@ from transom.store import SqliteStore
 CHECKS = Path(__file__).resolve().parents[1] / "examples" / "checks"
 
 
-async def rounds_of(item: Path, work: Path) -> tuple[list[Any], list[int]]:
+async def rounds_of(path: Path, work: Path) -> tuple[list[Any], list[int]]:
     """The journaled replies of the five rounds, and the tokens of the item's configuration in each."""
     session = Session.start(CommonOptions(workspace=work / "w", quiet=True), cwd=work)
+    options = Options(item=path, variables=(f"CHECKLIST_ROOT={CHECKS / 'data'}",))
+    item = load_item(path)
+    manner = manner_of(session, options, needs_sandbox=False)
     async with session.open_store() as store:
-        await answer_of(session, store, Options(item=item, variables=(f"CHECKLIST_ROOT={CHECKS / 'data'}",)))
-        rows: list[Any] = [r.data for stream in store.streams("run/") for r in store.read(stream) if r.kind == "reply"]
-        rows = [row for row in rows if row["stage"].startswith("spec/")]
+        async with session.open_run("check", {"item": item.item_id}, name=item.item_id, store=store, entry={}) as run:
+            await spec_of(run, item, places_of(session, options, None), manner)
+        rows: list[Any] = [record.data for record in store.read(f"run/{run.id}") if record.kind == "reply"]
         return rows, [_configuration(store, row) for row in rows]
 
 

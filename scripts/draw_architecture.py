@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.checklist.build.routes import ROUTES
+from transom.checklist.spec.earlier import EARLIER
 from transom.checklist.spec.views import VIEWS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,6 +117,15 @@ def draw_views() -> str:
     return "\n".join(rows) + "\n"
 
 
+def draw_excerpts() -> str:
+    """A table of rounds and what each sees of the earlier ones."""
+    rows = ["| role | block | of | what it shows |", "|---|---|---|---|"]
+    for role, excerpts in EARLIER.items():
+        for each in excerpts:
+            rows.append(f"| `{role}` | `{each.block}` | {', '.join(f'`{tag}`' for tag in each.of)} | {each.shows} |")
+    return "\n".join(rows) + "\n"
+
+
 DRAWINGS: Mapping[str, Callable[[], str]] = {
     "layers": draw_layers,
     "contracts": draw_contracts,
@@ -123,6 +133,7 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     "journal": draw_journal,
     "resume": draw_resume,
     "views": draw_views,
+    "excerpts": draw_excerpts,
     "build": draw_build,
 }
 

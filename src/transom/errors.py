@@ -107,7 +107,7 @@ class NeedsModel(ProviderError):
         quoted = ", ".join(f'"{w.text}" ({w.where})' for w in self.words)
         super().__init__(
             f"the embedded rules do not understand {quoted}",
-            hint=hint or "reword it, add a knowledge file (paths.knowledge_dirs), or name a model with --model",
+            hint=hint or "reword it, or add a knowledge file (paths.knowledge_dirs)",
         )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from tests.acceptance.common import check
+from tests.acceptance.common import check, table
 
 UNITS = "report_units\n time 1{unit}\n capacitance 1pF\n resistance 1kohm\n"
 PLAIN = "OpenSTA 2.5.0\nworst slack max {setup}\nworst slack min {hold}\nwns max 0.00\n"
@@ -108,3 +108,23 @@ def test_limits(
 def test_a_deviation_is_waived(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     report = UNITS.format(unit="ns") + PLAIN.format(setup="0.05", hold="1")
     assert status(tmp_path / "x", capfd, "Worst setup slack >= 0.1 ns", report, ["*worst slack*"]) == ("PASS", 0)
+
+
+ANSWERED = {
+    "slack": (
+        "The worst setup slack is at least 0.1 ns.",
+        UNITS.format(unit="ns") + PLAIN.format(setup="0.5", hold="0.5"),
+    ),
+    "power": ("Total power below 5 mW", POWER),
+    "utilization": ("Utilization must not exceed 80 %.", AREA),
+}
+
+
+@pytest.mark.parametrize("domain", ANSWERED)
+def test_near_misses_of_a_limit_abstain(domain: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    plain, report = ANSWERED[domain]
+    assert status(tmp_path / "plain", capfd, plain, report) == ("PASS", 0), "the report itself can be judged"
+    rows = table("near_misses_limits.yaml")[domain]
+    assert len(rows) >= 10
+    found = {row["description"]: status(tmp_path / row["id"], capfd, row["description"], report)[0] for row in rows}
+    assert {description: said for description, said in found.items() if said != "NEEDS_MODEL"} == {}

@@ -32,29 +32,70 @@ requirements:
 waivers:
   value: 1
   waive_items: [canarywaiver]
-  waive_reasons: [canaryreason]
+  waive_reasons: [canaryexcuse]
 input_files: ["${CHECKLIST_ROOT}/canaryfolder/canaryfile.rpt"]
 """
 
 SHOWN = {"description", "pattern", "waiver"}
+ONE = {"one", "meaning", "metadata", "example", "value"}
+TWO = {"two", "fails", "passes", "sequence"}
+THREE = {"three", "keyword", "reason", "justification", "global"}
 SEEN = {
     "checklist.analysis": SHOWN,
-    "checklist.section1": SHOWN | {"analysis"},
-    "checklist.section2": SHOWN | {"analysis", "one"},
-    "checklist.section3": SHOWN | {"analysis", "one", "two"},
-    "checklist.section4": SHOWN | {"one", "two", "three", "file"},
-    "checklist.parser": {"one", "fourone", "file", "folder", "log"},
-    "checklist.logic": {"two", "three", "fourtwo", "atom"},
-    "checklist.repair_a": {"one", "fourone", "file", "folder", "log", "atom"},
-    "checklist.repair_b": {"two", "three", "fourtwo", "atom"},
+    "checklist.section1": SHOWN | {"stepone", "stepfive", "notation"},
+    "checklist.section2": SHOWN | {"stepfive", "notation", "why", "one", "meaning", "value"},
+    "checklist.section3": SHOWN | {"stepseven", "why", "value", "two", "fails", "passes"},
+    "checklist.section4": SHOWN | {"one", "meaning", "value", "fails", "keyword", "reason", "file"},
+    "checklist.parser": ONE | {"fourone", "file", "folder", "log"},
+    "checklist.logic": TWO | THREE | {"fourtwo", "atom"},
+    "checklist.repair_a": ONE | {"fourone", "file", "folder", "log", "atom"},
+    "checklist.repair_b": TWO | THREE | {"fourtwo", "atom"},
 }
-ALL = SHOWN.union({"reason"}, *SEEN.values(), {"fourthree"})
+ALL = SHOWN.union({"excuse"}, *SEEN.values(), {"fourthree"})
 
 
 def marked(text: str, word: str) -> str:
     """The text with its canary in a sentence of its own, below the first heading."""
     head, _, rest = text.partition("\n")
     return f"{head}\n\nThe word is canary{word}.\n{rest}"
+
+
+PLACES = {
+    "analysis": {
+        "stepone": "The description names two files",
+        "stepfive": "1. Netlist loaded, per file",
+        "stepseven": "No SPEF before extraction;",
+        "notation": "- **Notation**:",
+        "why": "- **Reason**:",
+    },
+    "1": {
+        "meaning": "- `loaded` (Boolean):",
+        "metadata": "- `line_number` (Integer):",
+        "example": '"matched_content": "',
+        "value": '"value": "',
+    },
+    "2": {
+        "fails": "- **FAIL condition**:",
+        "passes": "- **PASS condition**:",
+        "sequence": "5. Combine:",
+    },
+    "3": {
+        "keyword": '- **Matching keywords**: "',
+        "reason": '- **Typical reason**: "',
+        "justification": "- **Business justification**:",
+        "global": "- **Use cases**:",
+    },
+}
+
+
+def placed(text: str, places: dict[str, str]) -> str:
+    """The text with a canary behind each of the places."""
+    for word, place in places.items():
+        assert place in text
+        head, _, rest = text.partition(place)
+        gap = "" if place.endswith('"') else " "
+        text = f"{head}{place}{gap}canary{word} {rest}"
+    return text
 
 
 def replies() -> dict[str, list[str]]:
@@ -69,8 +110,8 @@ def replies() -> dict[str, list[str]]:
         )
     )
     sections = [
-        marked(ANALYSIS.read_text("utf-8"), "analysis"),
-        *(marked(parts[number], word) for number, word in (("1", "one"), ("2", "two"), ("3", "three"))),
+        placed(ANALYSIS.read_text("utf-8"), PLACES["analysis"]),
+        *(marked(placed(parts[n], PLACES[n]), word) for n, word in (("1", "one"), ("2", "two"), ("3", "three"))),
         f"## 4. Implementation Guide\n\n{guide}",
     ]
     tags = ["analysis", "section1", "section2", "section3", "section4"]

@@ -116,7 +116,26 @@ def test_a_build_that_gave_up_is_helped_from_the_command_line(desk: Desk) -> Non
     assert desk("resume", run).code == 0
     assert atoms.read_bytes() == good
     assert "this run waits for no answer" in desk("answer", run, "keep").line()
+    assert "this run waits for no answer" in desk("answer", run, "words of mine").line(), "it has ended"
     assert "waits for no answer" in desk("answer", run).line()
+
+
+def test_a_copy_that_the_gates_refuse_is_mended_where_it_lies(desk: Desk) -> None:
+    every = ("all", "VER-01.yaml", "-o", "out")
+    assert desk.check(*every).code == 0
+    made = desk.here / "out" / "VER-01_checker"
+    names, config = {path.name for path in made.iterdir()}, made / "checker.yaml"
+    edit(config, "mode: require", "mode: forbid")
+    refused = config.read_bytes()
+    assert desk.check(*every).code == 3
+    assert config.read_bytes() == refused, "her version stays where she wrote it"
+    ran = desk.check("run", "out/VER-01_checker", "--format", "json")
+    assert (ran.code, ran.document["status"], ran.document["warnings"]) == (2, "ERROR", [])
+    assert "this checker was not finished" in ran.document["errors"][0]["message"]
+    edit(config, "mode: forbid", "mode: require")
+    assert desk.check(*every).code == 0
+    assert {path.name for path in made.iterdir()} == names
+    assert desk.check("lint", "out/VER-01_checker").out == "nothing found\n", "with the item's own inputs"
 
 
 def test_build_goes_on_only_with_a_build_that_there_is(desk: Desk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import shutil
 from pathlib import Path
@@ -418,3 +419,34 @@ def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, che
     assert answer.code == 1
     assert {(one["gate"], one["artifact"]) for one in answer.document["findings"]} == {("mutation", f"{lazy}/atoms.py")}
     assert any("loading fails" in one["message"] for one in answer.document["findings"])
+
+
+def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
+    item = "description: Confirm that there are no errors in the Yosys log.\ninput_files: [{name}]\n"
+    (desk.here / "other.log").write_text("Yosys 0.23 (git sha1 7ce5011c24b)\n", "utf-8")
+    (desk.here / "folder.log").mkdir()
+    os.mkfifo(desk.here / "pipe.log")
+    (desk.here / "loop.log").symlink_to("loop.log")
+    (desk.here / "lost.log").symlink_to("nowhere.log")
+    said = {
+        "folder.log": "a folder, not a file",
+        "pipe.log": "not a regular file",
+        "loop.log": "Too many levels of symbolic links",
+        "lost.log": "a link to nothing",
+        "gone.log": "no such file",
+    }
+    for name, why in said.items():
+        (desk.here / "it.yaml").write_text(item.format(name=name), "utf-8")
+        answer = desk.check("all", "it.yaml", "-q")
+        assert (answer.code, answer.out.splitlines()[2].strip()) == (2, f"{name}: {why} [inputs]"), name
+
+
+def test_a_log_that_was_not_understood_is_looked_at_again(desk: Desk) -> None:
+    item = "description: Confirm that there are no errors in the Yosys log.\ninput_files: [y.log]\n"
+    (desk.here / "it.yaml").write_text(item, "utf-8")
+    log = desk.here / "y.log"
+    log.write_text("what is this\n", "utf-8")
+    assert "what is this" in desk.check("all", "it.yaml", "-q").out
+    log.write_text("Yosys 0.23 (git sha1 7ce5011c24b)\nERROR: bad thing\n", "utf-8")
+    answer = desk.check("all", "it.yaml", "-q", "--format", "json")
+    assert (answer.code, answer.document["status"]) == (1, "FAIL")

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-import transom.cli.app as app_module
 from tests.cli.helpers import clean_environment, transom, walked
 from transom.canonical import Json
 from transom.cli import main
+from transom.cli import runs as runs_module
 from transom.cli.history import RunRow, all_runs, history
 from transom.cli.session import Options, Session
 from transom.errors import Paused, ProviderError
@@ -146,7 +146,7 @@ def test_resume_hands_the_journal_entry_to_its_kind(
         session.progress(f"entry {entry}")
         return 3
 
-    monkeypatch.setattr(app_module, "resume_entries", lambda: {"test": again})
+    monkeypatch.setattr(runs_module, "resume_entries", lambda: {"test": again})
     assert main(["resume", started]) == 3
     assert capsys.readouterr().err == f"resuming run {started} (test x)\nentry {{'target': 'z.yaml'}}\n"
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.formats.reading import whole_text
+from tests.fuzzing import examples
 from transom.errors import InputError
 from transom.formats.text_files import FileChanged, ReadAgain, TextFile
 
@@ -19,7 +20,7 @@ _WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _TEXTS = st.lists(st.one_of(_WORDS, st.sampled_from(["\n", "\r\n", "\r", "\x0c\n"])), max_size=20).map("".join)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=_TEXTS,
     encoding=st.sampled_from(["utf-8", "utf-16", "latin-1"]),

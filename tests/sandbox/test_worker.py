@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fuzzing import examples
 from transom.errors import AtomFailed, SandboxError, SandboxUnavailable, TransomError
 from transom.sandbox import Level, Limits, Sandbox, Worker
 from transom.sandbox.child import IMPORTABLE
@@ -81,7 +82,7 @@ def test_calls_constants_and_prints_share_one_worker(level: Level) -> None:
     asyncio.run(go())
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(), max_size=200), other=st.text(st.characters(), max_size=5))
 def test_any_text_arrives_as_it_was_sent(echo: tuple[asyncio.Runner, Worker], text: str, other: str) -> None:
     runner, worker = echo

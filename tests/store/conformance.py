@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fuzzing import examples
 from transom.canonical import Json
 from transom.errors import StoreError
 from transom.store import Record, Store
@@ -129,7 +130,7 @@ class StoreConformance:
     # values
 
     @given(value=json_values)
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_any_json_value_comes_back(self, location: Path, value: Json) -> None:
         async def work(store: Store) -> None:
             seq = await store.append("values", "k", value, sync=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -170,8 +171,8 @@ async def check_all(
         return spec
     if not spec.ready:
         return spec.result
-    if gone := _gone(item, places.roots(places.of(item, run.folder))):
-        return _nothing_to_check(run, gone)
+    if unusable := _unusable(item, places.roots(places.of(item, run.folder))):
+        return _nothing_to_check(run, unusable)
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
     if isinstance(built, BuildResult):
@@ -244,16 +245,28 @@ def own_files(item: Item, roots: Roots) -> Sequence[Path]:
     return [Path(os.path.realpath(path)) for path in found if path]
 
 
-def _gone(item: Item, roots: Roots) -> list[str]:
-    """Input files that do not exist, as reports name them."""
+def _unusable(item: Item, roots: Roots) -> dict[str, str]:
+    """Why each input file that cannot be read is none, by its name in reports."""
     paths = [(name.written, roots.expand(name.written, item.where(name.line))) for name in item.input_files]
-    absent = [(path, written) for written, path in paths if not os.path.lexists(path) and _existing(path) is None]
-    return [roots.shown(path, written) for path, written in absent]
+    gone = [(name, path) for name, path in paths if _existing(path) is None]
+    return {name if path.is_symlink() else roots.shown(path, name): _why_not(path) for name, path in gone}
 
 
-def _nothing_to_check(run: Run, gone: Sequence[str]) -> BuildResult:
+def _why_not(path: Path) -> str:
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "a link to nothing" if path.is_symlink() else "no such file"
+    except OSError as error:
+        return os.strerror(error.errno or 0)
+    return "a folder, not a file" if stat.S_ISDIR(mode) else "not a regular file"
+
+
+def _nothing_to_check(run: Run, unusable: Mapping[str, str]) -> BuildResult:
     """Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that."""
-    rows = tuple(FindingRow(gate="inputs", artifact=name, line=None, message="no such file") for name in gone)
+    rows = tuple(
+        FindingRow(gate="inputs", artifact=name, line=None, message=message) for name, message in unusable.items()
+    )
     return BuildResult(status="ERROR", gates=(GateRow(gate="inputs", passed=False, findings=rows),), run_id=run.id)
 
 

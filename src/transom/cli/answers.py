@@ -17,7 +17,7 @@ from transom.errors import InputError
 from transom.runs import write_file
 
 _TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim"}
-_NEXT = "reword it, add a knowledge file (paths.knowledge_dirs), or name a model with --model"
+_NEXT = "reword it, or add a knowledge file (paths.knowledge_dirs)"
 
 
 def parse_report(text: str) -> tuple[str, Path]:
@@ -139,7 +139,8 @@ def print_build(session: Session, result: BuildResult) -> int:
 
 def _print_findings(findings: Sequence[FindingRow], *, indent: str = "  ") -> None:
     for finding in findings:
-        print_text(f"{indent}{finding.artifact}:{finding.line or 1}: {finding.message} [{finding.gate}]")
+        where = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
+        print_text(f"{indent}{where}: {finding.message} [{finding.gate}]")
 
 
 def _print_words(rows: Sequence[WordsRow]) -> None:

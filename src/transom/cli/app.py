@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,9 +18,9 @@ from typing import Annotated, Any
 import typer
 
 from transom import __version__
-from transom.cli.command import HELP_NAMES, Group, Invocation, nearest
+from transom.cli.command import HELP_NAMES, Group, Invocation
+from transom.cli.nearest import nearest
 from transom.cli.output import abandon_stdout, open_streams, print_text, say, unread
-from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 
 INTERRUPTED = 130
@@ -28,8 +28,6 @@ PIPE_CLOSED = 141
 """What a shell shows of a program that SIGPIPE ended."""
 
 _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE}
-
-Entry = Callable[[Session, dict[str, Any]], Awaitable[int]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,13 +91,6 @@ def _products() -> list[typer.Typer]:
     from transom.cli.check import check_app
 
     return [check_app]
-
-
-def resume_entries() -> dict[str, Entry]:
-    """Run kind -> how to start it again from the entry that its journal kept."""
-    from transom.cli.check import RESUME
-
-    return dict(RESUME)
 
 
 def _print_version(wanted: bool) -> None:

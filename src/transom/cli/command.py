@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperGroup
 
+from transom.cli.nearest import nearest
 from transom.cli.session import Format, Options, Session
 from transom.errors import InputError
 
@@ -157,10 +158,3 @@ class Group(TyperGroup):
 def group(name: str, help: str) -> typer.Typer:  # noqa: A002  as typer calls it
     """A new group of commands, e.g. `runs`."""
     return typer.Typer(name=name, help=help, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES)
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """The one of `known`, which is not empty, that is most like `name`."""
-    from rapidfuzz import fuzz, process
-
-    return str(process.extractOne(name, known, scorer=fuzz.WRatio)[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +24,9 @@ from transom.checklist.results import FindingRow, LintResult
 from transom.checklist.run import APPROVAL, LoadedChecker, approval_bytes, approve, load_checker
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
+from transom.cli.history import history
 from transom.cli.output import print_json, print_text, say
+from transom.cli.registry import home
 from transom.cli.session import Session
 from transom.cli.variables import parse_variables
 from transom.errors import InputError
@@ -41,7 +44,9 @@ async def lint_command(session: Session, targets: Sequence[Path], variables: Seq
     """
     places = Places(parse_variables(variables, session.cwd, None), session.settings.paths.search_root)
     level = session.settings.sandbox.level
-    findings = [finding for target in targets for finding in await _lint(target, places, level)]
+    async with history(session) as store:
+        there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
+    findings = [finding for target in targets for finding in await _lint(target, there[target], level)]
     result = LintResult(findings=tuple(FindingRow.of(finding) for finding in findings))
     if session.format == "json":
         print_json(result)

@@ -10,6 +10,7 @@ from transom.cli.answering import answer
 from transom.cli.command import RunArgument, command, group
 from transom.cli.history import RunView, all_runs, found_run, history, view
 from transom.cli.output import counted, print_json, print_text, style, table
+from transom.cli.resuming import resume_entries
 from transom.cli.session import Session
 from transom.errors import RunError
 
@@ -95,8 +96,6 @@ async def resume(session: Session, run: RunArgument) -> int:
     """Go on with a run: what is done is reused, what was paid for is not asked again."""
     async with found_run(session, run) as (_, found):
         row, entry = found.row, found.state.entry
-    from transom.cli.app import resume_entries
-
     entries = resume_entries()
     if row.kind not in entries or not entry:
         known = ", ".join(sorted(entries))

@@ -97,7 +97,7 @@ async def _find(session: Session, text: str) -> Path:
         return folder / f"{matching.pop()}.jsonl"
     if matching:
         raise InputError(f"{len(matching)} traces begin with {text!r}", where=str(folder), hint="give more of it")
-    from transom.cli.command import nearest
+    from transom.cli.nearest import nearest
 
     hint = f"near: {nearest(text, sorted(named))}" if named else "no run has left one here yet"
     raise InputError(f"no trace {text!r}", where=str(folder), hint=hint)

@@ -22,7 +22,7 @@ class Budget:
     Attributes:
         total: tokens of window and reply together.
         margin: fraction kept free, since estimates err.
-        shares: what the total is meant for; reported by `window show`.
+        shares: what the total is meant for, in tokens; a declaration, nothing is cut by it.
     """
 
     total: int = 100_000

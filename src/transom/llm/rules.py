@@ -39,7 +39,7 @@ class RulesProvider:
     async def complete(self, request: Request) -> Reply:
         rule = self._table.get(request.role)
         if rule is None:
-            raise NeedsModel([NotUnderstood(request.role, "role")], hint="name a model with --model")
+            raise NeedsModel([NotUnderstood(request.role, "role")], hint="another --model may")
         reply = rule(request)
         text = render(request).as_text()
         usage = Usage(input_tokens=estimate_tokens(text), output_tokens=estimate_tokens(reply.text))

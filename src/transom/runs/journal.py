@@ -122,6 +122,7 @@ class RunState:
     decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
+    gave_up: bool = False  # since the run was last closed
     helps: list[Help] = field(default_factory=list)
     status: str = "new"
     paused: str | None = None
@@ -191,6 +192,8 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "closed":
             state.status = data["status"]
             state.waiting.clear()  # whoever walked to the end needed no answer
+            state.handed = state.handed if state.gave_up else None
+            state.gave_up = False
         case _:
             _apply_flow(state, kind, data)
 
@@ -201,7 +204,7 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
         case "nodes":
             state.nodes[data["table"]] = data["nodes"]
         case "handed":
-            state.handed = data
+            state.handed, state.gave_up = data, True
         case "helped":
             state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
 

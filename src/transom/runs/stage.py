@@ -7,18 +7,34 @@ import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from transom.canonical import Json, canonical_json, digest, write_atomic
 from transom.errors import InputError, Paused, TransomError
-from transom.llm import AnsweredFrom, Reply, Request, Role, ToolCall, ToolSpec, Usage, render
+from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage, render
 from transom.llm.codec import reply_from_json
 from transom.runs.calls import logged
-from transom.runs.journal import tool_key
-from transom.telemetry import keys
+from transom.runs.journal import RunState, tool_key
+from transom.store import Store
+from transom.telemetry import Telemetry, keys
 
-if TYPE_CHECKING:
-    from transom.runs.run import Run
+
+class Host(Protocol):
+    """What a stage needs of its run."""
+
+    id: str
+    folder: Path
+    store: Store
+    chain: Chain
+    telemetry: Telemetry
+    log_calls: bool
+
+    @property
+    def state(self) -> RunState: ...
+
+    async def append(self, kind: str, data: dict[str, Any]) -> None: ...
+
+    def journaled_reply(self, key: dict[str, Any]) -> Any | None: ...
 
 
 class Stage:
@@ -31,7 +47,7 @@ class Stage:
         memoise: set False by a function whose result must not be reused, e.g. because a machine was too busy.
     """
 
-    def __init__(self, run: Run, name: str, *, attempt: int, epoch: str) -> None:
+    def __init__(self, run: Host, name: str, *, attempt: int, epoch: str) -> None:
         self._run = run
         self.name = name
         self.attempt = attempt

@@ -66,6 +66,8 @@ BROKEN_SYNTAX = ATOM_A.replace("    results = []\n", "    results = [\n")
 NUMBER_VALUE = ATOM_A.replace('str(item.get("value", ""))', "float(match[2]) if match else 1.0")
 UNKNOWN_FIELD = CHECKER.replace("required: [block.power]", "required: [block.watts]")
 MORE_FIELDS = ATOM_A.replace('"power": match[2]', '"power": match[2], "unit": "mW"')
+FILTERED = ATOM_A.replace("        if match:", "        if match and float(match[2]) > 1:")
+KNOWING_B = STANDARD_SOURCE.replace("    subject = ", '    known = "alu 1.25"\n    subject = ', 1)
 BAD_B = STANDARD_SOURCE.replace('startswith("regex:")', 'startswith("rx:")')
 
 SCENARIOS = {
@@ -120,6 +122,18 @@ SCENARIOS = {
         {"parser": [parser()], "logic": [logic(OWN, BAD_B)], "repair_b": [logic(OWN, STANDARD_SOURCE)]},
         "parser logic validate repair_b validate done",
         ["[vectors.bad_regex] atom_b"],
+        ["checker.yaml"],
+    ),
+    "entries that are left out": Scenario(
+        {"parser": [parser(FILTERED)], "logic": [logic()], "repair_a": [parser()]},
+        "parser logic validate repair_a validate done",
+        ["leaves out power.rpt:3"],
+        ["checker.yaml"],
+    ),
+    "a value of the evidence in an own B": Scenario(
+        {"parser": [parser()], "logic": [logic(OWN, KNOWING_B)], "repair_b": [logic(OWN, STANDARD_SOURCE)]},
+        "parser logic validate repair_b validate done",
+        ["[hard_coding] atom_b"],
         ["checker.yaml"],
     ),
     "a repair that helps nothing, until nobody may repair": Scenario(

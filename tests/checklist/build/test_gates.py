@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT, SECTION2, spec_text
+from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.build.checker import atoms_source, checker_yaml
 from transom.checklist.build.gates import Trial, hold
 from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
@@ -22,6 +23,46 @@ OWN = (
     '    return {"is_match": hit, "reason": "", "kind": "contains"}\n\n\n'
     "def check_existence(items: List[Dict]) -> Dict:\n"
     '    return {"is_match": True, "reason": "yes", "evidence": items}\n'
+)
+
+# The title at the head is a part of every entry, so what is read of it must outlive a piece.
+BEGUN = (
+    """import re
+from typing import Dict, List
+
+SCOPE = "line"
+SOURCES = [{"kind": "report", "rank": "primary", "files": ["*.rpt"]}]
+
+
+class Report:
+    def __init__(self):
+        self.number, self.title = 0, ""
+
+    def feed(self, text):
+        results = []
+        for line in text.splitlines():
+            self.number += 1
+            self.title = self.title or line
+            match = re.match(r"block (\\w+) power (\\S+)", line)
+            if match:
+                fields = {"block": {"name": match[1], "power": match[2], "title": self.title}}
+                results.append(
+                    {"value": match[1], "line_number": self.number, "matched_content": line, "parsed_fields": fields}
+                )
+        return results
+
+    def finish(self):
+        return []
+
+
+def begin_context(source_file):
+    return Report()
+
+
+def extract_context(text: str, source_file: str) -> List[Dict]:
+    results = Report().feed(text)
+"""
+    + LOCKED_LAYER
 )
 
 
@@ -148,6 +189,25 @@ async def test_an_atom_that_needs_what_its_scope_takes_apart_is_refused(tmp_path
     )
     found = faults(await held(tmp_path, context, report=f"title\n{REPORT}"))
     assert "in the whole of power.rpt than line by line" in found["schema"][0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("", "", ""),
+        ("self.title = self.title or line", "self.title = self.title or text", "in the whole of power.rpt than line"),
+        ("self.number += 1", "self.number = text.split(line)[0].count(chr(10)) + 1", "in the whole of power.rpt"),
+        ("        return []", "        return None", "returned NoneType, not a list"),
+        ("    def finish", "    def finished", "has no attribute 'finish'"),
+        ("    return Report()\n", "    return TITLED\n\n\nTITLED = Report()\n", "a second time"),
+    ],
+)
+async def test_what_an_atom_begins_must_see_in_pieces_what_it_sees_in_the_whole(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    found = faults(await held(tmp_path, BEGUN.replace(old, new, 1)))
+    assert [message in text for text in found.get("schema", [])][:1] == ([True] if message else []), found
+    assert message or not found
 
 
 async def test_an_atom_that_remembers_is_not_deterministic(tmp_path: Path) -> None:

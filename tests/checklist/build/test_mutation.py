@@ -52,8 +52,10 @@ def altered(checker: Made, before: str, after: str) -> str:
 
 
 def with_last_word(checker: Made, *lines: str) -> str:
-    """Atom A with lines that change its results at the end."""
-    return altered(checker, LOCK, "".join(f"    {line}\n" for line in lines) + LOCK)
+    """Atom A for whole files, with lines that change its results at the end."""
+    assert 'SCOPE = "line"' in checker.code
+    code = altered(checker, LOCK, "".join(f"    {line}\n" for line in lines) + LOCK)
+    return code.replace('SCOPE = "line"', 'SCOPE = "file"')
 
 
 STATUS = 'result["parsed_fields"]["endpoint"]["status"]'
@@ -124,15 +126,19 @@ async def test_a_survivor_says_what_was_done_where_and_why_it_lives() -> None:
 async def test_an_atom_that_leaves_out_the_bad_ones_is_named() -> None:
     checker = example("STA-01")
     kept = f"results = [result for result in results if {STATUS} == 'MET']"
-    mutation = await checker.mutated(with_last_word(checker, kept, "about = {**FILES[kind], 'account': None}"))
+    mutation = await checker.mutated(with_last_word(checker, kept))
     assert any("leaves out updown/setup_signoff.rpt:6" in problem for problem in mutation.unseen)
 
 
 async def test_an_atom_that_keeps_something_between_calls_is_named() -> None:
     checker = example("VER-01")
     code = with_last_word(checker, "SEEN.append(1)", "results = results if len(SEEN) < 4 else []")
-    mutation = await checker.mutated(code.replace("SCOPE =", "SEEN = []\nSCOPE =", 1))
-    assert "an atom keeps something" in " ".join(mutation.problems)
+    begins = "    return File(source_file"
+    lost = "    SEEN.append(1)\n    readers = {kind: some if len(SEEN) < 4 else [] for kind, some in readers.items()}\n"
+    begun = altered(checker, begins, lost + begins)
+    for kept in (code, begun):
+        mutation = await checker.mutated(kept.replace("SCOPE =", "SEEN = []\nSCOPE =", 1))
+        assert "an atom keeps something" in " ".join(mutation.problems)
 
 
 async def test_nothing_to_alter_is_said() -> None:

@@ -87,13 +87,22 @@ def load_atom(code: str) -> Extract:
 
 def atom_of(domain: str, narrow: dict[str, str] | None = None, *, only: tuple[str, ...] = ()) -> Extract:
     """A domain's atom with everything that it knows by default."""
+    return load_atom(atom_code(domain, narrow, only=only))
+
+
+def atom_code(
+    domain: str, narrow: dict[str, str] | None = None, *, only: tuple[str, ...] = (), optional: bool = False
+) -> str:
+    """Its source, with what it reads only where a spec names it, or without."""
     known = shipped().domain(domain)
     assert known is not None
     fields = {
-        c.key: [f.name for f in c.fields if not f.optional] for c in known.categories if not only or c.key in only
+        c.key: [f.name for f in c.fields if optional or not f.optional]
+        for c in known.categories
+        if not only or c.key in only
     }
     sources = [Source(kind=s.kind, rank=s.rank, files=s.files) for s in known.sources]
-    return load_atom(make_atom(known, Wanted(fields, sources, narrow or {})))
+    return make_atom(known, Wanted(fields, sources, narrow or {}))
 
 
 def snippet(name: str, text: str, shown: range | None = None) -> str:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.checklist.rules.support import atom_of, shipped
+from tests.fuzzing import examples
 from transom.checklist.atoms import ENTRY_KEYS, LOCKED_LAYER, Source
 from transom.checklist.rules.extract import Wanted, make_atom
 
@@ -318,7 +319,7 @@ def test_the_atom_keeps_its_contract() -> None:
     assert {"SCOPE", "SOURCES"} <= assigned
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.text(), st.sampled_from(["a.log", "a.v", "a.spef", "a"]))
 def test_whatever_the_text_the_shape_holds(text: str, name: str) -> None:
     try:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.checklist.rules.support import shipped
+from tests.fuzzing import examples
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.reading import Reading, read_description
 from transom.errors import NeedsModel
@@ -199,7 +200,7 @@ def inserted(text: str, word: str, at: int) -> tuple[str, bool]:
     return " ".join([*told[:at], word, *told[at:]]), waive >= 0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(VERSIONS + ENDPOINTS), st.sampled_from(TURNING), st.integers(0, 80))
 def test_a_word_that_turns_narrows_or_compares_is_not_passed_over(text: str, word: str, at: int) -> None:
     changed, hint = inserted(text, word, at)
@@ -214,7 +215,7 @@ def test_a_word_that_turns_narrows_or_compares_is_not_passed_over(text: str, wor
     assert [clause.text for clause in reading.clauses if clause.kind != "waive"] == kept
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.sampled_from(VERSIONS + ENDPOINTS),
     st.sampled_from(CONTENT) | st.from_regex(r"\Az[a-z]{4,9}\Z"),

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.checklist.run.support import LocalRunner, LocalWorker, run
+from tests.fuzzing import examples
 from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.run import LoadedChecker, artifact_bytes, load_checker
 from transom.checklist.run.runner import PIECE_SOURCE, Scope, Seen, hand_over, scope_of
@@ -57,6 +58,42 @@ def extract_context(text, source_file):
 """
     + LOCKED_LAYER
 )
+# The same as the first, with what it knows of a path kept from piece to piece.
+BEGUN_ATOM = (
+    """
+SOURCES = [{"kind": "path", "rank": "primary", "files": ["*.log"]}]
+
+class Paths:
+    def __init__(self):
+        self.number, self.start = 0, None
+
+    def feed(self, text):
+        results = []
+        for line in text.removesuffix("\\n").split("\\n"):
+            self.number += 1
+            begins = re.match(r"Startpoint: (\\S+)", line)
+            self.start = begins[1] if begins else self.start
+            if ends := re.match(r"slack \\((\\w+)\\)", line):
+                results.append({
+                    "value": f"{self.start} {ends[1]}", "line_number": self.number, "matched_content": line,
+                    "parsed_fields": {"path": {"start": self.start, "state": ends[1]}},
+                })
+                self.start = None
+        return results
+
+    def finish(self):
+        left = {"value": f"{self.start} MET", "parsed_fields": {"path": {"start": self.start, "state": "MET"}}}
+        return [left] if self.start else []
+
+def begin_context(source_file):
+    return Paths()
+
+def extract_context(text, source_file):
+    paths = begin_context(source_file)
+    results = paths.feed(text) + paths.finish()
+"""
+    + LOCKED_LAYER
+)
 CONFIG = """\
 schema: transom.checker/1
 item_id: PATHS
@@ -94,43 +131,47 @@ def _seen(atom: str, scope: Scope, pieces: Sequence[str]) -> list[Any]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(lines=_LOGS, cuts=st.lists(st.integers(0, 40)), ended=st.booleans())
 def test_wherever_a_piece_ends_the_entries_are_those_of_the_whole_text(
     lines: list[str], cuts: list[int], ended: bool
 ) -> None:
     pieces = _pieces(lines, cuts, ended=ended)
     assert "".join(pieces) == "\n".join(lines) + ("\n" if ended else "")
-    for atom, scope in ((ATOM, Scope("record", "^Startpoint:")), (LINE_ATOM, Scope("line"))):
+    for atom, scope in (
+        (ATOM, Scope("record", "^Startpoint:")),
+        (LINE_ATOM, Scope("line")),
+        (BEGUN_ATOM, Scope("line")),
+    ):
         whole = _seen(atom, Scope("file"), ["".join(pieces)])
         assert _seen(atom, scope, pieces) == whole
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=_LOGS, chunk=st.integers(1, 60), packed=st.booleans())
 def test_streamed_and_whole_give_the_same_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], chunk: int, packed: bool
 ) -> None:
     text = "\n".join(["Timer 1.0", *lines]).encode()
     files = {"a.log": gzip.compress(text) if packed else text}
-    verdicts = set()
-    for scope in ("file", "record"):
+    verdicts: dict[str, set[bytes]] = {ATOM: set(), BEGUN_ATOM: set()}
+    for scope, atom in (("file", ATOM), ("record", ATOM), ("file", BEGUN_ATOM), ("line", BEGUN_ATOM)):
         folder = tmp_path / scope
         folder.mkdir(exist_ok=True)
-        loaded = _checker(folder, f'SCOPE = "{scope}"\n{ATOM}')
+        loaded = _checker(folder, f'SCOPE = "{scope}"\n{atom}')
         with monkeypatch.context() as patch:
             patch.setattr("transom.formats.text_files._CHUNK", chunk)
             verdict = run(loaded, folder, files, inputs=["a.log"])
         made_by = verdict.made_by.model_copy(update={"checker_sha256": None})
-        verdicts.add(artifact_bytes(verdict.model_copy(update={"made_by": made_by})))
+        verdicts[atom].add(artifact_bytes(verdict.model_copy(update={"made_by": made_by})))
         assert verdict.inputs[0].lines == len(lines) + (lines[-1] != "")
-    assert len(verdicts) == 1
+    assert [len(some) for some in verdicts.values()] == [1, 1]
 
 
 def test_the_sandbox_streams_as_a_plain_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transom.formats.text_files._CHUNK", 50)
     log = "".join(f"Startpoint: r{n}\nslack ({'MET' if n % 9 else 'VIOLATED'})\n" for n in range(200))
-    for scope, atom in (("record", ATOM), ("line", LINE_ATOM)):
+    for scope, atom in (("record", ATOM), ("line", LINE_ATOM), ("line", BEGUN_ATOM)):
         loaded = _checker(tmp_path, f'SCOPE = "{scope}"\n{atom}')
         verdicts = [
             run(loaded, tmp_path, {"a.log": log}, inputs=["a.log"], runner=runner)
@@ -147,10 +188,12 @@ def test_a_byte_that_is_no_utf_8_late_in_the_log_leaves_no_entry_twice(
 ) -> None:
     monkeypatch.setattr("transom.formats.text_files._CHUNK", 40)
     log = "Startpoint: é\nslack (MET)\n".encode() * 5 + b"\xb0 Startpoint: b\nslack (MET)\n"
-    verdict = run(_checker(tmp_path, f'SCOPE = "record"\n{ATOM}'), tmp_path, {"a.log": log}, inputs=["a.log"])
-    assert [one.line_number for one in verdict.found_items] == [2, 4, 6, 8, 10, 12]
-    assert verdict.found_items[0].value == "Ã© MET"
-    assert "read as Latin-1" in verdict.warnings[0].message
+    for scope, atom in (("record", ATOM), ("line", BEGUN_ATOM)):
+        loaded = _checker(tmp_path, f'SCOPE = "{scope}"\n{atom}')
+        verdict = run(loaded, tmp_path, {"a.log": log}, inputs=["a.log"])
+        assert [one.line_number for one in verdict.found_items] == [2, 4, 6, 8, 10, 12]
+        assert verdict.found_items[0].value == "Ã© MET"
+        assert "read as Latin-1" in verdict.warnings[0].message
 
 
 def test_a_record_without_end_is_told_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,10 +215,10 @@ def test_a_huge_line_is_told_where_lines_are_asked_for(tmp_path: Path) -> None:
 def test_a_text_that_is_too_long_for_its_scope_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transom.checklist.run.runner.MAX_TEXT_BYTES", 1_000)
     log = "Startpoint: a\nslack (MET)\n" * 100
-    for scope, status in (("file", "ERROR"), ("line", "PASS"), ("record", "PASS")):
-        atom = LINE_ATOM if scope == "line" else ATOM
+    long = (("line", LINE_ATOM), ("record", ATOM), ("line", BEGUN_ATOM))
+    for scope, atom in (("file", ATOM), ("file", BEGUN_ATOM), *long):
         verdict = run(_checker(tmp_path, f'SCOPE = "{scope}"\n{atom}'), tmp_path, {"a.log": log}, inputs=["a.log"])
-        assert verdict.status == status
+        assert verdict.status == ("ERROR" if scope == "file" else "PASS")
 
 
 def test_the_nearest_line_of_a_streamed_log_is_found_in_a_second_pass(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from transom.checklist.build.writing import Writers, inputs_of
 from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
 from transom.errors import NeedsModel, ReplyError
 from transom.gates import Finding
-from transom.runs import Artifact, Run, Stage, Table, adopt, export, model_file, source_of, walk
+from transom.runs import A_PERSON, Artifact, Run, Stage, Table, adopt, export, model_file, retract, source_of, walk
 from transom.runs.person import hand_over
 from transom.sandbox import Sandbox
 
@@ -134,7 +134,13 @@ class _Nodes:
         return replace(state, sight=sight, result=_unseen(self.run, sight.value, inputs.roots))
 
     async def parser(self, state: BuildState) -> BuildState:
-        atom_a, unread = await _read(self.writers.parser(state), ATOM_A)
+        try:
+            atom_a, unread = await _read(self.writers.parser(state), ATOM_A)
+        except NeedsModel:
+            # Nothing rests on what was seen yet, and other logs may be understood: look anew the next time.
+            assert state.sight is not None
+            state.sight.path.unlink(missing_ok=True)
+            raise
         return replace(state, atom_a=atom_a, unread=unread)
 
     async def logic(self, state: BuildState) -> BuildState:
@@ -166,6 +172,8 @@ class _Nodes:
         made = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config}
         for name, data in {**stub_files(state), REPORT_FILE: text}.items():
             tried = made.get(name)
+            if tried and _lies_edited(tried, target / name):
+                data = tried.path.read_bytes()  # she mends it where it lies; the record makes every verdict an ERROR
             path = tried.path if tried else None
             await export(self.run.store, target / name, data, artifact=path, progress=self.run.progress)
         await self._write_beside(state.inputs, target)
@@ -188,6 +196,7 @@ class _Nodes:
             if artifact.path != target / name:
                 data, path = artifact.path.read_bytes(), artifact.path
                 await export(self.run.store, target / name, data, artifact=path, progress=self.run.progress)
+        retract(self.run.store, target / REPORT_FILE)  # of a build that had given up
         await self._write_beside(state.inputs, target)
         return replace(state, result=_result(self.run, state, state.record.value.status, target))
 
@@ -227,6 +236,11 @@ def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str
     if stuck:
         return replace(state, stuck=stuck)
     return replace(state, tried=(*state.tried, Tried(role, state.findings)), unread=unread)
+
+
+def _lies_edited(tried: Artifact[Any], copy: Path) -> bool:
+    """Whether a person's copy is her version of what was tried last."""
+    return tried.by == A_PERSON and copy.is_file() and copy.read_bytes() == tried.path.read_bytes()
 
 
 def _adopt_edits(run: Run, target: Path) -> None:

@@ -20,7 +20,9 @@ from transom.checklist.rules.fragments import (
     outcome,
     plain,
     records,
+    scaled,
     shared,
+    statements,
     tally,
     timing,
 )
@@ -40,30 +42,23 @@ Piece = Callable[..., Any]
 
 _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
     "commands": (
-        *(plain.plain, plain.alarming, plain.files_in, plain.base_name, outcome.is_command, outcome.outcome),
-        *(commands.statements, commands.parts, commands.read_paths, commands.resolved, commands.messages),
-        *(commands.read_one, commands.check_ran, commands.account, commands.check_named, commands.read_commands),
+        *(plain.plain, plain.alarming, plain.files_in, plain.base_name),
+        *(outcome.is_command, outcome.messages, outcome.Outcome),
+        *(statements.Statements, statements.parts, statements.read_paths, statements.resolved),
+        *(commands.check_ran, commands.CommandReader),
     ),
-    "directives": (directives.head_words, directives.read_directives),
+    "directives": (directives.head_words, directives.DirectiveReader),
     "header": (
-        header.code_lines,
-        header.header_fields,
-        header.give_fields,
-        header.refuse_doubt,
-        header.read_header,
+        *(header.code_of, header.header_fields, header.give_fields, header.refuse_doubt),
+        header.HeaderReader,
     ),
-    "lines": (lines.scaled, lines.read_lines),
-    "messages": (ending.Ending, tally.Tally, messages.MessageReader, messages.read_messages),
-    "records": (records.read_records,),
+    "lines": (lines.LineReader,),
+    "messages": (ending.Ending, tally.Tally, messages.MessageReader),
+    "records": (records.RecordReader,),
+    "scaled": (lines.LineReader, scaled.ScaledReader),
     "timing": (
-        timing.start_block,
-        timing.refuse_line,
-        timing.read_path_line,
-        timing.read_row,
-        timing.read_report_line,
-        timing.timing_entry,
-        timing.check_worst,
-        timing.read_timing,
+        *(timing.start_block, timing.refuse_line, timing.read_path_line, timing.read_row, timing.read_report_line),
+        *(timing.timing_entry, timing.check_worst, timing.TimingReader),
     ),
 }
 _WIDTH: Final = 118
@@ -72,9 +67,9 @@ _TOP = '''\
 """Atom A: reads {title}. Pure: text in, entries out."""
 
 import re
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, List
 
-SCOPE = "file"
+SCOPE = "line"
 SOURCES = {sources}
 FILES: dict[str, Any] = {files}
 RULES: list[dict[str, Any]] = {rules}
@@ -84,15 +79,16 @@ _BOTTOM = '''\
 READERS = {readers}
 
 
+def begin_context(source_file: str) -> File:
+    """A file that comes in pieces, as the runtime gives it; they are seen as `extract_context` sees the whole."""
+    readers = {{kind: [READERS[rule["kind"]](rule) for rule in RULES if rule["file"] == kind] for kind in FILES}}
+    return File(source_file, SOURCES, FILES, readers)
+
+
 def extract_context(text: str, source_file: str) -> List[Dict]:
     """Everything that the rules for this kind of file see, good and bad alike."""
-    lines = text.replace("\\r\\n", "\\n").split("\\n")
-    kind = file_kind(lines, source_file, SOURCES, FILES)
-    rules = [rule for rule in RULES if rule["file"] == kind]
-    results = [made for rule in rules for made in READERS[rule["kind"]](lines, rule)] if text.strip() else []
-    check_complete(lines, FILES[kind], results)
-    if text.strip():
-        check_known(lines, kind, FILES[kind])
+    file = begin_context(source_file)
+    results = file.feed(text) + file.finish()
 '''
 
 
@@ -117,13 +113,12 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
     used = list(dict.fromkeys(rule["kind"] for rule in rules))
     pieces: list[Piece] = [
         shared.entry,
-        *(piece for kind in used for piece in _PIECES[kind]),
+        *dict.fromkeys(piece for kind in used for piece in _PIECES[kind]),
         kind_by_name,
-        main.file_kind,
-        main.check_known,
-        main.check_counts,
-        main.check_account,
-        main.check_complete,
+        main.Known,
+        main.Account,
+        main.Reading,
+        main.File,
     ]
     about = {source.kind: source for source in domain.sources}
     files = {source.kind: about_file(about[source.kind], wanted.fields) for source in wanted.sources}
@@ -169,8 +164,9 @@ def read_with(rule: dict[str, Any], lines_: list[str]) -> list[dict[str, Any]]:
     Raises:
         ValueError: the text cannot be read for certain.
     """
-    found: list[dict[str, Any]] = _PIECES[rule["kind"]][-1](lines_, rule)
-    return found
+    reader = _PIECES[rule["kind"]][-1](rule)
+    found = [made for number, line in enumerate(lines_, 1) for made in reader.line(number, line)]
+    return [*found, *reader.end()]
 
 
 def shown_patterns(told: Extraction, category: str) -> list[str]:
@@ -216,6 +212,9 @@ def _fielded(rule: dict[str, Any], fields: Mapping[str, Sequence[str]], narrow: 
     kept = [name for name in fields[category] if "names" not in rule or not isinstance(rule["names"], str)]
     # A read command knows of a file only whether it was loaded.
     rule = {**rule, "fields": kept or [name for name in fields[category] if name == "loaded"]}
+    scale = rule.pop("scaled", None)
+    if scale and scale["field"] in rule["fields"]:
+        rule |= {"kind": "scaled", "scaled": scale}
     return {**{name: value for name, value in rule.items() if value not in ({}, [])}, "narrow": own} if own else rule
 
 

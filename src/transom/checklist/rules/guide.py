@@ -12,6 +12,7 @@ from transom.checklist.rules.extract import shown_patterns
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import Plan, block, listed, plan_fields, plan_items, reply
 from transom.checklist.rules.shapes import Domain, KnownCategory, KnownScenario
+from transom.checklist.spec.document import parse_section1, parse_section2
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import Reply, Request
 
@@ -28,18 +29,16 @@ _SCENARIOS: Final = 4
 
 
 def answer_section4(request: Request, knowledge: Knowledge) -> Reply:
-    """Answer `<section4>` from the names at the head of `previous_sections_summary`.
+    """Answer `<section4>` from the names that `previous_sections_summary` holds.
 
     Raises:
         NeedsModel: a field or an item that no knowledge has.
     """
-    summary = block(request, "previous_sections_summary", "previous_sections")
-    fields = _named(summary, "Fields").split(", ")
-    kind = re.match(r"[1-4]", _named(summary, "Capability type"))
-    named = [item.partition(" ") for item in _named(summary, "Validation items").split("; ")]
-    items = [(head, tail) for head, _, tail in named]
-    plan = plan_items(knowledge, items, int(kind[0]) if kind else None, "previous_sections_summary")
-    _, used = plan_fields(knowledge, fields, "previous_sections_summary")
+    where = "previous_sections_summary"
+    summary = block(request, where, "previous_sections")
+    check = parse_section2(summary)
+    plan = plan_items(knowledge, [(item.id, item.name) for item in check.items], check.capability_type, where)
+    _, used = plan_fields(knowledge, parse_section1(summary).dotted_fields(), where)
     _check_inputs(plan.domain, request.window.text("configuration"))
     text = _section4(plan, [category for category, _ in used])
     return reply(knowledge, plan.domain, f"<section4>\n{text}</section4>\n")
@@ -58,13 +57,6 @@ def _check_inputs(domain: Domain, text: str) -> None:
         if said and names and not kinds & {source.kind, None}:
             where = f"description, but there is no {source.kind} among the inputs: {', '.join(names)}"
             raise NeedsModel([NotUnderstood(said[0], where)])
-
-
-def _named(summary: str, label: str) -> str:
-    found = re.search(rf"^{label}: (.+)$", summary, re.MULTILINE)
-    if found is None or found[1].strip() in ("none", "not stated"):
-        raise NeedsModel([NotUnderstood(f"no {label.lower()}", "previous_sections_summary")])
-    return found[1].strip()
 
 
 def _section4(plan: Plan, categories: Sequence[KnownCategory]) -> str:

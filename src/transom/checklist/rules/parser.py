@@ -10,7 +10,7 @@ from typing import Final
 from transom.checklist.atoms import Source
 from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.rules.extract import Wanted, about_file, make_atom, make_rules, read_with, shown_patterns
-from transom.checklist.rules.fragments.main import check_account, check_known
+from transom.checklist.rules.fragments.main import Account, Known
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, plan_fields, reply
 from transom.checklist.rules.sections import NARROWED
@@ -23,7 +23,7 @@ from transom.llm import Reply, Request
 _FILE: Final = re.compile(r"### FILE (?P<name>.+) \((?P<bytes>\d+) bytes, (?P<lines>\d+) lines\)")
 _LINE: Final = re.compile(r"\s*(\d+)\| ?(.*)")
 # A record may begin in one view of a file and end in another; only whole files show it.
-_LINEWISE: Final = frozenset({"commands", "lines", "header", "directives"})
+_LINEWISE: Final = frozenset({"commands", "lines", "scaled", "header", "directives"})
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,10 @@ def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotU
 
 def _refused(view: View, source: KnownSource) -> list[NotUnderstood]:
     try:
-        check_known(list(view.lines), source.kind, about_file(source, {}))
+        known = Known(source.kind, about_file(source, {}))
+        for number, line in enumerate(view.lines, 1):
+            known.line(number, line)
+        known.end()
     except ValueError as error:
         return [_located(view, str(error))]
     return []
@@ -137,18 +140,20 @@ def _refused(view: View, source: KnownSource) -> list[NotUnderstood]:
 
 def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> list[NotUnderstood]:
     """What the atom's own readers refuse in what was shown."""
-    results: list[dict[str, object]] = []
+    account = Account(about_file(source, wanted.fields))
+    for number, line in enumerate(view.lines, 1):
+        account.line(number, line)
     rules = [rule for rule in make_rules(domain, wanted) if rule["file"] == source.kind]
     for rule in rules:
         if not view.whole and rule["kind"] not in _LINEWISE:
             continue
         try:
-            results += read_with(rule, list(view.lines))
+            account.read(read_with(rule, list(view.lines)))
         except ValueError as error:
             return [_located(view, str(error))]
     if all(view.whole or rule["kind"] in _LINEWISE for rule in rules):
         try:
-            check_account(list(view.lines), about_file(source, wanted.fields), results)
+            account.check()
         except ValueError as error:
             return [_located(view, str(error))]
     return []

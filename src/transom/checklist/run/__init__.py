@@ -1,8 +1,9 @@
 """From a checker and today's files to a verdict: inputs, evaluate, waivers, report."""
 
 from transom.checklist.run.approval import APPROVAL, Approval, approval_bytes, approve
-from transom.checklist.run.check import LoadedChecker, check_files, load_checker, settle
+from transom.checklist.run.check import check_files, settle
 from transom.checklist.run.inputs import Inputs, Roots
+from transom.checklist.run.loading import LoadedChecker, load_checker
 from transom.checklist.run.report import text_report, text_reports
 from transom.checklist.run.runner import AtomRunner, AtomWorker
 from transom.checklist.run.verdict import Verdict, Verdicts, artifact_bytes, gravest, printed, to_json, together

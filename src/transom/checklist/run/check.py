@@ -1,64 +1,31 @@
-"""One checker, its item and its files: from a folder on disk to a verdict."""
+"""One checker, its item and its files: from what was loaded to a verdict."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from transom import __version__
-from transom.canonical import Json, digest
+from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Requirements, Waivers, checker_type
-from transom.checklist.item import Item, load_item
-from transom.checklist.patterns import REGEX, condition_problem, parts, pattern_problem, regex_problem, waiver_problem
-from transom.checklist.run.approval import SignOff, sign_off
+from transom.checklist.item import Item
 from transom.checklist.run.evaluate import Outcome, evaluate, patterned_items
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.inputs import Gathered, Inputs, gather
+from transom.checklist.run.loading import LoadedChecker
 from transom.checklist.run.logic import BATCH_SOURCE, Logic, OwnLogic, StandardLogic
 from transom.checklist.run.rehearse import rehearse
 from transom.checklist.run.runner import PIECE_SOURCE, AtomRunner, AtomWorker, scope_of, sources_of
 from transom.checklist.run.subjects import silent
 from transom.checklist.run.verdict import ConfigDifference, MadeBy, Status, Trouble, Verdict, Warned
 from transom.checklist.run.waivers import Waived, apply_waivers
-from transom.errors import AtomFailed, InputError, RegexFailed
+from transom.errors import AtomFailed, RegexFailed
 from transom.formats.text_files import FileChanged
-from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes, validate_yaml
 from transom.sandbox import Level
 
+_UNFINISHED = Trouble(source_file=None, message="this checker was not finished; see human_intervention_report.json")
 UNSAFE = "the atoms ran without a sandbox, so this verdict and everything that this user can reach was in their hands"
-ATOMS, CONFIG, BUILD, ITEM, SPEC = "atoms.py", "checker.yaml", "build.json", "item.yaml", "ItemSpec.md"
-
-
-@dataclass(frozen=True)
-class LoadedChecker:
-    """A checker folder in memory.
-
-    Attributes:
-        atoms: source of atom A, and of B and C where they are its own. Untrusted.
-        build: how it came to be; read by key, absent keys are unknown.
-        item: the copy of the item that it was built for.
-        sha256: of atoms and configuration together.
-        digests: name -> SHA-256 of the files that an approval is for.
-        approved: whether it is, as it lies there.
-    """
-
-    folder: Path
-    atoms: str
-    config: CheckerConfig
-    build: Mapping[str, Json]
-    item: Item | None
-    sha256: str
-    digests: Mapping[str, str] = field(default_factory=dict)
-    approved: SignOff = field(default_factory=SignOff)
-
-    @property
-    def edited(self) -> tuple[str, ...]:
-        """Files that are not as the gates of the build passed them."""
-        passed = self.build.get("files")
-        known = passed if isinstance(passed, dict) else {}
-        return tuple(name for name, sha in known.items() if name in self.digests and self.digests[name] != sha)
 
 
 @dataclass(frozen=True)
@@ -72,75 +39,6 @@ class Settled:
     @property
     def type(self) -> int:
         return checker_type(self.requirements.value, self.waivers.value)
-
-
-def load_checker(folder: Path) -> LoadedChecker:
-    """Read a checker folder.
-
-    Raises:
-        InputError: no such folder, a file of it missing or damaged, a regular expression that does not compile.
-    """
-    if not folder.is_dir():
-        raise InputError("is no checker folder", where=str(folder), hint="make one with: transom check build")
-    if not any((folder / name).exists() for name in (ATOMS, CONFIG)):
-        raise InputError(
-            f"is no checker folder: it holds no {ATOMS} and no {CONFIG}",
-            where=str(folder),
-            hint="name an item, or a folder that transom check build has made",
-        )
-    atoms = _source(folder / ATOMS)
-    file = load_yaml(folder / CONFIG)
-    config = validate_yaml(CheckerConfig, file)
-    _check_patterns(config, file)
-    item = load_item(folder / ITEM) if (folder / ITEM).exists() else None
-    if item is not None and not item.has_own_id:
-        item = replace(item, item_id=config.item_id)
-    digests = {ATOMS: digest(atoms), CONFIG: digest(file.text)}
-    sha256 = digest({"atoms": digests[ATOMS], "config": digests[CONFIG]})
-    if (folder / SPEC).exists():
-        digests[SPEC] = digest(read_bytes(folder / SPEC))
-    approved = sign_off(folder, digests)
-    return LoadedChecker(folder, atoms, config, _build(folder / BUILD), item, sha256, digests, approved)
-
-
-def _source(path: Path) -> str:
-    try:
-        return read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8", where=str(path), hint="build the checker again") from error
-
-
-def _build(path: Path) -> Mapping[str, Json]:
-    if not path.exists():
-        return {}
-    try:
-        data = json.loads(read_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"is not valid JSON: {error}", where=str(path), hint="build the checker again") from error
-    if not isinstance(data, dict):
-        raise InputError("is not a JSON object", where=str(path), hint="build the checker again")
-    return data
-
-
-def _check_patterns(config: CheckerConfig, file: YamlFile) -> None:
-    """Compile every expression before anything runs: an invalid one is an error, never just no match."""
-    for index, item in enumerate(config.items):
-        for number, hint in enumerate(item.hints):
-            problem = regex_problem(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else None
-            if problem:
-                raise InputError(f"{hint!r} is invalid: {problem}", where=file.where("items", index, "hints", number))
-        problem = condition_problem(item.condition) if item.condition else None
-        if problem:
-            raise InputError(problem, where=file.where("items", index, "condition", "value"))
-    for index, pattern in enumerate(config.requirements.pattern_items):
-        for part in parts(pattern):
-            problem = pattern_problem(part)
-            if problem:
-                raise InputError(problem, where=file.where("requirements", "pattern_items", index))
-    for index, waiver in enumerate(config.waivers.waive_items):
-        problem = waiver_problem(waiver.pattern) if config.waivers.value else None
-        if problem:
-            raise InputError(problem, where=file.where("waivers", "waive_items", index))
 
 
 def settle(config: CheckerConfig, item: Item | None) -> Settled:
@@ -194,7 +92,9 @@ async def check_files(
     item = item or checker.item
     settled = settle(checker.config, item)
     patterned_items(checker.config, settled.requirements)
-    judged = await _judge(checker, settled, inputs, runner, as_of)
+    judged = _Judged(errors=(_UNFINISHED,))
+    if not checker.unfinished:
+        judged = await _judge(checker, settled, inputs, runner, as_of)
     outcome, waived = judged.outcome, judged.waived
     return Verdict(
         item_id=checker.config.item_id,
@@ -208,14 +108,7 @@ async def check_files(
         waiver_comments=waived.comments,
         unused_waivers=waived.unused,
         errors=judged.errors,
-        warnings=(
-            *_checker_warnings(checker),
-            *_item_warnings(item),
-            *judged.gathered.warnings,
-            *outcome.warnings,
-            *waived.warnings,
-            *_unguarded(runner),
-        ),
+        warnings=(*_checker_warnings(checker), *_item_warnings(item), *judged.warnings, *_unguarded(runner)),
         matching=checker.config.matching,
         sources=outcome.sources,
         config_differences=settled.differences,
@@ -230,10 +123,14 @@ async def check_files(
 class _Judged:
     """What the atoms saw and what follows from it; with errors nothing follows."""
 
-    gathered: Gathered
+    gathered: Gathered = field(default_factory=lambda: Gathered(Evidence((), ())))
     outcome: Outcome = field(default_factory=Outcome)
     waived: Waived = field(default_factory=Waived)
     errors: tuple[Trouble, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[Warned, ...]:
+        return (*self.gathered.warnings, *self.outcome.warnings, *self.waived.warnings)
 
 
 async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runner: AtomRunner, as_of: str) -> _Judged:

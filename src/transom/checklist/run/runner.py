@@ -11,7 +11,7 @@ from typing import Annotated, Protocol
 
 from pydantic import FailFast, TypeAdapter, ValidationError
 
-from transom.checklist.atoms import Entry, Source, Unit
+from transom.checklist.atoms import LOCKED_LAYER, Entry, Source, Unit
 from transom.errors import AtomFailed
 from transom.formats.text_files import MAX_TEXT_BYTES, ReadAgain, TextFile
 from transom.sandbox import Level
@@ -25,16 +25,21 @@ _STREAMED_BYTES = 64 << 30
 _ENTRIES = TypeAdapter(Annotated[list[Entry], FailFast()])
 _SOURCES = TypeAdapter(tuple[Source, ...])
 
-# Appended to a checker's atoms. It cuts a piece of whole lines into lines or records and asks atom A about each. This
-# is done there and not here, because RECORD_START is the atoms' own expression: it could keep this process busy.
-PIECE_SOURCE = '''
+# Appended to a checker's atoms. It gives a piece of whole lines to what atom A has begun for the file, or cuts it into
+# lines or records and asks atom A about each. This is done there and not here, because RECORD_START is the atoms' own
+# expression: it could keep this process busy.
+PIECE_SOURCE = (
+    '''
 
 TRANSOM_HELD = []  # lines of a record whose end a later piece will show
+TRANSOM_BEGUN = []  # what atom A has begun for the file
 
 
 def transom_piece(text, source_file, record_start, at, last, most):
     """Atom A over the lines (no record_start) or the records of a piece; `at` lines of the file went before."""
     import re
+    if record_start is None and "begin_context" in globals():
+        return transom_further(text, source_file, at, last)
     lines = text.split("\\n")
     if lines[-1] == "":
         lines.pop()
@@ -75,7 +80,23 @@ def transom_piece(text, source_file, record_start, at, last, most):
         problems.append(f"the record that begins in line {begun} has more than {most} characters")
     TRANSOM_HELD[:] = held
     return {"entries": found, "problems": problems[:1]}
+
+
+def transom_further(text, source_file, at, last):
+    """One piece to what atom A has begun, and where it is the last, the end."""
+    if not at:
+        TRANSOM_BEGUN[:] = [begin_context(source_file=source_file)]
+    made = [TRANSOM_BEGUN[0].feed(text), *([TRANSOM_BEGUN[0].finish()] if last else [])]
+    strange = [type(one).__name__ for one in made if not isinstance(one, list)]
+    if strange:
+        return {"entries": [], "problems": [f"feed or finish returned {strange[0]}, not a list"]}
+    return {"entries": transom_layer([one for some in made for one in some], source_file), "problems": []}
+
+
+def transom_layer(results, source_file):
 '''
+    + LOCKED_LAYER
+)
 
 
 class AtomWorker(Protocol):
@@ -198,31 +219,30 @@ async def hand_over(
         return
     at = 0
     async with _ahead(pieces) as following:
-        while (piece := await following()) is not None:
-            seen = await _see(worker, scope, piece, source_file, at)
-            at = seen.lines
+        piece: str | None = await following() or ""
+        while piece is not None:
+            coming = await following()
+            seen = await _see(worker, scope, piece, source_file, at, last=coming is None)
+            piece, at = coming, seen.lines
             take(seen)
-    if scope.unit == "record":
-        take(await _see(worker, scope, None, source_file, at))
 
 
-async def _see(worker: AtomWorker, scope: Scope, piece: str | None, source_file: str, at: int) -> Seen:
-    """One piece through `PIECE_SOURCE`; None says that the text is at its end."""
+async def _see(worker: AtomWorker, scope: Scope, piece: str, source_file: str, at: int, *, last: bool) -> Seen:
+    """One piece through `PIECE_SOURCE`."""
     answer = await worker.call(
         "transom_piece",
         {
-            "text": piece or "",
+            "text": piece,
             "source_file": source_file,
             "record_start": scope.record_start,
             "at": at,
-            "last": piece is None,
+            "last": last,
             "most": MAX_RECORD_CHARS,
         },
     )
     match answer:
         case {"entries": list() as entries, "problems": []}:
-            whole = piece is None or piece.endswith("\n")
-            return Seen(entries, at + (piece or "").count("\n") + (0 if whole else 1))
+            return Seen(entries, at + piece.count("\n") + (0 if piece.endswith("\n") or not piece else 1))
         case {"problems": [str() as problem]}:
             raise AtomFailed(problem, kind="schema", where="atoms.py")
     raise AtomFailed("the answer has not its shape", kind="schema", where="atoms.py")
@@ -230,7 +250,7 @@ async def _see(worker: AtomWorker, scope: Scope, piece: str | None, source_file:
 
 @asynccontextmanager
 async def _ahead(pieces: Iterator[str]) -> AsyncIterator[Callable[[], Awaitable[str | None]]]:
-    """Read the next piece in a thread while the one before is being looked at; so at most two are in memory."""
+    """Read the next piece in a thread while the ones before are being looked at."""
 
     def read() -> asyncio.Task[str | None]:
         return asyncio.create_task(asyncio.to_thread(next, pieces, None))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transom.checklist.item import Item
-from transom.checklist.run.check import LoadedChecker, check_files
+from transom.checklist.run.check import check_files
 from transom.checklist.run.inputs import Inputs
+from transom.checklist.run.loading import LoadedChecker
 from transom.checklist.run.runner import AtomRunner
 from transom.checklist.run.verdict import Verdict, artifact_bytes
 from transom.runs import File, Run, Stage, export

@@ -25,6 +25,7 @@ from transom.checklist.spec.shapes import (
 from transom.errors import InputError
 from transom.formats.labels import find, labels
 from transom.formats.markdown import Part, fences, iter_lines, parse, region
+from transom.formats.markdown_cut import source, source_lines
 from transom.gates import Finding
 
 SECTION_TITLES: Final[Mapping[str, str]] = {
@@ -36,7 +37,7 @@ SECTION_TITLES: Final[Mapping[str, str]] = {
 SECTION_NAMES: Final = ("1", "2", "3", "4.1", "4.2", "4.3")
 REVIEW_MARK: Final = "NEEDS REVIEW"
 
-_STEP = re.compile(r"step\s+(\d+)\b[\s:.)–—-]*(.*)", re.IGNORECASE)
+STEP: Final = re.compile(r"step\s+(\d+)\b[\s:.)–—-]*(.*)", re.IGNORECASE)
 
 
 def parse_spec(text: str, *, artifact: str = "ItemSpec") -> SpecDocument:
@@ -66,22 +67,28 @@ def parse_spec(text: str, *, artifact: str = "ItemSpec") -> SpecDocument:
 
 def parse_section1(text: str) -> ParsingSection:
     """Read Section 1 alone, with or without its own heading."""
-    return read_parsing(_alone(text, "1"))
+    return read_parsing(section_parts(text, "1"))
 
 
 def parse_section2(text: str) -> CheckSection:
     """Read Section 2 alone, with or without its own heading."""
-    return read_check(_alone(text, "2"))
+    return read_check(section_parts(text, "2"))
 
 
 def parse_section3(text: str, known: Sequence[str] = ()) -> WaiverSection:
     """Read Section 3 alone; `known` are Section 2's item ids."""
-    return read_waiver(_alone(text, "3"), known)
+    return read_waiver(section_parts(text, "3"), known)
 
 
 def parse_section4(text: str, known: Sequence[str] = ()) -> GuideSection:
     """Read Section 4 alone; `known` are Section 2's item ids."""
-    return read_guide(_alone(text, "4"), known)
+    return read_guide(section_parts(text, "4"), known)
+
+
+def section_parts(text: str, number: str) -> tuple[Part, ...]:
+    """The parts of one main section; all parts where the text has no heading of that section."""
+    parts = parse(text)
+    return _section(parts, number) or parts
 
 
 def parse_analysis(text: str) -> Analysis:
@@ -89,8 +96,8 @@ def parse_analysis(text: str) -> Analysis:
     parts = parse(text)
     steps = []
     for index, part in enumerate(parts):
-        if (match := _STEP.match(part.title)) is not None:
-            inner = region(parts, index, lambda p: bool(_STEP.match(p.title)))
+        if (match := STEP.match(part.title)) is not None:
+            inner = region(parts, index, lambda p: bool(STEP.match(p.title)))
             lines = [line.text for p in inner for line in iter_lines(p.blocks)]
             fenced = [fence.text for p in inner for fence in fences(p.blocks)]
             steps.append(Step(int(match[1]), match[2].strip(), "\n".join(lines + fenced).strip(), part.line))
@@ -115,17 +122,13 @@ def section_texts(text: str, *, artifact: str = "ItemSpec") -> dict[str, str]:
         InputError: one of them is missing or has nothing under its heading; the message names it.
     """
     parts = parse(text)
-    lines = _lines(text)
-    starts = {part.line for part in parts if part.level}
     cut: dict[str, str] = {}
     for name in SECTION_NAMES:
         main = _section(parts, name[0])
         own = subregion(main, name) if "." in name else main
         if not own or not any(part.blocks for part in own):
             continue
-        last = own[-1].line
-        end = min((start for start in starts if start > last), default=len(lines) + 1)
-        cut[name] = "\n".join(lines[own[0].line - 1 : end - 1]).rstrip() + "\n"
+        cut[name] = source(text, parts, own)
     missing = [name for name in SECTION_NAMES if name not in cut]
     if missing:
         raise _missing(missing, artifact)
@@ -169,14 +172,9 @@ def is_marked(text: str) -> bool:
     return head.startswith("<!--") and head[4:].lstrip().startswith(REVIEW_MARK)
 
 
-def _lines(text: str) -> list[str]:
-    """The lines as the Markdown parser counts them."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
 def _raw(text: str, line: int) -> str:
     """What stands behind the colon on a line, as it was written: a description may hold Markdown of its own."""
-    return _lines(text)[line - 1].partition(":")[2].strip(" *")
+    return source_lines(text)[line - 1].partition(":")[2].strip(" *")
 
 
 def _missing(numbers: Sequence[str], artifact: str) -> InputError:
@@ -204,22 +202,18 @@ def _section(parts: Sequence[Part], number: str) -> tuple[Part, ...]:
     return ()
 
 
-def _alone(text: str, number: str) -> tuple[Part, ...]:
-    parts = parse(text)
-    return _section(parts, number) or parts
-
-
 def _headed(text: str, number: str) -> str:
     section = _section(parse(text), number)
     if section:
-        return "\n".join(_lines(text)[section[0].line - 1 :])
-    return f"## {number}. {SECTION_TITLES[number]}\n\n" + "\n".join(_lines(text)).strip("\n")
+        return "\n".join(source_lines(text)[section[0].line - 1 :])
+    return f"## {number}. {SECTION_TITLES[number]}\n\n" + "\n".join(source_lines(text)).strip("\n")
 
 
 __all__ = [
     "REVIEW_MARK",
     "SECTION_NAMES",
     "SECTION_TITLES",
+    "STEP",
     "assemble",
     "clean",
     "is_marked",
@@ -230,5 +224,6 @@ __all__ = [
     "parse_section3",
     "parse_section4",
     "parse_spec",
+    "section_parts",
     "section_texts",
 ]

@@ -16,6 +16,7 @@ from transom.checklist.spec.document import (
     parse_section3,
     parse_section4,
 )
+from transom.checklist.spec.earlier import earlier_blocks
 from transom.checklist.spec.gate import (
     check_analysis,
     check_section1,
@@ -23,7 +24,6 @@ from transom.checklist.spec.gate import (
     check_section3,
     check_section4,
 )
-from transom.checklist.spec.summary import summarise
 from transom.errors import TransomError
 from transom.formats.tags import read_tag
 from transom.gates import Finding
@@ -39,8 +39,8 @@ class Round:
         number: 1..5.
         role: whose call it is.
         tag: the reply's tag, and what later rounds know its text by.
-        inputs: what its blocks are made from: `config`, `files` or the tags of earlier rounds.
-        blocks: texts of the inputs -> the call's blocks.
+        inputs: what its blocks are made from: `config`, `files` or the tags of earlier rounds. `earlier.py` says what
+            of an earlier text it sees.
         gate: the text written, texts of the inputs -> what the substance gate holds against it.
         accept: whether a reply without any tag is nevertheless what was asked for.
     """
@@ -49,7 +49,6 @@ class Round:
     role: str
     tag: str
     inputs: tuple[str, ...]
-    blocks: Callable[..., list[Block]]
     gate: Callable[..., list[Finding]]
     accept: Callable[[str], bool]
 
@@ -104,7 +103,7 @@ async def _walk(run: Run, each: Round, inputs: Sequence[object], settings: CallS
         def review(written: tuple[str, tuple[str, ...]]) -> list[str]:
             return [f"line {finding.line}: {finding.message}" for finding in each.gate(written[0], *texts)]
 
-        answer = await call(stage, role, each.blocks(*texts), read, review=review)
+        answer = await call(stage, role, _blocks(each, texts), read, review=review)
         shown = render(answer.request)
         stage.note(f"{each.stem}_system_prompt.md", shown.system)
         stage.note(f"{each.stem}_prompt.md", shown.user)
@@ -117,30 +116,10 @@ async def _walk(run: Run, each: Round, inputs: Sequence[object], settings: CallS
     return await run.stage(each.stage, step, *inputs, out=text_file(each.file), uses=[role])
 
 
-def _config(text: str) -> Block:
-    return Block("configuration", text, Tier.SESSION)
-
-
-def _analysis_blocks(config: str) -> list[Block]:
-    return [_config(config)]
-
-
-def _section1_blocks(config: str, analysis: str) -> list[Block]:
-    return [_config(config), Block("previous_analysis", analysis)]
-
-
-def _section2_blocks(config: str, section1: str, analysis: str) -> list[Block]:
-    return [_config(config), Block("section1_parsing_logic", section1), Block("analysis_reference", analysis)]
-
-
-def _section3_blocks(config: str, section1: str, section2: str, analysis: str) -> list[Block]:
-    sections = Block("previous_sections", f"{section1}\n{section2}")
-    return [_config(config), sections, Block("analysis_reference", analysis)]
-
-
-def _section4_blocks(config: str, files: str, section1: str, section2: str, section3: str) -> list[Block]:
-    summary = summarise(section1, section2, section3)
-    return [_config(f"{config}{files}"), Block("previous_sections_summary", summary)]
+def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
+    given = dict(zip(each.inputs, texts, strict=True))
+    config = Block("configuration", given["config"] + given.get("files", ""), Tier.SESSION)
+    return [config, *earlier_blocks(each.role, given)]
 
 
 def _gate_analysis(text: str, *_: str) -> list[Finding]:
@@ -184,7 +163,6 @@ ROUNDS = (
         "checklist.analysis",
         "analysis",
         ("config",),
-        _analysis_blocks,
         _gate_analysis,
         _accepts(parse_analysis, "steps"),
     ),
@@ -193,7 +171,6 @@ ROUNDS = (
         "checklist.section1",
         "section1",
         ("config", "analysis"),
-        _section1_blocks,
         _gate_section1,
         _accepts(parse_section1, "categories"),
     ),
@@ -202,7 +179,6 @@ ROUNDS = (
         "checklist.section2",
         "section2",
         ("config", "section1", "analysis"),
-        _section2_blocks,
         _gate_section2,
         _accepts(parse_section2, "items"),
     ),
@@ -211,7 +187,6 @@ ROUNDS = (
         "checklist.section3",
         "section3",
         ("config", "section1", "section2", "analysis"),
-        _section3_blocks,
         _gate_section3,
         _accepts(parse_section3, "decisions"),
     ),
@@ -220,7 +195,6 @@ ROUNDS = (
         "checklist.section4",
         "section4",
         ("config", "files", "section1", "section2", "section3"),
-        _section4_blocks,
         _gate_section4,
         _accepts(parse_section4, "sources"),
     ),

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from transom.checklist.atoms import Source
 from transom.checklist.build.mutation.alter import Mutant, mutants
-from transom.checklist.build.mutation.evidence import Page, Span, Unit
+from transom.checklist.build.mutation.evidence import Page, Span, Spot, Unit
 from transom.checklist.build.mutation.example import from_examples
 from transom.checklist.build.mutation.fields import Topic
 from transom.checklist.build.mutation.locate import Follow, Hit, Scan, locate
@@ -31,9 +31,10 @@ _HITS = TypeAdapter(list[tuple[int, int, dict[str, Span]]])
 
 @dataclass(frozen=True)
 class Plan:
-    """The mutants, or why there are none."""
+    """The mutants, or why there are none, and the lines that must be entries."""
 
     mutants: tuple[Mutant, ...] = ()
+    rows: tuple[Spot, ...] = ()
     why_none: str = ""
 
 
@@ -70,7 +71,14 @@ async def plan(
         return Plan(why_none=f"a pattern of Section 4.1 cannot be tried on the files: {error.what}")
     chosen = tuple(_chosen(made))
     names = ", ".join(page.shown for page in given) or "no file"
-    return Plan(chosen, "" if chosen else f"nothing that Section 4.1 names stands in {names}")
+    rows = tuple(_some([spot for unit in units if unit.shape == "row" for spot in unit.spots]))
+    return Plan(chosen, rows, "" if chosen else f"nothing that Section 4.1 names stands in {names}")
+
+
+def _some(rows: Sequence[Spot]) -> list[Spot]:
+    """At most as many as mutants, from the beginning to the end."""
+    each = {(spot.page, spot.number): spot for spot in rows}
+    return list(each.values())[:: max(1, -(-len(each) // MOST))]
 
 
 class _Scanner:

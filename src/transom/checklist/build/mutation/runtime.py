@@ -111,14 +111,15 @@ class Kept:
         yield self
 
     async def call(self, name: str, args: Mapping[str, object]) -> object:
-        """As `Worker.call`; what `extract_context` answered to a text is not asked again.
+        """As `Worker.call`; what atom A answered to a whole text is not asked again.
 
         Raises:
             AtomFailed: as there.
         """
-        if name != "extract_context":
+        only = name == "transom_piece" and args["last"] and not args["at"]
+        if name != "extract_context" and not only:
             return await self._asked(name, args)
-        key = digest(dict(args))
+        key = digest({**args, "function": name})
         if key not in self._answers:
             self._answers[key] = await self._asked(name, args)
         return self._answers[key]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.mutation.alter import Mutant
+from transom.checklist.build.mutation.evidence import Page, Spot
 from transom.checklist.build.mutation.fields import Topic, topics
 from transom.checklist.build.mutation.plan import Plan, plan
 from transom.checklist.build.mutation.runtime import Desk, Kept, Shown
@@ -53,7 +54,7 @@ class Mutation:
     Attributes:
         row: for `build.json`; None where there was nothing to alter.
         problems: what a repair of atom A must mend.
-        unseen: lines that atom A leaves out on one side of their outcome.
+        unseen: lines that atom A leaves out, as they are or on the other side of their outcome.
         why_not: why nothing could be tried, None if something was.
     """
 
@@ -117,7 +118,8 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
             for mutant in made.mutants
             if (why := _why_survived(mutant, base, await run(mutant.texts), about, desk)) is not None
         ]
-        unseen = [problem for mutant in made.mutants if (problem := await _unseen(mutant, kept, inputs))]
+        unseen = await _left_out(made.rows, kept, inputs)
+        unseen += [problem for mutant in made.mutants if (problem := await _unseen(mutant, kept, inputs))]
         kept.forget()
         again = await run({})
     problems = _problems(made, survivors)
@@ -187,20 +189,40 @@ def _result(verdict: Verdict) -> _Result:
     return _Result(verdict.status, sides, entries, {key: frozenset(texts) for key, texts in fields.items()})
 
 
+async def _left_out(rows: Sequence[Spot], kept: Kept, inputs: Inputs) -> list[str]:
+    """Lines that the spec's patterns find and that are no entry, the first of each file."""
+    told: list[str] = []
+    for page in dict.fromkeys(spot.page for spot in rows):
+        seen = await _lines_seen(page, page.text, kept, inputs)
+        missed = [spot.number for spot in rows if spot.page is page and seen is not None and spot.number not in seen]
+        if missed:
+            told.append(_leaves_out(page, missed[0], "as it is"))
+    return told
+
+
 async def _unseen(mutant: Mutant, kept: Kept, inputs: Inputs) -> str | None:
-    """Atom A must see a line on both sides of its outcome: what it leaves out cannot be judged."""
+    """Atom A must see a line whose outcome was turned round: what it leaves out cannot be judged."""
     if mutant.sees is None:
         return None
     page = mutant.spot.page
+    seen = await _lines_seen(page, mutant.texts[page.path], kept, inputs)
+    if seen is None or mutant.sees in seen:
+        return None
+    return _leaves_out(page, mutant.sees, "with its outcome turned round")
+
+
+def _leaves_out(page: Page, line: int, what: str) -> str:
+    return f"atom A leaves out {page.shown}:{line} {what}; every occurrence is an entry, good or bad"
+
+
+async def _lines_seen(page: Page, text: str, kept: Kept, inputs: Inputs) -> frozenset[int] | None:
+    """The lines of a text that are entries; None where the atom refuses it, so that nothing is left out."""
     shown = inputs.roots.shown(page.path, str(page.path))
-    for text, what in ((page.text, "as it is"), (mutant.texts[page.path], "with its outcome turned round")):
-        try:
-            entries = await extract(kept, await scope_of(kept), Shown(page.path, partial(str, text)), shown)
-        except AtomFailed:
-            return None  # it refuses the text: the verdict is ERROR, and nothing is left out
-        if mutant.sees not in [entry.line_number for entry in entries]:
-            return f"atom A leaves out {page.shown}:{mutant.sees} {what}; every occurrence is an entry, good or bad"
-    return None
+    try:
+        entries = await extract(kept, await scope_of(kept), Shown(page.path, partial(str, text)), shown)
+    except AtomFailed:
+        return None
+    return frozenset(entry.line_number for entry in entries if entry.line_number is not None)
 
 
 # -- what is said of it

@@ -1,50 +1,76 @@
 """`directives`: a word such as `*NAME` and the texts after it, at the head of a file; together they make one entry."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from transom.checklist.rules.fragments.shared import entry
 
 
-def head_words(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Every word or quoted text and its line, comments left out."""
-    block = False
-    for number, line in enumerate(lines, 1):
-        rest = line
-        while rest := rest.strip():
-            if block:
-                _, found, rest = rest.partition("*/")
-                block = not found
-                continue
-            match = re.match(r'//.*|/\*|"[^"]*"?|[^\s"]+?(?=\s|"|//|/\*|$)', rest)
-            word = match[0] if match else rest
-            rest = rest[len(word) :]
-            block = word == "/*"
-            if not word.startswith(("//", "/*")):
-                yield number, word
+def head_words(line: str, block: bool) -> tuple[list[str], bool]:
+    """Every word or quoted text of a line, comments left out; and whether a comment goes on behind it."""
+    words: list[str] = []
+    rest = line
+    while rest := rest.strip():
+        if block:
+            _, found, rest = rest.partition("*/")
+            block = not found
+            continue
+        match = re.match(r'//.*|/\*|"[^"]*"?|[^\s"]+?(?=\s|"|//|/\*|$)', rest)
+        word = match[0] if match else rest
+        rest = rest[len(word) :]
+        block = word == "/*"
+        if not word.startswith(("//", "/*")):
+            words.append(word)
+    return words, block
 
 
-def read_directives(lines: list[str], rule: dict[str, Any]) -> list[dict[str, Any]]:
+class DirectiveReader:
     """One entry for the head of the file, empty fields where a directive is absent or says nothing."""
-    texts: dict[str, list[str]] = {}
-    seen: dict[str, int] = {}
-    open_for: list[str] = []
-    for number, word in head_words(lines):
-        if re.match(rule["stop"], word):
-            break
-        if match := re.fullmatch(rule["pattern"], word):
-            name = rule["names"].get(match["name"].upper())
-            open_for = texts.setdefault(name, []) if name and name not in seen else []
-            seen.setdefault(name, number)
+
+    def __init__(self, rule: dict[str, Any]) -> None:
+        self.rule = rule
+        self.texts: dict[str, list[str]] = {}
+        self.seen: dict[str, tuple[int, str]] = {}
+        self.first: tuple[int, str] | None = None
+        self.into: list[str] | None = None  # where words go that are no directives
+        self.block = self.done = False
+
+    def line(self, number: int, line: str) -> list[dict[str, Any]]:
+        """The entry, where the head ends."""
+        if self.done:
+            return []
+        self.first = self.first or ((number, line) if line.strip() else None)
+        words, self.block = head_words(line, self.block)
+        for word in words:
+            if re.match(self.rule["stop"], word):
+                return self.end()
+            self.word(number, line, word)
+        return []
+
+    def word(self, number: int, line: str, word: str) -> None:
+        """A directive, or a text behind one."""
+        if match := re.fullmatch(self.rule["pattern"], word):
+            name = self.rule["names"].get(match["name"].upper())
+            self.into = self.texts.setdefault(name, []) if name and name not in self.seen else None
+            self.seen.setdefault(name, (number, line))
         elif word[0] == '"' and (len(word) == 1 or word[-1] != '"'):
             raise ValueError(f"line {number}: a quoted text without an end: {word}")
-        else:
-            open_for.append(word)
-    fields: dict[str, Any] = dict(rule["constants"])
-    for name, words in texts.items():
-        said = " ".join([word.strip('"') for word in words if word[0] == '"'] or words).strip()
-        fields[name] = None if re.fullmatch(rule["placeholder"], said) else said or None
-    first = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
-    at = next((seen[name] for name in rule["names"].values() if fields.get(name) and name in seen), first)
-    return [entry(rule, at or None, lines[at - 1] if at else "", fields)]
+        elif self.into is not None:
+            self.into.append(word)
+
+    def late(self) -> bool:
+        """Whether an entry may still come for a line that went before."""
+        return not self.done
+
+    def end(self) -> list[dict[str, Any]]:
+        """The entry, where the head did not end before the file."""
+        if self.done:
+            return []
+        self.done = True
+        fields: dict[str, Any] = dict(self.rule["constants"])
+        for name, words in self.texts.items():
+            said = " ".join([word.strip('"') for word in words if word[0] == '"'] or words).strip()
+            fields[name] = None if re.fullmatch(self.rule["placeholder"], said) else said or None
+        told = [self.seen[name] for name in self.rule["names"].values() if fields.get(name) and name in self.seen]
+        number, line = [*told, self.first or (None, "")][0]
+        return [entry(self.rule, number, line, fields)]

@@ -1,68 +1,38 @@
 """`header`: the comments before the first line of code say which tool wrote a file; the topmost such header counts."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from transom.checklist.rules.fragments.shared import entry
 
 
-def code_lines(lines: list[str]) -> Iterator[tuple[int, str, str | None]]:
-    """Every line: its number, its code without comments and attributes, and its comment without marks, None for none.
+def code_of(line: str, block: str | None) -> tuple[str, str | None, str | None]:
+    """Of a line: its code without comments and attributes, its comment without marks (None for none), and what ends
+    the comment or attribute that goes on behind it; `block` ends the one that came with it.
 
     A comment counts as one only where no code stands before it; what is a directive alone is not code.
     """
-    block: str | None = None
-    for number, line in enumerate(lines, 1):
-        rest, code, told = line.strip(), "", None
-        while rest:
-            if block:
-                inside, found, rest = rest.partition(block)
-                told = inside if block == "*/" and told is None else told
-                block = None if found else block
-                if not found:
-                    break
-            else:
-                mark = re.search(r"//|/\*|--|\(\*(?!\s*\))", rest)
-                code += f" {rest[: mark.start()] if mark else rest}"
-                if mark is None:
-                    break
-                rest = rest[mark.end() :]
-                block = {"/*": "*/", "(*": "*)"}.get(mark[0])
-                if block is None:
-                    told, rest = (rest if not code.strip() else None), ""
-                elif block == "*/":
-                    told = "" if not rest else None
-        code = re.sub(r"^(?:\s*`\w+)+\s*(?=(?:macro)?module\b)", "", code).strip()
-        yield number, code, None if told is None else told[:500].strip(" \t/*#-")
-
-
-def read_header(lines: list[str], rule: dict[str, Any]) -> list[dict[str, Any]]:
-    """One entry for the file, whether it has a header or not."""
-    headers: list[dict[str, Any]] = []
-    early: dict[str, Any] = {}
-    code, form = 0, None
-    into: dict[str, Any] | None = early
-    for number, text, told in code_lines(lines):
-        form = next((name for name, pattern in rule["formats"].items() if re.match(pattern, text)), None)
-        code = code or (number if text and not text.startswith("`") else 0)
-        if form:
-            break
-        fields = header_fields(told, rule) if told else {}
-        if fields.get("tool_name"):
-            headers.append({"line": number, **({} if headers else {k: v for k, v in early.items() if into is early})})
-            into = headers[-1]
-        if fields:
-            give_fields(fields, into, headers, early)
-        elif told is None or (told and not re.match(rule["keyed"], told)):
-            into = None
-    top = {**rule["constants"], **(headers[0] if headers else early), "format": form}
-    at = top.get("line") or code
-    refuse_doubt(at, top, rule)
-    made = entry(rule, at or None, lines[at - 1] if at else "", top)
-    if len(headers) > 1:
-        made["parsed_fields"]["inherited"] = [{k: v for k, v in one.items() if k != "doubt"} for one in headers[1:]]
-    return [made]
+    rest, code, told = line.strip(), "", None
+    while rest:
+        if block:
+            inside, found, rest = rest.partition(block)
+            told = inside if block == "*/" and told is None else told
+            block = None if found else block
+            if not found:
+                break
+        else:
+            mark = re.search(r"//|/\*|--|\(\*(?!\s*\))", rest)
+            code += f" {rest[: mark.start()] if mark else rest}"
+            if mark is None:
+                break
+            rest = rest[mark.end() :]
+            block = {"/*": "*/", "(*": "*)"}.get(mark[0])
+            if block is None:
+                told, rest = (rest if not code.strip() else None), ""
+            elif block == "*/":
+                told = "" if not rest else None
+    code = re.sub(r"^(?:\s*`\w+)+\s*(?=(?:macro)?module\b)", "", code).strip()
+    return code, None if told is None else told[:500].strip(" \t/*#-"), block
 
 
 def give_fields(
@@ -110,3 +80,61 @@ def refuse_doubt(at: int, top: dict[str, Any], rule: dict[str, Any]) -> None:
         if unsure:
             name, said = next(iter(unsure.items()))
             raise ValueError(f"line {at}: whether {said!r} is the {name} of this header cannot be told")
+
+
+class HeaderReader:
+    """One entry for the file, whether it has a header or not.
+
+    `into` is the header that the next line belongs to, None where other text stood between; `early` is what stands
+    before the first one. `at` is the line of the topmost header, `code` the first line of code.
+    """
+
+    def __init__(self, rule: dict[str, Any]) -> None:
+        self.rule = rule
+        self.headers: list[dict[str, Any]] = []
+        self.early: dict[str, Any] = {}
+        self.into: dict[str, Any] | None = self.early
+        self.at: tuple[int, str] | None = None
+        self.code: tuple[int, str] | None = None
+        self.block: str | None = None
+        self.form: str | None = None
+        self.done = False
+
+    def line(self, number: int, line: str) -> list[dict[str, Any]]:
+        """The entry, where the first module begins."""
+        if self.done:
+            return []
+        text, told, self.block = code_of(line, self.block)
+        self.form = next((name for name, pattern in self.rule["formats"].items() if re.match(pattern, text)), None)
+        self.code = self.code or ((number, line) if text and not text.startswith("`") else None)
+        if self.form:
+            return self.end()
+        fields = header_fields(told, self.rule) if told else {}
+        if fields.get("tool_name"):
+            before = self.early if self.into is self.early and not self.headers else {}
+            self.at = self.at or (number, line)
+            self.into = {"line": number, **before}
+            self.headers.append(self.into)
+        if fields:
+            give_fields(fields, self.into, self.headers, self.early)
+        elif told is None or (told and not re.match(self.rule["keyed"], told)):
+            self.into = None
+        return []
+
+    def late(self) -> bool:
+        """Whether an entry may still come for a line that went before."""
+        return not self.done
+
+    def end(self) -> list[dict[str, Any]]:
+        """The entry, where no module began before the end of the file."""
+        if self.done:
+            return []
+        self.done = True
+        top = {**self.rule["constants"], **(self.headers[0] if self.headers else self.early), "format": self.form}
+        number, line = self.at or self.code or (None, "")
+        refuse_doubt(number or 0, top, self.rule)
+        made = entry(self.rule, number, line, top)
+        others = [{k: v for k, v in one.items() if k != "doubt"} for one in self.headers[1:]]
+        if others:
+            made["parsed_fields"]["inherited"] = others
+        return [made]

@@ -6,29 +6,36 @@ from typing import Any
 from transom.checklist.rules.fragments.shared import entry
 
 
-def scaled(lines: list[str], rule: dict[str, Any], fields: dict[str, Any], number: int) -> float:
-    """A printed number in the rule's own unit, by the unit that stands beside it or that the file tells."""
-    said = {match["unit"] for told in rule["told"] for line in lines if (match := re.search(told, line))}
-    units = {fields["unit"]} if fields.get("unit") else said
-    if len(units) != 1 or not units <= set(rule["units"]):
-        raise ValueError(f"line {number}: no one unit is told for {fields[rule['of']]}")
-    mantissa, _, power = fields[rule["of"]].lower().partition("e")
-    return float(f"{mantissa}e{int(power or 0) + rule['units'][units.pop()]}")
-
-
-def read_lines(lines: list[str], rule: dict[str, Any]) -> list[dict[str, Any]]:
+class LineReader:
     """One entry for every line that fits."""
-    found: list[dict[str, Any]] = []
-    context: dict[str, Any] = {}
-    for number, line in enumerate(lines, 1):
-        for pattern in rule.get("context", []):
-            if heading := re.search(pattern, line):
-                context.update(heading.groupdict())
-        if match := re.search(rule["pattern"], line):
-            fields = {**context, **match.groupdict(), "line": line}
-            if any(fields.get(name) != text for name, text in rule.get("where", {}).items()):
-                continue
-            if rule.get("scaled") and rule["scaled"]["field"] in rule["fields"]:
-                fields[rule["scaled"]["field"]] = scaled(lines, rule["scaled"], fields, number)
-            found.append(entry(rule, number, line, fields))
-    return found
+
+    def __init__(self, rule: dict[str, Any]) -> None:
+        self.rule = rule
+        self.pattern = re.compile(rule["pattern"])
+        self.headings = [re.compile(heading) for heading in rule.get("context", [])]
+        self.context: dict[str, Any] = {}
+
+    def fields(self, line: str) -> dict[str, Any] | None:
+        """What a line that fits says, and what those above it that head a group."""
+        for heading in self.headings:
+            if match := heading.search(line):
+                self.context.update(match.groupdict())
+        match = self.pattern.search(line)
+        if match is None:
+            return None
+        fields = {**self.context, **match.groupdict(), "line": line}
+        fits = all(fields.get(name) == text for name, text in self.rule.get("where", {}).items())
+        return fields if fits else None
+
+    def line(self, number: int, line: str) -> list[dict[str, Any]]:
+        """The entry, where the line fits."""
+        fields = self.fields(line)
+        return [] if fields is None else [entry(self.rule, number, line, fields)]
+
+    def late(self) -> bool:
+        """An entry is about the line that makes it certain."""
+        return False
+
+    def end(self) -> list[dict[str, Any]]:
+        """Nothing waits for the end of the file."""
+        return []

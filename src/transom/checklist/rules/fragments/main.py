@@ -1,4 +1,4 @@
-"""What every atom does around its readers: tell the kind of file before, and that nothing was overlooked after."""
+"""What every atom does around its readers: tell the kind of file, and see to it that nothing is overlooked."""
 
 import re
 from typing import Any
@@ -6,52 +6,159 @@ from typing import Any
 from transom.checklist.file_kinds import kind_by_name
 
 
-def file_kind(lines: list[str], source_file: str, sources: list[dict[str, Any]], files: dict[str, Any]) -> str:
-    """By the name's pattern, else by what stands in it, else the first source."""
-    named = kind_by_name(source_file, sources)
-    if named is not None:
-        return named
-    for source in sources:
-        signs = files[source["kind"]]["signs"]
-        if signs and any(re.match(signs, line) for line in lines):
-            return str(source["kind"])
-    return str(sources[0]["kind"])
+class Known:
+    """Whether a file is of a dialect that the readers were made for: what a build refuses, a run refuses too."""
 
+    def __init__(self, kind: str, about: dict[str, Any]) -> None:
+        self.kind = kind
+        self.must = [re.compile(pattern) for pattern in about.get("must", ())]
+        self.refused = [(re.compile(pattern), why) for pattern, why in about.get("refuse", {}).items()]
+        self.known = not self.must
+        self.first: tuple[int, str] | None = None  # the first line that is not blank
 
-def check_known(lines: list[str], kind: str, about: dict[str, Any]) -> None:
-    """The file is of a dialect that the readers were made for: what a build refuses, a run refuses too."""
-    for number, line in enumerate(lines, 1):
-        for pattern, why in about.get("refuse", {}).items():
-            if re.search(pattern, line):
+    def line(self, number: int, line: str) -> None:
+        """A line may be of a kind that is known, or of one that is refused."""
+        self.first = self.first or ((number, line) if line.strip() else None)
+        for pattern, why in self.refused:
+            if pattern.search(line):
                 raise ValueError(f"line {number}: {why}: {line.strip()}")
-    must = about.get("must", ())
-    if must and not any(re.search(pattern, line) for pattern in must for line in lines):
-        first = next((number for number, line in enumerate(lines, 1) if line.strip()), 1)
-        raise ValueError(f"line {first}: no line of a kind that is known for {kind}: {lines[first - 1].strip()}")
+        self.known = self.known or any(pattern.search(line) for pattern in self.must)
+
+    def end(self) -> None:
+        """One line must have been of a kind that is known."""
+        if self.first and not self.known:
+            number, line = self.first
+            raise ValueError(f"line {number}: no line of a kind that is known for {self.kind}: {line.strip()}")
 
 
-def check_counts(lines: list[str], patterns: list[str]) -> None:
-    """A line says how many there were, and none was read."""
-    for number, line in enumerate(lines, 1):
-        told = [match for pattern in patterns for match in re.finditer(pattern, line)]
-        if any(int(match["count"]) for match in told):
-            raise ValueError(f"line {number}: it counts what was not seen: {line.strip()}")
+class Account:
+    """Every line that speaks of a verdict must be read, or be known to tell nothing; and what is counted was seen."""
 
+    def __init__(self, about: dict[str, Any]) -> None:
+        self.about = about
+        self.told = [re.compile(pattern) for pattern in about["account"]]
+        self.counts = {
+            category: [re.compile(pattern) for pattern in patterns]
+            for category, patterns in about.get("counts", {}).items()
+        }
+        self.unread: dict[int, str] = {}
+        self.seen: set[str] = set()
+        self.counted: dict[str, tuple[int, str]] = {}
+        self.speaks = False
 
-def check_complete(lines: list[str], about: dict[str, Any], results: list[dict[str, Any]]) -> None:
-    """Nothing was overlooked, and something was read where it has to be."""
-    check_account(lines, about, results)
-    for category, patterns in about.get("counts", {}).items():
-        if not any(category in made["parsed_fields"] for made in results):
-            check_counts(lines, patterns)
-    if about["expect"] and not results and any(re.search(about["speaks"], line) for line in lines):
-        raise ValueError(about["expect"])
+    def line(self, number: int, line: str) -> None:
+        """A line may speak of a verdict, say how many there were, or say what the file is about."""
+        for pattern in self.told:
+            if pattern.search(line):
+                if not any(re.search(passed, line) for passed in self.about.get("passes", ())):
+                    self.unread[number] = line
+                break
+        for category, patterns in self.counts.items():
+            if category in self.seen or category in self.counted:
+                continue
+            if any(int(match["count"]) for pattern in patterns for match in pattern.finditer(line)):
+                self.counted[category] = (number, line)
+        if self.about["expect"] and not self.seen and not self.speaks:
+            self.speaks = bool(re.search(self.about["speaks"], line))
 
+    def read(self, made: list[dict[str, Any]]) -> None:
+        """What became an entry was not overlooked."""
+        for one in made:
+            self.unread.pop(one["line_number"], None)
+            self.seen.update(one["parsed_fields"])
 
-def check_account(lines: list[str], about: dict[str, Any], results: list[dict[str, Any]]) -> None:
-    """Every line that speaks of a verdict must have been read, or be known to tell nothing."""
-    read = {made["line_number"] for made in results}
-    for number, line in enumerate(lines, 1):
-        overlooked = number not in read and any(re.search(told, line) for told in about["account"])
-        if overlooked and not any(re.search(passed, line) for passed in about.get("passes", ())):
+    def check(self) -> None:
+        """No line was overlooked, now that no entry is to come for one of them."""
+        for number, line in self.unread.items():
             raise ValueError(f"line {number}: not understood: {line.strip()}")
+
+    def end(self) -> None:
+        """Something was read where it has to be."""
+        self.check()
+        for category in self.counts:
+            if category in self.counted and category not in self.seen:
+                number, line = self.counted[category]
+                raise ValueError(f"line {number}: it counts what was not seen: {line.strip()}")
+        if self.about["expect"] and not self.seen and self.speaks:
+            raise ValueError(self.about["expect"])
+
+
+class Reading:
+    """A file of a kind, line by line: its readers, and what must hold for its lines and for all of it."""
+
+    def __init__(self, kind: str, about: dict[str, Any], readers: list[Any]) -> None:
+        self.readers = readers
+        self.known = Known(kind, about)
+        self.account = Account(about)
+
+    def line(self, number: int, line: str) -> list[dict[str, Any]]:
+        """The entries that are certain by this line."""
+        made = [one for reader in self.readers for one in reader.line(number, line)]
+        self.account.line(number, line)
+        self.account.read(made)
+        if self.account.unread and not any(reader.late() for reader in self.readers):
+            self.account.check()
+        self.known.line(number, line)
+        return made
+
+    def end(self) -> list[dict[str, Any]]:
+        """The entries that the end of the file makes certain."""
+        made = [one for reader in self.readers for one in reader.end()] if self.known.first else []
+        self.account.read(made)
+        self.account.end()
+        self.known.end()
+        return made
+
+
+class File:
+    """A file that comes in pieces of whole lines: `feed` and `finish` give the entries that are certain by then.
+
+    Where its name does not tell the kind, it is read as each kind that it may be, and the entries are `held` until a
+    line is the sign of one; without any sign it is of the first kind.
+    """
+
+    def __init__(
+        self, source_file: str, sources: list[dict[str, Any]], files: dict[str, Any], readers: dict[str, list[Any]]
+    ) -> None:
+        named = kind_by_name(source_file, sources)
+        self.kind = named or sources[0]["kind"]
+        self.signs = {kind: about["signs"] for kind, about in files.items() if about["signs"] and named is None}
+        self.signed: set[str] = set()
+        kinds = [self.kind, *(kind for kind in self.signs if kind != self.kind)]
+        self.readings = {kind: Reading(kind, files[kind], readers[kind]) for kind in kinds}
+        self.held: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
+        self.refusals: dict[str, ValueError] = {}
+        self.number = 0
+
+    def feed(self, text: str) -> list[dict[str, Any]]:
+        """The entries that are certain by the end of a piece."""
+        lines = text.replace("\r\n", "\n").split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        found: list[dict[str, Any]] = []
+        for line in lines:
+            self.number += 1
+            found += self.guess(line) if self.signs else self.readings[self.kind].line(self.number, line)
+        return found
+
+    def guess(self, line: str) -> list[dict[str, Any]]:
+        """A line of a file whose kind is not certain yet; what was held where it is now."""
+        for kind in self.readings.keys() - self.refusals.keys():
+            try:
+                self.held[kind] += self.readings[kind].line(self.number, line)
+            except ValueError as error:
+                self.refusals[kind] = error
+        self.signed.update(kind for kind, sign in self.signs.items() if re.match(sign, line))
+        return self.settle() if next(iter(self.signs)) in self.signed else []
+
+    def settle(self) -> list[dict[str, Any]]:
+        """The kind is that of the first sign, in the order of the kinds; what was held for it."""
+        self.kind = next((kind for kind in self.signs if kind in self.signed), self.kind)
+        self.signs = {}
+        if self.kind in self.refusals:
+            raise self.refusals[self.kind]
+        return self.held.pop(self.kind, [])
+
+    def finish(self) -> list[dict[str, Any]]:
+        """The entries that the end of the file makes certain."""
+        return self.settle() + self.readings[self.kind].end()

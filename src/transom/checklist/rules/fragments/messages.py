@@ -21,7 +21,9 @@ class MessageReader:
         self.rule = rule
         self.targets = [(one, [re.compile(pattern) for pattern in one["patterns"]]) for one in rule["targets"]]
         wanted = {one["category"] for one in rule["targets"] if one.get("fields")}
-        self.alarm = re.compile("|".join(word for key, words in rule["alarm"].items() if key in wanted for word in words))
+        self.alarm = re.compile(
+            "|".join(word for key, words in rule["alarm"].items() if key in wanted for word in words)
+        )
         self.aside = [re.compile(pattern) for pattern in rule["aside"]]
         self.quoted = [re.compile(pattern) for pattern in rule["quoted"]]
         names = ("colour", "strange", "spoken", "other", "further", "grave")
@@ -94,10 +96,3 @@ class MessageReader:
         if not own.get("fields"):
             return []
         return [entry(own, number, line, {**told, "end": state}) for number, line, told in self.runs]
-
-
-def read_messages(lines: list[str], rule: dict[str, Any]) -> list[dict[str, Any]]:
-    """The entries of a whole log."""
-    reader = MessageReader(rule)
-    found = [made for number, line in enumerate(lines, 1) for made in reader.line(number, line)]
-    return [*found, *reader.end()]

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from transom.checklist.rules.fragments.plain import alarming, files_in, plain
+from transom.checklist.rules.fragments.plain import alarming, files_in
 
 
 def is_command(text: str, prompted: bool, rule: dict[str, Any]) -> bool:
@@ -14,24 +14,36 @@ def is_command(text: str, prompted: bool, rule: dict[str, Any]) -> bool:
     return bool(re.match(rule["echo"], text)) or not alarming(bare, rule)
 
 
-def outcome(
-    lines: list[str], start: int, bases: list[str], endings: str, rule: dict[str, Any]
-) -> tuple[str | None, range]:
-    """How the command before line index `start` failed, None where it did not; and the indexes of its own lines."""
-    wrong: str | None = None
-    doubt = 0
-    for index in range(start, len(lines)):
-        for text, prompted in plain(lines[index], rule):
-            if is_command(text, prompted, rule):
-                return wrong, range(start, index)
-            if not alarming(text, rule):
-                doubt = doubt or (index + 1 if re.match(rule["maybe"], text) else 0)
-                continue
-            failed = any(re.search(pattern, text) for pattern in rule["failed"])
-            others = [name for name in files_in(text, endings) if name not in bases]
-            if wrong is None and failed and not (doubt or others or prompted or len(bases) > 1):
-                wrong = text
-            elif wrong is None:
-                why = f"a command may stand in line {doubt}, so " if doubt else ""
-                raise ValueError(f"line {index + 1}: {why}whether this means that {bases[0]} was not read: {text}")
-    return wrong, range(start, len(lines))
+def messages(text: str, target: dict[str, Any]) -> list[str]:
+    """The path of a tool's own message about reading."""
+    return [match["path"] for pattern in target["messages"] if (match := re.search(pattern, text))][:1]
+
+
+class Outcome:
+    """A command or message that reads, as long as its own lines go on.
+
+    `variables` are those that were set before it; `wrong` is how it failed, None as long as nothing says so; `doubt`
+    a line that may be a command; `said` are the paths that the tool's own messages name.
+    """
+
+    def __init__(self, statement: dict[str, Any], text: str, target: dict[str, Any], paths: list[str]) -> None:
+        self.statement, self.text, self.target, self.paths = statement, text, target, paths
+        self.compound = False
+        self.variables: dict[str, str] = {}
+        self.bases: list[str] = []
+        self.wrong: str | None = None
+        self.doubt = 0
+        self.said: list[str] = []
+
+    def follow(self, number: int, text: str, prompted: bool, rule: dict[str, Any]) -> None:
+        """One of its lines, which is certainly no command."""
+        if not alarming(text, rule):
+            self.doubt = self.doubt or (number if re.match(rule["maybe"], text) else 0)
+            return
+        failed = any(re.search(pattern, text) for pattern in rule["failed"])
+        others = [name for name in files_in(text, self.target["endings"]) if name not in self.bases]
+        if self.wrong is None and failed and not (self.doubt or others or prompted or len(self.bases) > 1):
+            self.wrong = text
+        elif self.wrong is None:
+            why = f"a command may stand in line {self.doubt}, so " if self.doubt else ""
+            raise ValueError(f"line {number}: {why}whether this means that {self.bases[0]} was not read: {text}")

@@ -6,23 +6,35 @@ from typing import Any
 from transom.checklist.rules.fragments.shared import entry
 
 
-def read_records(lines: list[str], rule: dict[str, Any]) -> list[dict[str, Any]]:
+class RecordReader:
     """One entry for every record; one without an end is an error."""
-    found: list[dict[str, Any]] = []
-    fields: dict[str, Any] | None = None
-    begun = 0
-    for number, line in enumerate([*lines, ""], 1):
-        opens = re.search(rule["start"], line)
-        if fields is not None and (opens or number > len(lines)):
-            raise ValueError(f"line {begun}: what begins here has no end ({rule['end']})")
-        if opens:
-            fields, begun = {}, number
-        if fields is None:
-            continue
-        for pattern in rule["patterns"]:
+
+    def __init__(self, rule: dict[str, Any]) -> None:
+        self.rule = rule
+        self.fields: dict[str, Any] | None = None
+        self.begun = 0
+
+    def line(self, number: int, line: str) -> list[dict[str, Any]]:
+        """The entry, where a record ends."""
+        if re.search(self.rule["start"], line):
+            self.end()
+            self.fields, self.begun = {}, number
+        if self.fields is None:
+            return []
+        for pattern in self.rule["patterns"]:
             if match := re.search(pattern, line):
-                fields.update((name, text) for name, text in match.groupdict().items() if text is not None)
-        if re.search(rule["end"], line):
-            found.append(entry(rule, number, line, fields))
-            fields = None
-    return found
+                self.fields.update((name, text) for name, text in match.groupdict().items() if text is not None)
+        if not re.search(self.rule["end"], line):
+            return []
+        fields, self.fields = self.fields, None
+        return [entry(self.rule, number, line, fields)]
+
+    def late(self) -> bool:
+        """An entry is about the line that makes it certain."""
+        return False
+
+    def end(self) -> list[dict[str, Any]]:
+        """Nothing may be open where the file or the next record says so."""
+        if self.fields is not None:
+            raise ValueError(f"line {self.begun}: what begins here has no end ({self.rule['end']})")
+        return []

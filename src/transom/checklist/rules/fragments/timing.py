@@ -6,29 +6,6 @@ from typing import Any
 from transom.checklist.rules.fragments.shared import entry
 
 
-def read_timing(lines: list[str], rule: dict[str, Any]) -> list[dict[str, Any]]:
-    """One entry for every endpoint, in tables and at the ends of paths.
-
-    `state` holds for a block: `check` as its heading says it, `usual` as the head of the report says it, `other` a
-    heading of another kind of check, `under` a line that is no heading, `table` whether columns were named, `rows`.
-    """
-    found: list[dict[str, Any]] = []
-    worst: list[tuple[int, str]] = []
-    state: dict[str, Any] = {"usual": None, "path": None}
-    start_block(state, other=None)
-    for number, line in enumerate(lines, 1):
-        if state["path"] is not None:
-            fields = read_path_line(number, line, rule, state)
-        else:
-            fields = read_report_line(number, line, rule, state, worst)
-        if fields is not None:
-            found.append(timing_entry(number, line, rule, fields))
-    if state["path"] is not None:
-        raise ValueError(f"line {state['begun']}: the path that begins here has no end")
-    check_worst(lines, rule, worst, [float(made["slack"]) for made in found])
-    return [made["entry"] for made in found]
-
-
 def start_block(state: dict[str, Any], **given: Any) -> None:
     """Forget what held for the block above; `other` stays until a heading takes its place."""
     state.update(check=None, under=None, table=False, rows=0)
@@ -64,7 +41,7 @@ def read_path_line(number: int, line: str, rule: dict[str, Any], state: dict[str
 
 
 def read_report_line(
-    number: int, line: str, rule: dict[str, Any], state: dict[str, Any], worst: list[tuple[int, str]]
+    number: int, line: str, rule: dict[str, Any], state: dict[str, Any], worst: dict[tuple[str, bool], tuple[int, str]]
 ) -> dict[str, Any] | None:
     """A line outside of a path; the fields where it is an endpoint's row."""
     if not line.strip():
@@ -83,7 +60,7 @@ def read_report_line(
     elif re.search(rule["table"], line):
         state.update(table=True, under=None)
     elif told := re.search(rule["worst"], line):
-        worst.append((number, told["slack"]))
+        worst.setdefault((told["slack"], bool(re.search(rule["total"], line))), (number, line))
     elif any(re.search(pattern, line) for pattern in rule["harmless"]):
         pass
     else:
@@ -127,12 +104,58 @@ def timing_entry(number: int, line: str, rule: dict[str, Any], fields: dict[str,
     return {"slack": slack, "entry": entry(rule, number, line, told)}
 
 
-def check_worst(lines: list[str], rule: dict[str, Any], worst: list[tuple[int, str]], slacks: list[float]) -> None:
+def check_worst(worst: dict[tuple[str, bool], tuple[int, str]], least: float, total: float) -> None:
     """A summary whose slack is negative must be that of an endpoint, or sum, which is listed."""
-    for number, said in worst:
+    for (said, is_total), (number, line) in worst.items():
         step = 0.5000001 * 10.0 ** -len(said.partition(".")[2]) if re.fullmatch(r"-?\d*\.?\d*", said) else 0.0
-        sums = [min(slacks, default=0.0)]
-        if re.search(rule["total"], lines[number - 1]):
-            sums = [sum(slack for slack in slacks if slack < 0)]
-        if said[:1] == "-" and not any(abs(float(said) - one) <= step for one in sums):
-            refuse_line(number, lines[number - 1], "a negative slack that no endpoint of this report has")
+        if said[:1] == "-" and not abs(float(said) - (total if is_total else least)) <= step:
+            refuse_line(number, line, "a negative slack that no endpoint of this report has")
+
+
+class TimingReader:
+    """One entry for every endpoint, in tables and at the ends of paths.
+
+    `state` holds for a block: `check` as its heading says it, `usual` as the head of the report says it, `other` a
+    heading of another kind of check, `under` a line that is no heading, `table` whether columns were named, `rows`.
+    Of all slacks are kept the `least`, the `total` of the negative ones and what its rounding `lost`.
+    """
+
+    def __init__(self, rule: dict[str, Any]) -> None:
+        self.rule = rule
+        self.state: dict[str, Any] = {"usual": None, "path": None}
+        start_block(self.state, other=None)
+        self.worst: dict[tuple[str, bool], tuple[int, str]] = {}
+        self.least = self.total = self.lost = 0.0
+        self.any = False
+
+    def line(self, number: int, line: str) -> list[dict[str, Any]]:
+        """The entry, where the line gives an endpoint's slack."""
+        if self.state["path"] is not None:
+            fields = read_path_line(number, line, self.rule, self.state)
+        else:
+            fields = read_report_line(number, line, self.rule, self.state, self.worst)
+        if fields is None:
+            return []
+        made = timing_entry(number, line, self.rule, fields)
+        self.count(float(made["slack"]))
+        return [made["entry"]]
+
+    def count(self, slack: float) -> None:
+        """Into the least and the sum; `lost` keeps a sum of very many from drifting."""
+        self.least = min(self.least, slack) if self.any else slack
+        self.any = True
+        if slack < 0:
+            total = self.total + slack
+            self.lost += self.total - total + slack if self.total <= slack else slack - total + self.total
+            self.total = total
+
+    def late(self) -> bool:
+        """An entry is about the line that makes it certain."""
+        return False
+
+    def end(self) -> list[dict[str, Any]]:
+        """Every path has its end, and every negative summary is that of the endpoints."""
+        if self.state["path"] is not None:
+            raise ValueError(f"line {self.state['begun']}: the path that begins here has no end")
+        check_worst(self.worst, self.least, self.total + self.lost)
+        return []
