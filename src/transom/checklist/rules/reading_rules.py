@@ -218,7 +218,7 @@ class Commands(_Rule):
 
 
 class MessageTarget(Shape):
-    """Messages of one severity; each line that one of `patterns` fits is an entry."""
+    """Messages of one severity; each line that one of `patterns` fits from its head on is an entry."""
 
     category: Key
     patterns: Annotated[tuple[Line, ...], Field(min_length=1)]
@@ -251,12 +251,14 @@ class Run(Shape):
 class Messages(_Rule):
     """The messages of a log, in which no other line may speak of the matter.
 
+    Regexes of whole lines (`patterns`, `other`, `further`, `spoken`, `row`, those of `run`) fit from a line's head on.
+
     Attributes:
         targets: the gravest first; those that a spec does not ask for are recognised and left out.
         other: a regex of messages of no target; `further` of lines that go on with the message above them.
         grave: a regex of what is no mere warning, whatever the line calls itself.
         colour, strange: what is taken off a line, and which characters make it an error.
-        alarm: category -> regexes, in lower case, of words that no other line may hold.
+        alarm: category -> words -> a regex, in lower case, of what no other line with that word may hold.
         aside: regexes of what is taken out of a line before that: names, counts of none, terms of art.
         spoken, quoted: echoed commands and shown source code, and what more is taken out of these.
         counts: category -> regexes with a group `count`; one above what was seen is an error.
@@ -273,7 +275,7 @@ class Messages(_Rule):
     grave: Line
     colour: Line
     strange: Line
-    alarm: dict[Key, tuple[Line, ...]]
+    alarm: dict[Key, dict[str, Line]]
     aside: tuple[Line, ...]
     spoken: Line
     quoted: tuple[Line, ...]

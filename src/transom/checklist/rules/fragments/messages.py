@@ -21,9 +21,8 @@ class MessageReader:
         self.rule = rule
         self.targets = [(one, [re.compile(pattern) for pattern in one["patterns"]]) for one in rule["targets"]]
         wanted = {one["category"] for one in rule["targets"] if one.get("fields")}
-        self.alarm = re.compile(
-            "|".join(word for key, words in rule["alarm"].items() if key in wanted for word in words)
-        )
+        alarms = [pair for key, words in rule["alarm"].items() if key in wanted for pair in words.items()]
+        self.alarms = [(word, re.compile(regex)) for word, regex in alarms]
         self.aside = [re.compile(pattern) for pattern in rule["aside"]]
         self.quoted = [re.compile(pattern) for pattern in rule["quoted"]]
         names = ("colour", "strange", "spoken", "other", "further", "grave")
@@ -52,35 +51,42 @@ class MessageReader:
             return []
         for target, patterns in self.targets:
             for pattern in patterns:
-                if match := pattern.search(text):
+                if match := pattern.match(text):
                     return self.found(number, line, target, {**match.groupdict(), "line": text})
-        goes_on = self.message == number - 1 and self.known["further"].search(text)
-        if goes_on or self.known["other"].search(text):
+        goes_on = self.message == number - 1 and self.known["further"].match(text)
+        if goes_on or self.known["other"].match(text):
             self.message = number
         if not goes_on:
-            self.account(number, self.tally.without_counts(number, text))
+            self.tally.check_hidden(number, text)
+            self.account(number, text)
         return []
 
     def found(self, number: int, line: str, target: dict[str, Any], fields: dict[str, Any]) -> list[dict[str, Any]]:
-        """A message: an entry, or where its kind is not asked for, one that must not be graver than it says."""
+        """A message: an entry, or where its kind is not asked for, nothing; it must not be graver than it says."""
         self.message = number
-        if target is self.targets[0][0]:
+        gravest = self.targets[0][0]
+        if target is gravest:
             self.stopped = number
-        if target.get("fields"):
-            self.tally.saw(target["category"], fields["line"])
-            return [entry(target, number, line, fields)]
-        if target is not self.targets[0][0] and self.known["grave"].search(fields["line"]):
+        elif gravest.get("fields") and self.known["grave"].search(fields["line"]):
             raise ValueError(f"line {number}: not understood: {line.strip()}")
-        return []
+        if not target.get("fields"):
+            return []
+        self.tally.saw(target["category"], fields["line"])
+        return [entry(target, number, line, fields)]
+
+    def alarming(self, text: str) -> bool:
+        """Whether a line speaks of the matter."""
+        low = text.lower()
+        return any(word in low and regex.search(low) for word, regex in self.alarms)
 
     def account(self, number: int, text: str) -> None:
         """A line that is no message must say nothing of the matter but what is known to do no harm."""
-        if not self.alarm.search(text.lower()):
+        if not self.alarming(text):
             return
-        rest = text
-        for pattern in [*(self.quoted if self.known["spoken"].search(text) else []), *self.aside]:
+        rest = self.tally.without_counts(number, text)
+        for pattern in [*(self.quoted if self.known["spoken"].match(text) else []), *self.aside]:
             rest = pattern.sub(" ", rest)
-        if self.alarm.search(rest.lower()):
+        if self.alarming(rest):
             raise ValueError(f"line {number}: not understood: {text.strip()}")
 
     def late(self) -> bool:

@@ -45,13 +45,16 @@ class Tally:
                 told += [(category, "", int(match["count"].replace(",", ""))) for match in pattern.finditer(text)]
                 text = pattern.sub(" ", text)
         self.compare(number, text, told)
+        return text
+
+    def check_hidden(self, number: int, text: str) -> None:
+        """No line says that messages like one that was seen are not shown any more."""
         if (hides := self.hidden.search(text)) and any((key, hides["code"]) in self.total for key in self.wanted):
             raise ValueError(f"line {number}: more such messages were not shown: {text.strip()}")
-        return text
 
     def is_row(self, number: int, text: str) -> bool:
         """A line of a table of messages, whose counts are compared."""
-        if row := self.row.search(text):
+        if row := self.row.match(text):
             return self.take(number, text, row["severity"], row["code"], row["count"])
         cells = text.strip()[1:].split("|", len(self.columns) - 1) if text.lstrip()[:1] == "|" else []
         heads = [cell.strip().lower()[:3] for cell in text.strip().strip("|").split("|")] if cells else []
