@@ -173,7 +173,7 @@ FAR = [
     ("worst_slack", "sta.rpt", " time 1ns\nworst slack max -1.5\nnoise\n time 1ps\n", "line 2: no one unit"),
     ("worst_slack", "sta.rpt", "worst slack max -1.5\nnoise\n", "line 1: no one unit"),
     ("worst_slack", "sta.rpt", "| Hold mode | all |\nnoise\n| WNS (ns): | 0.25 |\n", [3]),
-    ("log_messages", "run.log", "OpenROAD v2.0-17598\nError: no\nnoise\n0 errors\n", [1, 2]),
+    ("log_messages", "run.log", "OpenROAD v2.0-17598\nError: no\nnoise\n0 errors\n", [2, 1]),
     ("log_messages", "run.log", "Found 3 errors\nOpenROAD v2.0-17598\nnoise\n", "line 1: it counts"),
     ("log_messages", "run.log", "noise\nError: no\n", "line 1: no line of a kind that is known"),
     (

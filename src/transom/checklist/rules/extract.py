@@ -12,16 +12,19 @@ from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.rules.fragments import (
     commands,
     directives,
+    ending,
     header,
     lines,
     main,
     measured,
+    messages,
     outcome,
     plain,
     records,
     shared,
     stage,
     statements,
+    tally,
     timing,
 )
 from transom.checklist.rules.reading_rules import (
@@ -31,6 +34,7 @@ from transom.checklist.rules.reading_rules import (
     Header,
     Lines,
     Measured,
+    Messages,
     Records,
     Timing,
 )
@@ -52,6 +56,7 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
     ),
     "lines": (lines.LineReader,),
     "measured": (measured.bounds, measured.keeps, measured.refuse, measured.MeasuredReader),
+    "messages": (ending.Ending, tally.Tally, messages.MessageReader),
     "records": (records.RecordReader,),
     "timing": (
         *(timing.start_block, timing.refuse_line, timing.read_path_line, timing.read_row, timing.read_report_line),
@@ -198,6 +203,9 @@ def shown_patterns(told: Extraction, category: str) -> list[str]:
         case Commands():
             targets = [target for target in told.targets if target.category == category]
             return [regex for target in targets for regex in (target.names, *target.messages)]
+        case Messages():
+            named = [regex for target in told.targets if target.category == category for regex in target.patterns]
+            return [*named, told.run.begins] if told.run.category == category else named
         case Lines():
             return [*told.context, told.pattern] if told.category == category else []
         case Measured():
@@ -219,6 +227,12 @@ def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping
     if isinstance(told, Commands):
         targets = [_fielded(target, fields, narrow) for target in rule["targets"] if target["category"] in fields]
         return {**rule, "targets": targets} if targets else None
+    if isinstance(told, Messages):
+        parts = [*rule["targets"], rule["run"]]
+        *targets, run = [
+            _fielded(part, fields, narrow) if part["category"] in fields else {**part, "fields": []} for part in parts
+        ]
+        return {**rule, "targets": targets, "run": run}
     return _fielded(rule, fields, narrow) if told.category in fields else None
 
 

@@ -40,6 +40,8 @@ _RULE_REGEXES: Final = frozenset(
     | {"told", "command", "known", "refused", "hides", "failed", "names", "messages", "colour", "stamp"}
     | {"maybe", "echo", "sets", "writes", "alarm", "denied", "harmless", "endings", "undone"}
     | {"heading", "usual", "foreign", "table", "row", "other_path", "path", "slack", "worst", "total"}
+    | {"begins", "ends", "anyone", "after", "other", "further", "grave", "strange", "aside", "spoken", "quoted"}
+    | {"counts", "severities", "row", "hidden"}
     | {"negative", "keyed", "placeholder", "tools", "people", "certain", "forms"}
     | {"ends", "denials", "stages"}
 )

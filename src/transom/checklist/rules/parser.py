@@ -161,22 +161,21 @@ def _refused(view: View, source: KnownSource, wanted: Wanted) -> list[NotUnderst
 
 def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> list[NotUnderstood]:
     """What the atom's own readers refuse in what was shown."""
-    account = Account(about_file(source, wanted))
+    about = about_file(source, wanted)
+    account, stage = Account(about), Stage(view.name, about)
     for number, line in enumerate(view.lines, 1):
         account.line(number, line)
     rules = [rule for rule in make_rules(domain, wanted) if rule["file"] == source.kind]
-    for rule in rules:
-        if not view.whole and rule["kind"] not in _LINEWISE:
-            continue
-        try:
-            account.read(read_with(rule, list(view.lines)))
-        except ValueError as error:
-            return [_located(view, str(error))]
-    if all(view.whole or rule["kind"] in _LINEWISE for rule in rules):
-        try:
+    try:
+        for rule in rules:
+            if view.whole or rule["kind"] in _LINEWISE:
+                made = read_with(rule, list(view.lines))
+                account.read(made)
+                stage.read(made)
+        if all(view.whole or rule["kind"] in _LINEWISE for rule in rules):
             account.check()
-        except ValueError as error:
-            return [_located(view, str(error))]
+    except ValueError as error:
+        return [_located(view, str(error))]
     return []
 
 

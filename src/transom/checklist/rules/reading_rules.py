@@ -235,6 +235,74 @@ class Commands(_Rule):
     targets: Annotated[tuple[Target, ...], Field(min_length=1)]
 
 
+class MessageTarget(Shape):
+    """Messages of one severity; each line that one of `patterns` fits from its head on is an entry."""
+
+    category: Key
+    patterns: Annotated[tuple[Line, ...], Field(min_length=1)]
+    value: Line
+    maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
+
+
+class Run(Shape):
+    """How a tool names itself when it begins, and what it says when it is done.
+
+    Attributes:
+        begins: a regex with a group `tool`, which `maps.tool` brings to the keys of `ends` and `always`; each such
+            line is an entry, whose field `end` is `complete`, `open` where nothing tells, or null at an error.
+        ends: tool -> a regex of its last words; `anyone` of those of any tool, which only `after` may follow.
+        always: tools that always say it, so that a log without is an error.
+        once: whether the same beginning a second time is another run.
+    """
+
+    category: Key
+    begins: Line
+    maps: dict[Key, dict[str, Json]]
+    value: Line
+    ends: dict[Key, Line]
+    anyone: Line
+    after: Line
+    always: tuple[Key, ...]
+    once: bool = True
+
+
+class Messages(_Rule):
+    """The messages of a log, in which no other line may speak of the matter.
+
+    Regexes of whole lines (`patterns`, `other`, `further`, `spoken`, `row`, those of `run`) fit from a line's head on.
+
+    Attributes:
+        targets: the gravest first; those that a spec does not ask for are recognised and left out.
+        other: a regex of messages of no target; `further` of lines that go on with the message above them.
+        grave: a regex of what is no mere warning, whatever the line calls itself.
+        colour, strange: what is taken off a line, and which characters make it an error.
+        alarm: category -> words -> a regex, in lower case, of what no other line with that word may hold.
+        aside: regexes of what is taken out of a line before that: names, counts of none, terms of art.
+        spoken, quoted: echoed commands and shown source code, and what more is taken out of these.
+        counts: category -> regexes with a group `count`; one above what was seen is an error.
+        severities: category -> a regex of what a table of messages calls it; those of no target need no account.
+        row: a row of such a table without lines between its columns.
+        hidden: a regex, with a group `code`, of a line that says that such messages are not shown any more.
+    """
+
+    kind: Literal["messages"]
+    targets: Annotated[tuple[MessageTarget, ...], Field(min_length=1)]
+    run: Run
+    other: Line
+    further: Line
+    grave: Line
+    colour: Line
+    strange: Line
+    alarm: dict[Key, dict[str, Line]]
+    aside: tuple[Line, ...]
+    spoken: Line
+    quoted: tuple[Line, ...]
+    counts: dict[Key, tuple[Line, ...]]
+    severities: dict[Key, Line]
+    row: Line
+    hidden: Line
+
+
 Extraction: TypeAlias = Annotated[
-    Lines | Records | Timing | Measured | Header | Directives | Commands, Field(discriminator="kind")
+    Lines | Records | Timing | Measured | Header | Directives | Commands | Messages, Field(discriminator="kind")
 ]

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, DottedField, Rank, Shape
-from transom.checklist.rules.reading_rules import Commands, Extraction
+from transom.checklist.rules.reading_rules import Commands, Extraction, Messages
 from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Template
 
 # Special scenarios of a spec.
@@ -263,7 +263,7 @@ def _problems(domain: Domain) -> Iterator[str]:
     for rule in domain.extraction:
         if rule.file not in kinds:
             yield f"an extraction rule reads {rule.file}, which no source is"
-        targets = [t.category for t in rule.targets] if isinstance(rule, Commands) else [rule.category]
+        targets = [t.category for t in rule.targets] if isinstance(rule, Commands | Messages) else [rule.category]
         yield from (f"there is no category {key}" for key in targets if key not in keys)
     told = [key for source in domain.sources for key in (*source.accounts, *source.counts)]
     yield from (f"there is no category {key}" for key in told if key not in keys)
