@@ -18,7 +18,7 @@ puts "ERROR: would be bad"
 No latch inferred for signal `\\fifo.\\full' from process `\\fifo.$proc$fifo.v:9$1'.
 {line}
 Warnings: 1 unique messages, 1 total
-End of script.
+End of script. Logfile hash: 3f1c5a7e20, CPU: user 0.03s system 0.00s, MEM: 12.54 MB peak
 """
 ERROR = "ERROR: Module `\\fifo_mem' referenced in module `\\fifo' is not part of the design."
 LATCH = "Latch inferred for signal `\\fifo.\\next' from process `\\fifo.$proc$fifo.v:9$2': $auto$proc_dlatch.cc:1$3"
