@@ -162,11 +162,11 @@ def _refused(view: View, source: KnownSource, wanted: Wanted) -> list[NotUnderst
 def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> list[NotUnderstood]:
     """What the atom's own readers refuse in what was shown."""
     about = about_file(source, wanted)
-    account, stage = Account(about), Stage(view.name, about)
-    for number, line in enumerate(view.lines, 1):
-        account.line(number, line)
     rules = [rule for rule in make_rules(domain, wanted) if rule["file"] == source.kind]
     try:
+        account, stage = Account(about), Stage(view.name, about)
+        for number, line in enumerate(view.lines, 1):
+            account.line(number, line)
         for rule in rules:
             if view.whole or rule["kind"] in _LINEWISE:
                 made = read_with(rule, list(view.lines))
