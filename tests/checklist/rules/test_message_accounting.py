@@ -126,6 +126,8 @@ def test_a_count_of_more_than_was_seen_is_no_guess() -> None:
     limit = "Message <IMPLF-40> has exceeded the message display limit of 1"
     assert word(errors(), log("innovus", one, limit)) == "no guess"
     assert word(errors(), log("innovus", one, limit.replace("40", "41"))) == "fails"
+    limit = "INFO: [Common 17-14] Message 'Synth 8-439' appears 100 times and will be disabled."
+    assert word(errors(), log("vivado", "ERROR: [Synth 8-439] module 'a' not found", limit)) == "no guess"
 
 
 def test_a_table_of_messages_is_compared_with_the_messages() -> None:

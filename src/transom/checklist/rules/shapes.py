@@ -278,7 +278,7 @@ def _few_scenarios(domain: Domain) -> Iterator[str]:
     things: list[str | None] = [*(thing.key for thing in domain.entities)]
     for entity in things or [None]:
         about = [item for item in domain.items if item.entity in (None, entity)]
-        for when in {item.when for item in about}:
+        for when in dict.fromkeys(item.when for item in about):
             keys = {item.key for item in about if item.when in (None, when)}
             told = [s for s in domain.scenarios if s.entity in (None, entity) and keys & {*s.found, *s.missing}]
             if len(told) < MIN_SPECIAL:

@@ -25,7 +25,7 @@ class Tally:
 
     def saw(self, category: str, text: str) -> None:
         """A message of a category; every code that it names is its own."""
-        for code in {"", *re.findall(r"[A-Z][A-Z0-9_]*-\d+", text)}:
+        for code in dict.fromkeys(["", *re.findall(r"[A-Z][A-Z0-9_]*-\d+|[A-Z]\w* \d+-\d+", text)]):
             self.total[category, code] = self.total.get((category, code), 0) + 1
 
     def compare(self, number: int, text: str, told: list[tuple[str, str, int]]) -> None:
