@@ -11,6 +11,8 @@ CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 PYTEST := $(BIN)/python -m pytest
+# Some tests take minutes, most none: whoever is done takes over from the other.
+TWO := -n 2 --dist worksteal
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,7 +23,7 @@ demo: $(CORE) ## every product on the shipped examples: no model, no key, no net
 test: $(DEV) ## lint, then all tests with coverage
 	@scripts/setup-test.sh
 	@$(MAKE) lint
-	@$(PYTEST) -n 2 -m "not slow" --cov --cov-report=term-missing:skip-covered
+	@$(PYTEST) $(TWO) -m "not slow" --cov --cov-report=term-missing:skip-covered
 
 lint: $(DEV) ## ruff, mypy, import contracts
 	@$(BIN)/ruff check .
@@ -44,7 +46,7 @@ docs: $(DOCS) ## the documentation's pages, into site/
 
 acceptance: $(DEV) ## whole items on real files, rewordings, near-misses; what is not there is skipped
 	@scripts/setup-test.sh
-	@$(PYTEST) tests/acceptance -n 2
+	@$(PYTEST) tests/acceptance $(TWO)
 	@$(MAKE) leak
 
 leak: $(DEV) ## no word of the acceptance data in src/
@@ -52,10 +54,10 @@ leak: $(DEV) ## no word of the acceptance data in src/
 
 chaos: $(DEV) ## a kill after every journal record, each attack in each place, an install without a network
 	@scripts/setup-test.sh
-	@$(PYTEST) -n 2 -m slow
+	@$(PYTEST) $(TWO) -m slow
 
 fuzz: $(DEV) ## every property tried FUZZ times as often as by `make test`
-	@FUZZ=$${FUZZ:-20} $(PYTEST) -n 2 -m "not slow" $$(grep -rl "^from hypothesis" tests)
+	@FUZZ=$${FUZZ:-20} $(PYTEST) $(TWO) -m "not slow" $$(grep -rl "^from hypothesis" tests)
 
 generated: $(DEV) ## write again what is generated: JSON Schemas, docs/architecture.md
 	@$(BIN)/python -m scripts.make_schemas

@@ -38,7 +38,12 @@ def test_own_examples_are_right(item_id: str, tmp_path: Path, capfd: pytest.Capt
 
 @needs_shared
 @pytest.mark.parametrize(
-    ("name", "count"), [("rewordings.yaml", 25), ("rewordings_more.yaml", 50), ("rewordings_domains.yaml", 10)]
+    ("name", "count"),
+    [
+        ("rewordings.yaml", 25),
+        pytest.param("rewordings_more.yaml", 50, marks=pytest.mark.slow),
+        ("rewordings_domains.yaml", 10),
+    ],
 )
 def test_rewordings_are_never_wrong_and_mostly_right(
     name: str, count: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
