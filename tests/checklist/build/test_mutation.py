@@ -230,3 +230,14 @@ async def test_a_pattern_that_never_ends_costs_a_worker_and_is_said(tmp_path: Pa
     spec = parse_spec(spec_text(points=points))
     mutation = await mutate(atoms_source(ATOM_A, logic), logic.config("POWER", "Report."), spec, setting)
     assert "cannot be tried on the files" in (mutation.why_not or "")
+
+
+async def test_a_file_without_a_header_is_given_the_one_of_the_spec(tmp_path: Path) -> None:
+    (tmp_path / "bare.v").write_text("module bare (a, y);\n  input a;\n  output y;\n  assign y = a;\nendmodule\n")
+    item = tmp_path / "NET-1.yaml"
+    item.write_text("description: Confirm the netlist version is correct.\ninput_files: [bare.v]\n")
+    mutation = await made(item, tmp_path).mutated()
+    assert mutation.row is not None, mutation.why_not
+    assert (mutation.problems, mutation.unseen, mutation.row.survivors) == ((), (), ())
+    checker = made(item, tmp_path)
+    assert (await checker.mutated(with_last_word(checker, "results = []"))).problems, "no header would ever be seen"

@@ -1,4 +1,4 @@
-"""Where the files hold nothing of a kind that is forbidden: the spec's own example of it, added to them."""
+"""Where the files hold nothing that could be altered: the spec's own example of it, added to them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,14 @@ from transom.checklist.spec.shapes import SpecItem
 async def from_examples(
     about: Sequence[Topic], given: Sequence[Page], units: Sequence[Unit], scan: Scan
 ) -> list[list[Mutant]]:
-    """Additions to each file in which an item that forbids has no violation."""
+    """Additions to each file in which an item that forbids has no violation, and to each that has no header."""
     found: list[list[Mutant]] = []
+    headed = {page for unit in units if unit.shape == "header" for page in unit.pages}
     for topic in about:
+        bare = [page for page in given if topic.is_file and page.kind == topic.key and page not in headed]
+        if bare and topic.items:
+            lines = await _header_lines(topic, scan)
+            found += [[_headed(topic.items[0], page, line) for line in lines] for page in bare]
         for item in topic.items:
             if item.mode != "forbid" or topic.is_file:
                 continue
@@ -46,6 +51,21 @@ async def _example_lines(item: SpecItem, topic: Topic, scan: Scan) -> list[str]:
             line = text if fulfils(item, topic, spot) else flipped(item, topic, spot)
             lines += [line] if line and hit.pattern in topic.telling else []
     return list(dict.fromkeys(lines))
+
+
+async def _header_lines(topic: Topic, scan: Scan) -> list[str]:
+    """The examples of Section 1 that show a field of the file's header."""
+    found: list[str] = []
+    for text, _ in topic.examples:
+        hits = await scan(Page(Path("example"), "the example", text, None, True), topic.regexes)
+        found += [text] if any(set(topic.groups(hit.pattern).values()) & topic.decisive() for hit in hits) else []
+    return list(dict.fromkeys(found))
+
+
+def _headed(item: SpecItem, page: Page, line: str) -> Mutant:
+    """A header where there was none."""
+    texts = {page.path: edited(page, {1: f"{line}\n{page.lines[0]}"})}
+    return Mutant("insert", f"{item.id} header of {page.shown}", Spot(page, 1), texts)
 
 
 def _added(item: SpecItem, page: Page, line: str) -> list[Mutant]:
