@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.checklist.rules.support import atom_code, shipped
-from transom.checklist.run.runner import PIECE_SOURCE
+from transom.checklist.run.pieces import with_pieces
 from transom.formats.text_files import clean
 
 DATA = Path(__file__).parents[3] / "examples" / "checks" / "data"
@@ -45,7 +45,7 @@ Answer = tuple[str, Any]
 def _names(domain: str, *, narrowed: bool = False) -> dict[str, Any]:
     code = atom_code(domain, NARROWED[domain] if narrowed else None, optional=True)
     names: dict[str, Any] = {}
-    exec(compile(code + PIECE_SOURCE, "atoms.py", "exec"), names)  # our own code, made from our own rules
+    exec(compile(with_pieces(code), "atoms.py", "exec"), names)  # our own code, made from our own rules
     return names
 
 

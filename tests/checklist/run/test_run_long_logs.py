@@ -17,7 +17,8 @@ from tests.checklist.run.support import LocalRunner, LocalWorker, run
 from tests.fuzzing import examples
 from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.run import LoadedChecker, artifact_bytes, load_checker
-from transom.checklist.run.runner import PIECE_SOURCE, Scope, Seen, hand_over, scope_of
+from transom.checklist.run.pieces import with_pieces
+from transom.checklist.run.runner import Scope, Seen, hand_over, scope_of
 from transom.errors import AtomFailed
 from transom.sandbox import Sandbox
 
@@ -126,7 +127,7 @@ def _seen(atom: str, scope: Scope, pieces: Sequence[str]) -> list[Any]:
     def take(seen: Seen) -> None:
         found.extend(seen.entries)
 
-    worker = LocalWorker("import re\nfrom typing import *\n" + atom + PIECE_SOURCE)
+    worker = LocalWorker(with_pieces("import re\nfrom typing import *\n" + atom))
     asyncio.run(hand_over(worker, scope, iter(pieces), "a.log", take))
     return found
 

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from transom.checklist.atoms import ENTRY_KEYS, Entry, Source
 from transom.checklist.build.artifacts import ATOM_A, Parts
-from transom.checklist.run.runner import PIECE_SOURCE, Scope, Seen, hand_over, scope_of
+from transom.checklist.run.pieces import with_pieces
+from transom.checklist.run.runner import Scope, Seen, hand_over, scope_of
 from transom.errors import AtomFailed
 from transom.formats.text_files import clean
 from transom.gates import Finding
@@ -61,7 +62,7 @@ class Prober:
         loaded = False
         try:
             if self._worker is None:
-                self._worker = await self._sandbox.worker(self._code + PIECE_SOURCE).__aenter__()
+                self._worker = await self._sandbox.worker(with_pieces(self._code)).__aenter__()
             loaded = True
             begun = self._atoms.line_of(artifact)
             return [Finding(gate, artifact, begun, problem) for problem in await probe(self._worker)]

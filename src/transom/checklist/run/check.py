@@ -15,8 +15,9 @@ from transom.checklist.run.files import Evidence
 from transom.checklist.run.inputs import Gathered, Inputs, gather
 from transom.checklist.run.loading import LoadedChecker
 from transom.checklist.run.logic import BATCH_SOURCE, Logic, OwnLogic, StandardLogic
+from transom.checklist.run.pieces import with_pieces
 from transom.checklist.run.rehearse import rehearse
-from transom.checklist.run.runner import PIECE_SOURCE, AtomRunner, AtomWorker, scope_of, sources_of
+from transom.checklist.run.runner import AtomRunner, AtomWorker, scope_of, sources_of
 from transom.checklist.run.subjects import silent
 from transom.checklist.run.verdict import ConfigDifference, MadeBy, Status, Trouble, Verdict, Warned
 from transom.checklist.run.waivers import Waived, apply_waivers
@@ -136,7 +137,7 @@ class _Judged:
 async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runner: AtomRunner, as_of: str) -> _Judged:
     gathered = Gathered(Evidence((), ()))
     try:
-        async with runner.worker(checker.atoms + PIECE_SOURCE + BATCH_SOURCE) as worker:
+        async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
             gathered = await gather(inputs, worker, await scope_of(worker), await sources_of(worker))
             if gathered.errors:
                 return _Judged(gathered, errors=gathered.errors)

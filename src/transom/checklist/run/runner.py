@@ -11,7 +11,7 @@ from typing import Annotated, Protocol
 
 from pydantic import FailFast, TypeAdapter, ValidationError
 
-from transom.checklist.atoms import LOCKED_LAYER, Entry, Source, Unit
+from transom.checklist.atoms import Entry, Source, Unit
 from transom.errors import AtomFailed
 from transom.formats.text_files import MAX_TEXT_BYTES, ReadAgain, TextFile
 from transom.sandbox import Level
@@ -25,82 +25,9 @@ _STREAMED_BYTES = 64 << 30
 _ENTRIES = TypeAdapter(Annotated[list[Entry], FailFast()])
 _SOURCES = TypeAdapter(tuple[Source, ...])
 
-# Appended to a checker's atoms. It gives a piece of whole lines to what atom A has begun for the file, or cuts it into
-# lines or records and asks atom A about each. This is done there and not here, because RECORD_START is the atoms' own
-# expression: it could keep this process busy.
-PIECE_SOURCE = (
-    '''
-
-TRANSOM_HELD = []  # lines of a record whose end a later piece will show
-TRANSOM_BEGUN = []  # what atom A has begun for the file
-
-
-def transom_piece(text, source_file, record_start, at, last, most):
-    """Atom A over the lines (no record_start) or the records of a piece; `at` lines of the file went before."""
-    import re
-    if record_start is None and "begin_context" in globals():
-        return transom_further(text, source_file, at, last)
-    lines = text.split("\\n")
-    if lines[-1] == "":
-        lines.pop()
-    found, problems = [], []
-
-    def keep(made, before, count):
-        if not isinstance(made, list):
-            problems.append(f"extract_context returned {type(made).__name__}, not a list")
-            return
-        for one in made:
-            number = one.get("line_number") if isinstance(one, dict) else None
-            if isinstance(number, int) and not 1 <= number <= count:
-                problems.append(f"an entry points to line {number} of {count}")
-            elif isinstance(number, int):
-                one = {**one, "line_number": number + before}
-            found.append(one)
-
-    def see(held, end):
-        keep(extract_context(text="\\n".join(held), source_file=source_file), end - len(held), len(held))
-
-    if record_start is None:
-        for before, line in enumerate(lines, at):
-            made = extract_context(text=line, source_file=source_file)
-            if made != []:
-                keep(made, before, 1)
-        return {"entries": found, "problems": problems[:1]}
-    starts = re.compile(record_start).search
-    held = TRANSOM_HELD[:] if at else []
-    for number, line in enumerate(lines, at):
-        if held and starts(line):
-            see(held, number)
-            held = []
-        held.append(line)
-    if last and held:
-        see(held, at + len(lines))
-    elif sum(map(len, held)) > most:
-        begun = at + len(lines) - len(held) + 1
-        problems.append(f"the record that begins in line {begun} has more than {most} characters")
-    TRANSOM_HELD[:] = held
-    return {"entries": found, "problems": problems[:1]}
-
-
-def transom_further(text, source_file, at, last):
-    """One piece to what atom A has begun, and where it is the last, the end."""
-    if not at:
-        TRANSOM_BEGUN[:] = [begin_context(source_file=source_file)]
-    made = [TRANSOM_BEGUN[0].feed(text), *([TRANSOM_BEGUN[0].finish()] if last else [])]
-    strange = [type(one).__name__ for one in made if not isinstance(one, list)]
-    if strange:
-        return {"entries": [], "problems": [f"feed or finish returned {strange[0]}, not a list"]}
-    return {"entries": transom_layer([one for some in made for one in some], source_file), "problems": []}
-
-
-def transom_layer(results, source_file):
-'''
-    + LOCKED_LAYER
-)
-
 
 class AtomWorker(Protocol):
-    """A process that has loaded the atoms, with `PIECE_SOURCE` behind them."""
+    """A process that has loaded the atoms `with_pieces`."""
 
     async def call(self, name: str, args: Mapping[str, object]) -> object: ...
 
@@ -228,7 +155,7 @@ async def hand_over(
 
 
 async def _see(worker: AtomWorker, scope: Scope, piece: str, source_file: str, at: int, *, last: bool) -> Seen:
-    """One piece through `PIECE_SOURCE`."""
+    """One piece through `transom_piece`."""
     answer = await worker.call(
         "transom_piece",
         {
