@@ -54,8 +54,8 @@ Rank = Literal["primary", "secondary", "fallback"]
 # regular expression `RECORD_START` is found and ends before the next; what stands before the first is one as well.
 # Atoms of "line" whose lines hang together define `begin_context(source_file)` beside it: of what that returns, the
 # runtime calls `feed(text)` with piece after piece of whole lines and then `finish()`. Each gives the results that are
-# certain by then, with their lines counted from the head of the file; together they are those of `extract_context`, which
-# only begins, feeds and finishes. One that does more, by a person's hand, is given its files whole.
+# certain by then, with their lines counted from the head of the file; together they are those of `extract_context`,
+# which only begins, feeds and finishes. One that does more, by a person's hand, is given its files whole.
 Unit = Literal["file", "line", "record"]
 DottedField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
 
