@@ -60,7 +60,8 @@ def begin_context(source_file):
 
 
 def extract_context(text: str, source_file: str) -> List[Dict]:
-    results = Report().feed(text)
+    report = begin_context(source_file)
+    results = report.feed(text) + report.finish()
 """
     + LOCKED_LAYER
 )
@@ -197,7 +198,7 @@ async def test_an_atom_that_needs_what_its_scope_takes_apart_is_refused(tmp_path
         ("", "", ""),
         ("self.title = self.title or line", "self.title = self.title or text", "in the whole of power.rpt than line"),
         ("self.number += 1", "self.number = text.split(line)[0].count(chr(10)) + 1", "in the whole of power.rpt"),
-        ("        return []", "        return None", "returned NoneType, not a list"),
+        ("        return []", "        return None", "NoneType"),
         ("    def finish", "    def finished", "has no attribute 'finish'"),
         ("    return Report()\n", "    return TITLED\n\n\nTITLED = Report()\n", "a second time"),
     ],
