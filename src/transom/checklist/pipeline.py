@@ -58,7 +58,8 @@ class Places:
     def folders(self, base: Path) -> tuple[Path, ...]:
         """Where logs are looked for: `--root`, the variables' folders, the item's folder; each once."""
         wanted = [*([self.root] if self.root else []), *self.roots(base).folders(), base]
-        return tuple(dict.fromkeys(Path(os.path.realpath(folder)) for folder in wanted if os.path.isdir(folder)))  # noqa: PTH112  unlike Path.is_dir it never raises
+        there = (folder for folder in wanted if os.path.isdir(folder))  # noqa: PTH112  unlike Path.is_dir it never raises
+        return tuple(dict.fromkeys(Path(os.path.realpath(folder)) for folder in there))
 
 
 @dataclass(frozen=True)

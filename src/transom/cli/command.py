@@ -39,7 +39,7 @@ class Invocation:
 
 
 def _common(
-    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text",  # noqa: A002  the option's name
+    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text",  # noqa: A002  its name
     model: Annotated[
         str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; a chain is comma-separated.")
     ] = None,
@@ -130,8 +130,8 @@ def command(app: typer.Typer, name: str, *, example: str) -> Callable[[Callable[
 
         parameters = [_CONTEXT, *_spread(own), *_COMMON]
         start.__doc__ = function.__doc__
-        # typer reads both of these.
-        start.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # mypy knows no such attribute
+        # typer reads both of these; mypy knows only the second.
+        start.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as said
         start.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         app.command(name, epilog=f"Example: {example}", context_settings=HELP_NAMES)(start)
         return function

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from transom.cli.session import Session
 from transom.errors import InputError
@@ -45,7 +45,11 @@ class RunView:
     @property
     def replies(self) -> list[dict[str, Any]]:
         """The journaled calls, in order."""
-        return [dict(record.data) for record in self.records if record.kind == "reply"]  # type: ignore[arg-type]  # an object
+        return self.data_of("reply")
+
+    def data_of(self, *kinds: str) -> list[dict[str, Any]]:
+        """What the journal holds of some kinds, in order; each is an object."""
+        return [cast("dict[str, Any]", record.data) for record in self.records if record.kind in kinds]
 
 
 @asynccontextmanager

@@ -58,7 +58,9 @@ def open_streams() -> None:
                 os.dup2(null, fd)
                 os.close(null)
         if getattr(sys, name) is None:
-            setattr(sys, name, open(fd, "r" if fd == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115  open as long as the process
+            mode = "r" if fd == 0 else "w"
+            stream = open(fd, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  open as long as the process
+            setattr(sys, name, stream)
 
 
 def say(line: str) -> None:

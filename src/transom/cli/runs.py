@@ -149,7 +149,7 @@ def _stages(found: RunView) -> list[dict[str, Any]]:
         answered.setdefault(reply["stage"], []).append(reply["reply"]["by"])
     errors = {
         data["stage"]: data.get("error") or data.get("reason")
-        for data in (dict(record.data) for record in found.records if record.kind in ("failed", "paused"))  # type: ignore[arg-type]  # objects
+        for data in found.data_of("failed", "paused")
         if data.get("stage")
     }
     return [

@@ -43,9 +43,9 @@ class Options:
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the build of this ItemSpec; there must be one.")
     ] = False
-    checkpoint: Annotated[str | None, typer.Option(metavar="ID", help="Go back to this checkpoint of `runs show`.")] = (
-        None
-    )
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="ID", help="Go back to this checkpoint; `runs show` lists them.")
+    ] = None
     reset_iterations: Annotated[
         bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
     ] = False

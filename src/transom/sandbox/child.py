@@ -58,7 +58,7 @@ class _Closed:
     """The only finder left after lock-down: says what may be imported instead of searching a disk."""
 
     @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> NoReturn:  # noqa: ARG004  the importer's signature
+    def find_spec(name: str, path: object = None, target: object = None) -> NoReturn:  # noqa: ARG004  as importers do
         raise NotAllowed(f"{name} cannot be imported here; there are {', '.join(IMPORTABLE)}")
 
 
