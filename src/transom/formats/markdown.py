@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
@@ -107,6 +108,7 @@ class Part:
     blocks: tuple[Node, ...] = ()
 
 
+@lru_cache(maxsize=128)  # a specification's sections are read by every gate and by the next round
 def parse(text: str) -> tuple[Part, ...]:
     """Split Markdown into its parts, in order; the first is the preamble (level 0), possibly empty.
 
@@ -168,6 +170,7 @@ def items(blocks: Sequence[Node]) -> list[Item]:
     return [item for block in blocks if isinstance(block, Bullets) for item in block.items]
 
 
+@lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table")
 

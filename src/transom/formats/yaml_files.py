@@ -111,15 +111,23 @@ def load_yaml(path: Path) -> YamlFile:
     Raises:
         InputError: with file:line and what to write instead; also for an empty file.
     """
+    return parse_yaml(read_text(path), path)
+
+
+def read_text(path: Path) -> str:
+    """Text of a small file that a person wrote.
+
+    Raises:
+        InputError: as `read_bytes`, and where it is not UTF-8, with file:line.
+    """
     raw = read_bytes(path)
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise InputError(
             f"is not UTF-8 (byte 0x{raw[error.start]:02x})", where=f"{path}:{line}", hint="save the file as UTF-8"
         ) from error
-    return parse_yaml(text, path)
 
 
 def parse_yaml(text: str, path: Path) -> YamlFile:

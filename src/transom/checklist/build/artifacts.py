@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from transom.gates import Finding
@@ -95,6 +95,7 @@ def split(code: str) -> Parts:
     return Parts(code, marked or len(lines) + 1)
 
 
+@lru_cache(maxsize=64)  # each gate asks again about the same parts
 def parses(code: str) -> bool:
     """Whether it is Python at all."""
     try:

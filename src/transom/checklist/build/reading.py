@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from transom.checklist.atoms import CheckerConfig, Shape
+from transom.checklist.build.artifacts import parses
 from transom.errors import InputError, ReplyError
 from transom.formats.tags import read_fences, read_tag
 from transom.formats.yaml_files import parse_yaml
@@ -77,14 +78,14 @@ def _code(text: str, names: Sequence[str], others: Sequence[str], tag: str) -> s
         if not re.search(rf"^\s*def\s+{name}\b", code, re.MULTILINE):
             raise ReplyError(f"the code defines no function {name}", where=tag)
     # Broken code is not an unreadable reply: the syntax gate names the line.
-    return _without(code, others) if _parses(code) else code
+    return _without(code, others) if parses(code) else code
 
 
 def _fenced(text: str) -> str:
     """The Python fences, joined; a fence that names no language counts where the whole still parses."""
     named = [fence.text.strip("\n") for fence in read_fences(text, "python")]
     every = [fence.text.strip("\n") for fence in read_fences(text, "python", "")]
-    chosen = every if not named or _parses("\n\n".join(every)) else named
+    chosen = every if not named or parses("\n\n".join(every)) else named
     return "\n\n".join(chosen) + "\n" if chosen else ""
 
 
@@ -95,17 +96,9 @@ def _bare(text: str) -> str:
     for start in starts[:_TRIES]:
         for end in range(len(lines), max(start, len(lines) - _TRIES), -1):
             code = "\n".join(lines[start:end]) + "\n"
-            if _parses(code):
+            if parses(code):
                 return code
     return "\n".join(lines) + "\n"
-
-
-def _parses(code: str) -> bool:
-    try:
-        ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _without(code: str, names: Sequence[str]) -> str:

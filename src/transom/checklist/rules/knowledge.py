@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from transom.checklist.rules.grammar import Language
 from transom.checklist.rules.saying import Common
 from transom.checklist.rules.shapes import Domain
 from transom.errors import InputError
-from transom.formats.yaml_files import YamlFile, load_yaml, validate_yaml
+from transom.formats.yaml_files import YamlFile, parse_yaml, read_text, validate_yaml
 
 SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
 
@@ -85,14 +85,18 @@ def load_knowledge(dirs: Sequence[Path] = ()) -> Knowledge:
     Raises:
         InputError: a folder or a file cannot be read, or a file does not fit the schema; with file:line.
     """
+    return _knowledge(tuple((name, path, read_text(path)) for name, path in _paths(dirs).items()))
+
+
+@lru_cache(maxsize=4)
+def _knowledge(texts: tuple[tuple[str, Path, str], ...]) -> Knowledge:
+    """Knowledge of (name, path, text) of each file: what a process was given once, it need not read again."""
     commons: dict[str, Common] = {}
     domains: dict[str, Domain] = {}
     files: dict[str, str] = {}
-    digests: dict[str, str] = {}
     added: list[tuple[Domain, YamlFile]] = []
-    for name, path in _paths(dirs).items():
-        file = load_yaml(path)
-        digests[name] = digest(file.text)
+    for name, path, text in texts:
+        file = parse_yaml(text, path)
         if isinstance(file.data, dict) and "common" in file.data:
             commons[name] = validate_yaml(Common, file)
             continue
@@ -112,6 +116,7 @@ def load_knowledge(dirs: Sequence[Path] = ()) -> Knowledge:
     known = {name: _with_shared(domain, common, files[name]) for name, domain in domains.items()}
     for domain, file in added:
         _check_forms(known[domain.domain], common, file)
+    digests = {name: digest(text) for name, _, text in texts}
     return Knowledge(common, tuple(known.values()), files, tuple(commons), digests)
 
 

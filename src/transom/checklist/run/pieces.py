@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from transom.checklist.atoms import LOCKED_LAYER
 
@@ -86,6 +87,7 @@ def extract_context(text, source_file):
 {LOCKED_LAYER}"""
 
 
+@lru_cache(maxsize=16)  # a code that fails is loaded again and again
 def with_pieces(atoms: str) -> str:
     """The atoms as a worker loads them.
 
