@@ -24,10 +24,7 @@ from transom.telemetry import keys
 from transom.telemetry.redact import Redactor
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Span as OtelSpan
-    from opentelemetry.util.types import AttributeValue
-
-    from transom.telemetry.export import TraceFile
+    from transom.telemetry.export import SpanRecord, TraceFile, Value
 
 Kind = Literal["internal", "client", "server", "producer", "consumer"]
 
@@ -62,7 +59,7 @@ class Telemetry:
             trace_id = secrets.token_hex(16)
         elif not re.fullmatch(r"[0-9a-f]{32}", trace_id) or not int(trace_id, 16):
             raise InputError(f"{trace_id!r} is no trace id", hint="give 32 hex digits, as `transom trace list` does")
-        from transom.telemetry.export import TraceFile  # noqa: PLC0415 - 70 ms that only traced runs pay
+        from transom.telemetry.export import TraceFile  # noqa: PLC0415 - only traced runs pay for it
 
         try:
             return cls(TraceFile(folder, trace_id))
@@ -110,7 +107,7 @@ class Span:
         self._name = name
         self._kind = kind
         self._attributes = attributes
-        self._otel: OtelSpan | None = None
+        self._record: SpanRecord | None = None
         self._token: Token[Span | None] | None = None
 
     @property
@@ -121,24 +118,24 @@ class Span:
     @property
     def span_id(self) -> str:
         """16 hex digits, or "" before the span is entered and where telemetry is switched off."""
-        return f"{self._otel.get_span_context().span_id:016x}" if self._otel else ""
+        return self._record.span_id if self._record else ""
 
     def set(self, key: str, value: Any) -> None:
         """Set an attribute. None is left out; what OpenTelemetry has no type for is kept as text; secrets are not."""
-        if self._otel and value is not None:
-            self._otel.set_attribute(key, self._plain(value))
+        if self._record and value is not None:
+            self._record.attributes[key] = self._plain(value)
 
     def event(self, name: str, /, **attributes: Any) -> None:
         """Something that happened at one moment."""
-        if self._otel:
-            self._otel.add_event(name, self._all_plain(attributes))
+        if self._record:
+            self._record.event(name, self._all_plain(attributes))
 
     def __enter__(self) -> Self:
         file = self._owner._file
         if file:
             outer = _current.get()
-            parent = outer._otel if outer and outer._owner is self._owner else None
-            self._otel = file.start(self._name, self._kind, parent, self._all_plain(self._attributes))
+            parent = outer._record if outer and outer._owner is self._owner else None
+            self._record = file.start(self._name, self._kind, parent, self._all_plain(self._attributes))
             self._token = _current.set(self)
         return self
 
@@ -146,19 +143,21 @@ class Span:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         file = self._owner._file
-        if file and self._otel and self._token:
+        if file and self._record and self._token:
             if error:
                 name, message = type(error).__name__, self._text(error)
                 self.set(keys.ERROR_TYPE, name)
                 self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
-                file.fail(self._otel, f"{name}: {message}" if message else name)
-            self._otel.end()
+                self._record.fail(f"{name}: {message}" if message else name)
+            file.end(self._record)
             _current.reset(self._token)
 
-    def _all_plain(self, attributes: Mapping[str, Any]) -> dict[str, AttributeValue]:
+    def _all_plain(self, attributes: Mapping[str, Any]) -> dict[str, Value]:
         return {key: self._plain(value) for key, value in attributes.items() if value is not None}
 
-    def _plain(self, value: Any) -> AttributeValue:
+    def _plain(self, value: Any) -> Value:
+        if isinstance(value, str):
+            return self._text(value)
         if isinstance(value, bool | int | float):
             return value
         if isinstance(value, list | tuple):
