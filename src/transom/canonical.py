@@ -20,7 +20,20 @@ def canonical_json(value: object) -> str:
     Raises:
         TypeError, ValueError: for values that JSON does not have (sets, NaN, ...).
     """
-    return json.dumps(plain(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
+
+
+def _model(value: object) -> object:
+    """What the encoder is given for a value that JSON has no word for."""
+    if isinstance(value, BaseModel):
+        return plain(value)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+# One encoder for all: the walk through a value is then C's, whatever its size.
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_model
+)
 
 
 def pretty_json(value: object) -> str:

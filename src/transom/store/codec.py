@@ -9,6 +9,9 @@ from transom.canonical import Json
 from transom.errors import StoreError
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
 def encode(value: Json, where: str) -> str:
     """JSON text of `value`.
 
@@ -18,7 +21,7 @@ def encode(value: Json, where: str) -> str:
         StoreError: `value` holds something JSON has no word for: NaN, an infinity, an object, a cycle.
     """
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        return _ENCODER.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
             f"the value cannot be kept as JSON ({error})", where=where, hint="give plain JSON data"
@@ -38,7 +41,12 @@ def check_name(name: str, role: str) -> None:
         name: the name of a stream, kind, table or key.
         role: which of these it is, for the message.
     """
-    if not name or "\0" in name or any("\ud800" <= char <= "\udfff" for char in name):
+    try:
+        name.encode()
+        good = bool(name) and "\0" not in name
+    except UnicodeEncodeError:  # an unpaired surrogate
+        good = False
+    if not good:
         raise StoreError(
             f"{name!a} cannot name a {role}", hint="give a non-empty name without NUL or unpaired surrogates"
         )
