@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from transom.cli import main
+from transom.runs.windows import requests_of
 from transom.store import Record, SqliteStore
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,9 +113,7 @@ async def _records(workspace: Path) -> list[Record]:
 
 async def _requests(workspace: Path) -> list[Any]:
     async with SqliteStore.open(workspace / "state.db") as store:
-        records = [record for stream in store.streams("run/") for record in store.read(stream)]
-        replies: list[Any] = [record.data for record in records if record.kind == "reply"]
-        return [json.loads(store.get_blob(reply["window"]["request"])) for reply in replies]
+        return [request for stream in store.streams("run/") for request in requests_of(store, store.read(stream))]
 
 
 def edit(path: Path, old: str, new: str) -> None:

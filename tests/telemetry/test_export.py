@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from transom.telemetry import Telemetry
 
 VALUES: dict[str, Any] = {
-    "text": "a \"b\" \0 漢 \n",
+    "text": 'a "b" \0 漢 \n',
     "yes": True,
     "n": -3,
     "big": 2**62,

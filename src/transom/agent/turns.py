@@ -60,9 +60,9 @@ class Conversation:
             if not reply.calls or reply.stop == "length":
                 return request, reply
             self.turns.append(Said(reply.parts))
-            self.turns.append(CameBack(await self._results(request, reply)))
+            self.turns.append(CameBack(await self._results(reply)))
 
-    async def _results(self, request: Request, reply: Reply) -> tuple[ToolResult, ...]:
+    async def _results(self, reply: Reply) -> tuple[ToolResult, ...]:
         turns = sum(isinstance(turn, Said) for turn in self.turns)
         most = self.toolbox.max_turns
         if turns > most + 1:
@@ -70,11 +70,11 @@ class Conversation:
             raise OutOfTurns(what, turns=self.turns, text=reply.text, where=self.role.name)
         if turns > most:
             return used_up(reply.calls)
-        return await self._carry_out(request, reply.calls)
+        return await self._carry_out(reply.calls)
 
-    async def _carry_out(self, request: Request, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
+    async def _carry_out(self, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
         """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were."""
-        keys = [self.stage.call_key(request, number, call, conversation=self.name) for number, call in enumerate(calls)]
+        keys = self.stage.call_keys(self.name)
         ran: dict[int, Ran] = {}
         for number, key in enumerate(keys):
             outcome = self.stage.outcome(key)

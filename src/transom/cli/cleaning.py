@@ -132,9 +132,11 @@ async def _remove(
 
 
 def _blobs(records: list[Any]) -> Iterator[str]:
+    from transom.runs.windows import blobs_of
+
     for record in records:
         if record.kind == "reply":
-            yield from record.data["window"].values()
+            yield from blobs_of(record.data["window"])
 
 
 def _packed(store: SqliteStore, one: RunView, folder: Path, trace: Path) -> bytes:

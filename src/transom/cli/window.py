@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli.command import RunArgument, command, group
-from transom.cli.history import found_run
+from transom.cli.history import RunView, found_run
 from transom.cli.output import print_json, print_text, style, table, unread
 from transom.cli.session import Session
 from transom.errors import InputError
@@ -54,7 +53,7 @@ async def show_window(
 ) -> int:
     """Show what each model call of a run saw, what was left out and why."""
     async with found_run(session, run) as (store, found):
-        calls = [_read(store, number, reply) for number, reply in enumerate(found.replies, 1)]
+        calls = _calls(store, found)
     chosen = [_numbered(calls, call, "--call", found.row.id)] if call is not None else calls
     changes = None
     if diff is not None:
@@ -75,14 +74,26 @@ async def show_window(
 async def show_blocks(session: Session, run: str, call: int) -> None:
     """Print what one call saw: its header line and its blocks."""
     async with found_run(session, run) as (store, found):
-        calls = [_read(store, number, reply) for number, reply in enumerate(found.replies, 1)]
+        calls = _calls(store, found)
     chosen = _numbered(calls, call, "call", found.row.id)
     print_text(style(_header(chosen), "bold"), *_block_lines(chosen))
 
 
-def _read(store: SqliteStore, number: int, reply: dict[str, Any]) -> Call:
-    window = reply["window"]
-    return Call(number, reply, json.loads(store.get_blob(window["request"])), store.get_blob(window["rendered"]))
+def _calls(store: SqliteStore, found: RunView) -> list[Call]:
+    from transom.runs.windows import requests_of
+
+    pairs = zip(found.replies, requests_of(store, found.records), strict=True)
+    return [_read(store, number, reply, request) for number, (reply, request) in enumerate(pairs, 1)]
+
+
+def _read(store: SqliteStore, number: int, reply: dict[str, Any], request: dict[str, Any]) -> Call:
+    from transom.llm import render
+    from transom.llm.codec import request_from_json
+
+    sent = reply["window"].get("rendered")
+    if sent:
+        return Call(number, reply, request, store.get_blob(sent))
+    return Call(number, reply, request, render(request_from_json(request)).as_text().encode("utf-8", "surrogatepass"))
 
 
 def _numbered(calls: list[Call], number: int, option: str, run_id: str) -> Call:
@@ -155,6 +166,8 @@ def _turn_line(turn: dict[str, Any]) -> str:
         sizes = ["refused" if one["is_error"] else f"{len(one['content'])} characters" for one in turn["results"]]
         told = [f"{one['name']} ({size})" for one, size in zip(turn["results"], sizes, strict=True)]
         return "came back: " + ", ".join(told)
+    if turn["kind"] == "asked":
+        return f"asked ({len(turn['text'])} characters)"
     called = [part["name"] for part in turn["parts"] if part["kind"] == "tool_call"]
     return f"called {', '.join(called)}" if called else "said"
 

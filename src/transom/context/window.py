@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from transom.context.budget import Budget
 from transom.errors import VisibilityError, WindowOverflow
 from transom.llm import Block, Dropped, Request, Role, Tier, Turn, Window, estimate_tokens, render
+from transom.llm.tokens import BYTES_PER_TOKEN
 
 
 def assemble(
@@ -68,5 +69,5 @@ def _fit(window: Window, role: Role, budget: Budget) -> Window:
 
 
 def _tokens(role: Role, blocks: Sequence[Block], turns: Sequence[Turn]) -> int:
-    text = render(Request(role.name, Window(tuple(blocks), tuple(turns)), role.tools)).as_text()
-    return estimate_tokens(text)
+    text = render(Request(role.name, Window(tuple(blocks)), role.tools)).as_text()
+    return estimate_tokens(text) + -(-sum([turn.bytes for turn in turns]) // BYTES_PER_TOKEN)

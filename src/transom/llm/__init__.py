@@ -7,6 +7,7 @@ from transom.llm.rules import Rule, RulesProvider
 from transom.llm.scripted import ScriptedProvider
 from transom.llm.shapes import (
     AnsweredFrom,
+    Asked,
     Block,
     CallSettings,
     CameBack,
@@ -30,6 +31,7 @@ from transom.llm.tokens import estimate_tokens
 
 __all__ = [
     "AnsweredFrom",
+    "Asked",
     "Block",
     "CallSettings",
     "CameBack",

@@ -94,8 +94,27 @@ class Opaque:
 Part = Text | ToolCall | Opaque
 
 
+class _Over:
+    """What turns have in common. They never change, so what is found out of one is found out once in its life."""
+
+    def to_json(self) -> dict[str, Json]:
+        raise NotImplementedError
+
+    @cached_property
+    def bytes(self) -> int:
+        """Its length as rendered."""
+        from transom.llm.render import turn_bytes  # noqa: PLC0415  (rendering knows the shapes)
+
+        return turn_bytes(self)  # type: ignore[arg-type]  # each subclass is a Turn
+
+    @cached_property
+    def digest(self) -> str:
+        """Of its JSON."""
+        return digest(self.to_json())
+
+
 @dataclass(frozen=True)
-class Said:
+class Said(_Over):
     """What the model said: its parts as they came, since a vendor may want its own back to the byte."""
 
     parts: tuple[Part, ...]
@@ -140,7 +159,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
-class CameBack:
+class CameBack(_Over):
     """The results of all calls of one reply, in the order of the calls."""
 
     results: tuple[ToolResult, ...]
@@ -149,7 +168,17 @@ class CameBack:
         return {"kind": "came_back", "results": [result.to_json() for result in self.results]}
 
 
-Turn = Said | CameBack
+@dataclass(frozen=True)
+class Asked(_Over):
+    """What a person said in the conversation, or the program in its own name."""
+
+    text: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": "asked", "text": self.text}
+
+
+Turn = Asked | Said | CameBack
 """A piece of a call's own conversation that is already over. A conversation only grows at its end."""
 
 
@@ -260,10 +289,14 @@ class Request:
     settings: CallSettings = field(default_factory=CallSettings)
 
     def to_json(self) -> dict[str, Json]:
+        return {**self.head_json(), "turns": [turn.to_json() for turn in self.window.turns]}
+
+    def head_json(self) -> dict[str, Json]:
+        """All but the turns; the same from call to call of a conversation while its blocks and tools stay."""
         return {
             "role": self.role,
             "blocks": [block.to_json() for block in self.window.blocks],
-            "turns": [turn.to_json() for turn in self.window.turns],
+            "turns": [],
             "dropped": [dropped.to_json() for dropped in self.window.dropped],
             "tools": [tool.to_json() for tool in self.tools],
             "settings": self.settings.to_json(),
@@ -271,7 +304,9 @@ class Request:
 
     @cached_property
     def digest(self) -> str:
-        return digest(self.to_json())
+        """Of all that is asked. Each turn is walked once in its life: a long conversation costs no more a call."""
+        turns = [turn.digest for turn in self.window.turns]
+        return digest({**self.head_json(), "turns": [digest("".join(turns))] if turns else []})
 
 
 @dataclass(frozen=True)

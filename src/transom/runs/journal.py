@@ -17,6 +17,8 @@ Records of a run's stream, by kind:
     handed    {after, files}                                      a flow gave up after so many repairs
     helped    {after, guidance, reset}                            what a person said to a flow that could not go on
     closed    {status}
+
+For `window` see `transom.runs.windows`.
 """
 
 from __future__ import annotations

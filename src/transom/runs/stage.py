@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from transom.canonical import Json, canonical_json, digest, write_atomic
+from transom.canonical import Json, digest, write_atomic
 from transom.errors import InputError, Paused, TransomError
-from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage, render
+from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolSpec, Usage
 from transom.llm.codec import reply_from_json
 from transom.runs.calls import logged
 from transom.runs.journal import RunState, tool_key
+from transom.runs.windows import Talk, call_key, keep_window
 from transom.store import Store
 from transom.telemetry import Telemetry, keys
 
@@ -58,7 +58,7 @@ class Stage:
         self.usage = Usage()
         self._pinned: str | None = None
         self._first = asyncio.Lock()
-        self._ordinals: Counter[str] = Counter()
+        self._talks: dict[str, Talk] = {}
 
     async def ask(self, request: Request, role: Role, *, conversation: str = "main") -> Reply:
         """Ask the run's chain, or take the journaled reply to this very request.
@@ -68,13 +68,12 @@ class Stage:
         Raises:
             ProviderError, EgressError: from the chain.
         """
-        ordinal = self._ordinals[conversation]
-        self._ordinals[conversation] += 1
+        talk = self._talks.setdefault(conversation, Talk())
         key = {
             "stage": self.name,
             "epoch": self.epoch,
             "conversation": conversation,
-            "ordinal": ordinal,
+            "ordinal": talk.next,
             "request": request.digest,
             "chain": self._run.chain.fingerprint(role),
         }
@@ -84,13 +83,17 @@ class Stage:
             if reply is None:
                 asked = self._complete(request)
                 reply = await (logged(request, asked) if self._run.log_calls else asked)
-                await self._journal(key, request, role, reply)
+                await self._journal(key, talk, request, role, reply)
             self._pinned = reply.by
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)
             self.usage += reply.usage
             span.set("gen_ai.provider.name", reply.by)
             span.set("gen_ai.usage.input_tokens", reply.usage.input_tokens)
             span.set("gen_ai.usage.output_tokens", reply.usage.output_tokens)
+        calls = [call_key(key, number, call) for number, call in enumerate(reply.calls)]
+        self._talks[conversation] = Talk(
+            talk.next + 1, request.digest, request.window.turns, reply.parts, calls, talk.head
+        )
         return reply
 
     async def _complete(self, request: Request) -> Reply:
@@ -109,35 +112,15 @@ class Stage:
         reply = reply_from_json(data)
         return reply if self._run.chain.still(reply.by, reply.answered_from) else None
 
-    async def _journal(self, key: dict[str, object], request: Request, role: Role, reply: Reply) -> None:
-        store = self._run.store
+    async def _journal(self, key: dict[str, object], talk: Talk, request: Request, role: Role, reply: Reply) -> None:
         marked = self._run.chain.policy.mark(request)
-        window = {
-            "request": await store.put_blob(canonical_json(marked.to_json()).encode("utf-8", "surrogatepass")),
-            "rendered": await store.put_blob(render(request).as_text().encode("utf-8", "surrogatepass")),
-        }
+        window = await keep_window(self._run.store, talk, marked, self._run.state.tools)
         told = {"role": request.role, "sees": sorted(role.sees), "window": window, "reply": reply.to_json()}
         await self._run.append("reply", {**key, "attempt": self.attempt, **told})
 
-    def call_key(
-        self, request: Request, number: int, call: ToolCall, *, conversation: str = "main"
-    ) -> dict[str, object]:
-        """What the outcome of a tool call is journaled under.
-
-        Args:
-            request: the one whose reply asks for the call, the last of its conversation.
-            number: the call's place among the calls of that reply; ids need not be unique.
-            call: what is asked for.
-            conversation: as in `ask`.
-        """
-        return {
-            "stage": self.name,
-            "epoch": self.epoch,
-            "conversation": conversation,
-            "ordinal": self._ordinals[conversation] - 1,
-            "request": request.digest,
-            "call": digest([number, call.to_json()]),
-        }
+    def call_keys(self, conversation: str = "main") -> list[dict[str, object]]:
+        """What the outcomes of the calls of a conversation's last reply are journaled under, in their order."""
+        return self._talks[conversation].calls
 
     def outcome(self, key: dict[str, object]) -> Json:
         """The journaled outcome of a tool call, None where there is none."""
@@ -150,7 +133,7 @@ class Stage:
         """Carry out a tool call that has no journaled outcome. What comes of it is synced before it is used.
 
         Args:
-            key: see `call_key`.
+            key: see `call_keys`.
             tool: what is called. One with effect `once` is journaled before it begins too.
             act: does it, and returns its outcome.
             lost: the outcome of a call that a person says was carried out before a kill.

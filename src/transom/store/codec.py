@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from transom.canonical import Json
 from transom.errors import StoreError
 
-
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
