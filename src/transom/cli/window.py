@@ -155,6 +155,8 @@ def _turn_line(turn: dict[str, Any]) -> str:
         sizes = ["refused" if one["is_error"] else f"{len(one['content'])} characters" for one in turn["results"]]
         told = [f"{one['name']} ({size})" for one, size in zip(turn["results"], sizes, strict=True)]
         return "came back: " + ", ".join(told)
+    if turn["kind"] == "asked":
+        return f"asked ({len(turn['text'])} characters)"
     called = [part["name"] for part in turn["parts"] if part["kind"] == "tool_call"]
     return f"called {', '.join(called)}" if called else "said"
 

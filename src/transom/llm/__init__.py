@@ -7,6 +7,7 @@ from transom.llm.rules import Rule, RulesProvider
 from transom.llm.scripted import ScriptedProvider
 from transom.llm.shapes import (
     AnsweredFrom,
+    Asked,
     Block,
     CallSettings,
     CameBack,
@@ -17,6 +18,8 @@ from transom.llm.shapes import (
     Request,
     Role,
     Said,
+    Share,
+    Strategy,
     Text,
     Tier,
     ToolCall,
@@ -30,6 +33,7 @@ from transom.llm.tokens import estimate_tokens
 
 __all__ = [
     "AnsweredFrom",
+    "Asked",
     "Block",
     "CallSettings",
     "CameBack",
@@ -47,6 +51,8 @@ __all__ = [
     "RulesProvider",
     "Said",
     "ScriptedProvider",
+    "Share",
+    "Strategy",
     "Text",
     "Tier",
     "ToolCall",

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from transom.canonical import Json
-from transom.llm.shapes import CameBack, Opaque, Part, Reply, Said, Text, ToolCall, ToolResult, Turn
+from transom.llm.shapes import (
+    Asked,
+    Block,
+    CallSettings,
+    CameBack,
+    Dropped,
+    Opaque,
+    Part,
+    Reply,
+    Request,
+    Said,
+    Text,
+    Tier,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Turn,
+    Window,
+)
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+_T = TypeVar("_T")
 
 
 @cache
@@ -51,7 +72,7 @@ def result_from_json(data: Json) -> ToolResult:
 
 
 def turn_from_json(data: Json) -> Turn:
-    """The inverse of `Said.to_json` and `CameBack.to_json`.
+    """The inverse of each turn's `to_json`.
 
     Raises:
         ValueError: the data is not a turn.
@@ -59,9 +80,50 @@ def turn_from_json(data: Json) -> Turn:
     match data:
         case {"kind": "said", "parts": [*parts]}:
             return Said(tuple(_part(part) for part in parts))
+        case {"kind": "asked", "text": str(text)}:
+            return Asked(text)
         case {"kind": "came_back", "results": [*results]}:
             return CameBack(tuple(result_from_json(result) for result in results))
     raise ValueError("not a turn")
+
+
+def request_from_json(data: Json) -> Request:
+    """The inverse of `Request.to_json`.
+
+    Raises:
+        ValueError: the data is not a request.
+    """
+    match data:
+        case {
+            "role": str(role),
+            "blocks": [*blocks],
+            "turns": [*turns],
+            "dropped": [*dropped],
+            "tools": [*tools],
+            "settings": settings,
+        }:
+            window = Window(
+                tuple(_block(block) for block in blocks),
+                tuple(turn_from_json(turn) for turn in turns),
+                tuple(_made(Dropped, one) for one in dropped),
+            )
+            return Request(role, window, tuple(_made(ToolSpec, tool) for tool in tools), _made(CallSettings, settings))
+    raise ValueError("not a request")
+
+
+def _block(data: Json) -> Block:
+    block = _made(Block, data)
+    return replace(block, tier=Tier(block.tier))
+
+
+def _made(shape: type[_T], data: Json) -> _T:
+    """A flat shape from its JSON."""
+    if not isinstance(data, dict):
+        raise ValueError(f"not a {shape.__name__}")
+    try:
+        return shape(**data)
+    except TypeError as error:
+        raise ValueError(f"not a {shape.__name__}: {error}") from error
 
 
 def _part(data: Json) -> Part:
