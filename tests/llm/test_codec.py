@@ -9,8 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.canonical import Json, canonical_json
-from transom.llm import CameBack, Opaque, Reply, Said, Text, ToolCall, ToolResult, Turn, Usage
-from transom.llm.codec import reply_from_json, result_from_json, turn_from_json
+from transom.llm import (
+    Asked,
+    Block,
+    CallSettings,
+    CameBack,
+    Dropped,
+    Opaque,
+    Reply,
+    Request,
+    Said,
+    Text,
+    Tier,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Turn,
+    Usage,
+    Window,
+)
+from transom.llm.codec import reply_from_json, request_from_json, result_from_json, turn_from_json
 
 json_values: st.SearchStrategy[Json] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -32,12 +50,57 @@ results = st.builds(
     trust=st.sampled_from(["ours", "untrusted"]),
     egress=st.sampled_from(["any", "local"]),
 )
-turns = st.builds(Said, parts) | st.builds(CameBack, st.lists(results, max_size=3).map(tuple))
+turns = (
+    st.builds(Asked, st.text()) | st.builds(Said, parts) | st.builds(CameBack, st.lists(results, max_size=3).map(tuple))
+)
 
 
 @given(turns)
 def test_a_turn_comes_back_as_it_was(turn: Turn) -> None:
     assert turn_from_json(json.loads(canonical_json(turn.to_json()))) == turn
+
+
+blocks = st.builds(
+    Block,
+    st.text(),
+    st.text(),
+    st.sampled_from(Tier),
+    st.sampled_from(["ours", "untrusted"]),
+    st.sampled_from(["any", "local"]),
+    json_values,
+)
+tools = st.builds(ToolSpec, st.text(), st.text(), st.dictionaries(st.text(), json_values, max_size=2))
+windows = st.builds(
+    Window,
+    st.lists(blocks, max_size=3).map(tuple),
+    st.lists(turns, max_size=3).map(tuple),
+    st.lists(st.builds(Dropped, st.text(), st.integers(), st.text()), max_size=2).map(tuple),
+)
+requests = st.builds(
+    Request,
+    st.text(),
+    windows,
+    st.lists(tools, max_size=2).map(tuple),
+    st.builds(CallSettings, st.integers(), st.none() | st.floats(0, 2)),
+)
+
+
+@given(requests)
+def test_a_request_comes_back_as_it_was(request: Request) -> None:
+    assert request_from_json(json.loads(canonical_json(request.to_json()))) == request
+
+
+@pytest.mark.parametrize("data", [None, {"role": "r"}, {**Request("r", Window(())).to_json(), "blocks": [{"x": 1}]}])
+def test_what_is_no_request_is_said_to_be_none(data: Json) -> None:
+    with pytest.raises(ValueError, match="not a"):
+        request_from_json(data)
+
+
+@given(requests, requests)
+def test_equal_requests_have_equal_digests_and_different_ones_have_not(one: Request, other: Request) -> None:
+    same = request_from_json(json.loads(canonical_json(one.to_json())))
+    assert same.digest == one.digest
+    assert (one.digest == other.digest) == (canonical_json(one.to_json()) == canonical_json(other.to_json()))
 
 
 @given(parts, st.sampled_from(["end", "tool_calls", "length", "refusal"]))

@@ -26,6 +26,8 @@ class Tier(StrEnum):
 Trust = Literal["ours", "untrusted"]
 Egress = Literal["any", "local"]
 Stop = Literal["end", "tool_calls", "length", "refusal"]
+Strategy = Literal["truncate", "sub_conversation", "memory"]
+"""What a conversation does that outgrows its window: cut, hand work to a window of its own, or look things up."""
 
 
 @dataclass(frozen=True)
@@ -233,6 +235,7 @@ class Role:
         sees: names of the blocks that may stand in its window, its own prompt's included.
         tools: what it may call.
         settings: how it asks.
+        strategy: what it does when its conversation outgrows the window.
     """
 
     name: str
@@ -240,28 +243,47 @@ class Role:
     sees: frozenset[str]
     tools: tuple[ToolSpec, ...] = ()
     settings: CallSettings = field(default_factory=CallSettings)
+    strategy: Strategy = "truncate"
 
     @cached_property
     def digest(self) -> str:
-        """Changes with prompt bytes, visibility, tool schemas and settings."""
-        return digest(
-            {
-                "name": self.name,
-                "prompt": [block.to_json() for block in self.prompt],
-                "sees": sorted(self.sees),
-                "tools": [tool.to_json() for tool in self.tools],
-                "settings": self.settings.to_json(),
-            }
-        )
+        """Changes with prompt bytes, visibility, tool schemas, settings and strategy."""
+        told: dict[str, Json] = {
+            "name": self.name,
+            "prompt": [block.to_json() for block in self.prompt],
+            "sees": [*sorted(self.sees)],
+            "tools": [tool.to_json() for tool in self.tools],
+            "settings": self.settings.to_json(),
+        }
+        if self.strategy != "truncate":  # so that roles which set none keep the digest that journals know
+            told["strategy"] = self.strategy
+        return digest(told)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one part of a window takes, and what it is held to once the window is full; in tokens, as estimated."""
+
+    name: str
+    used: int
+    limit: int
+
+    def to_json(self) -> dict[str, Json]:
+        return {"name": self.name, "used": self.used, "limit": self.limit}
 
 
 @dataclass(frozen=True)
 class Window:
-    """What one call sees, in order, and what was left out."""
+    """What one call sees, in order, and what was left out.
+
+    Attributes:
+        shares: how full it is; a remark for the journal, not part of what is asked.
+    """
 
     blocks: tuple[Block, ...]
     turns: tuple[Turn, ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    shares: tuple[Share, ...] = field(default=(), compare=False)
 
     def get(self, name: str) -> Block:
         """The block of that name.
