@@ -12,11 +12,18 @@
     ├── ReplyError              a reply came, but cannot be read (missing or unclosed tag)
     ├── ToolError               a tool cannot be registered, or a role and its tools do not fit
     │   └── ToolRefused         a tool call is not carried out; the model is told why
+    │       ├── ToolNotFoundError     ... there is no such tool
+    │       ├── InvalidArgumentsError ... its arguments do not fit the schema
+    │       ├── ToolExecutionError    ... the tool failed
+    │       ├── ToolTimeoutError      ... the tool took too long
+    │       └── ToolQuotaError        ... it was called as often as it may be
     ├── OutOfTurns              a role goes on calling tools when it may not, with the work so far
+    ├── CapReached              a conversation has used what it may use, with how much
     ├── StoreError              the database cannot be opened, read or written
     ├── RunError                a run cannot be opened or continued
     │   ├── RunBusy             another process holds the run
     │   └── Paused              a run waits for a person or a model
+    │       └── ApprovalNeeded  ... for a person's leave to carry out a tool call
     └── SandboxError            untrusted code could not be run
         ├── SandboxUnavailable  no level of isolation on this machine
         ├── RegexFailed         a regular expression of a person or a checker finds no end
@@ -127,6 +134,44 @@ class ToolRefused(ToolError):
     """A tool call is not carried out. `what` and `hint` are told to the model, which is to go on from there."""
 
 
+class ToolNotFoundError(ToolRefused):
+    """No tool of that name is registered."""
+
+
+class InvalidArgumentsError(ToolRefused):
+    """The arguments of a call do not fit the tool's schema."""
+
+
+class ToolExecutionError(ToolRefused):
+    """A tool failed. What it says may come from outside."""
+
+
+class ToolTimeoutError(ToolRefused):
+    """A tool took longer than it may."""
+
+
+class ToolQuotaError(ToolRefused):
+    """A tool was called as often as it may be in one conversation."""
+
+
+class CapReached(TransomError):
+    """A conversation has used what it may use. Nothing is lost: with a higher cap it goes on.
+
+    Attributes:
+        cap: `turns`, `tokens`, `usd` or `seconds`.
+        limit: of it.
+        used: of it, so far.
+    """
+
+    def __init__(self, cap: str, limit: float, used: float) -> None:
+        super().__init__(
+            f"the cap of {limit:g} {cap} is reached ({used:g} used)", hint=f"raise the cap on {cap} and go on"
+        )
+        self.cap = cap
+        self.limit = limit
+        self.used = used
+
+
 class OutOfTurns(TransomError):
     """A role calls tools although it was told that its turns are used up.
 
@@ -167,6 +212,18 @@ class Paused(RunError):
         super().__init__(f"run {run_id} is paused: {reason}", hint=hint or f"go on with: transom resume {run_id}")
         self.reason = reason
         self.run_id = run_id
+
+
+class ApprovalNeeded(Paused):
+    """A tool call waits for a person's leave.
+
+    Attributes:
+        request: what is to be approved, a `transom.runs.ApprovalRequest`.
+    """
+
+    def __init__(self, request: object, reason: str, *, run_id: str, hint: str) -> None:
+        super().__init__(reason, run_id=run_id, hint=hint)
+        self.request = request
 
 
 class SandboxError(TransomError):

@@ -13,8 +13,8 @@ from transom.cli.session import Options, Session
 from transom.errors import RunError
 from transom.llm import Block, Chain, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall, ToolSpec
 from transom.runs import Stage, text_file
-from transom.tools import Outcome, Tool, Toolbox
-from transom.tools.toolbox import Arguments
+from transom.tools import Outcome, Toolbox, ToolDefinition
+from transom.tools.definition import Arguments
 
 _PARAMETERS = {
     "type": "object",
@@ -37,9 +37,13 @@ class Ledger:
         self.killing = True
         self._log = log or (lambda line: None)
 
-    def tools(self, effect: str = "pure") -> list[Tool]:
+    def tools(self, effect: str = "pure") -> list[ToolDefinition]:
         kind = cast("Literal['pure', 'idempotent', 'once']", effect)
-        return [Tool(ToolSpec(LOOK.name, LOOK.description, LOOK.parameters, kind), self._look, self.recalled.append)]
+        return [
+            ToolDefinition(
+                LOOK.name, LOOK.description, LOOK.parameters, self._look, kind, fresh=True, recall=self.recalled.append
+            )
+        ]
 
     async def _look(self, arguments: Arguments) -> Outcome:
         at = str(arguments["at"])

@@ -8,9 +8,9 @@ import pytest
 
 from transom.canonical import Json
 from transom.errors import EgressError, InputError, RunError, ToolError, ToolRefused
-from transom.llm import ToolCall, ToolSpec
-from transom.tools import Outcome, Tool, Toolbox
-from transom.tools.toolbox import Arguments, ran_from_json
+from transom.llm import ToolCall
+from transom.tools import Outcome, Toolbox, ToolDefinition
+from transom.tools.definition import Arguments, ran_from_json
 
 PARAMETERS: dict[str, Json] = {
     "type": "object",
@@ -25,13 +25,13 @@ PARAMETERS: dict[str, Json] = {
 }
 
 
-def tool(answer: object = "seen", *, name: str = "look", parameters: Json = None) -> Tool:
+def tool(answer: object = "seen", *, name: str = "look", parameters: Json = None) -> ToolDefinition:
     async def run(arguments: Arguments) -> Outcome:
         if isinstance(answer, BaseException):
             raise answer
         return Outcome(arguments if answer == "echo" else answer)  # type: ignore[arg-type]  # wrong answers on purpose
 
-    return Tool(ToolSpec(name, "Looks.", parameters or PARAMETERS), run)  # type: ignore[arg-type]  # runs that answer wrongly, too
+    return ToolDefinition(name, "Looks.", parameters or PARAMETERS, run)  # type: ignore[arg-type]  # runs that answer wrongly, too
 
 
 async def told(box: Toolbox, arguments: Json, name: str = "look") -> tuple[bool, str, str]:
@@ -146,7 +146,7 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
     async def run(arguments: Arguments) -> Outcome:
         return Outcome("seen", {"bytes": 4})
 
-    box = Toolbox([Tool(ToolSpec("look", "", {"type": "object"}), run, recall=notes.append)])
+    box = Toolbox([ToolDefinition("look", "", {"type": "object"}, run, recall=notes.append)])
     ran = await box.run(ToolCall("1", "look", {}))
     again = ran_from_json(ran.to_json())
     assert again == ran

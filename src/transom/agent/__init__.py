@@ -1,6 +1,10 @@
 """Asking a role."""
 
+from transom.agent.agent import Agent, Response
 from transom.agent.call import RETRY, Answer, call
+from transom.agent.caps import Caps
+from transom.agent.door import SyncAgent
+from transom.agent.home import Home
 from transom.agent.turns import Conversation
 
-__all__ = ["RETRY", "Answer", "Conversation", "call"]
+__all__ = ["RETRY", "Agent", "Answer", "Caps", "Conversation", "Home", "Response", "SyncAgent", "call"]

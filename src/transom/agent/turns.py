@@ -1,17 +1,49 @@
-"""A conversation with a role: ask, carry out what the reply asks for, ask again, until it asks for nothing more."""
+"""A conversation with a role: ask, carry out what the reply asks for, ask again, until it asks for nothing more.
+
+This is the one loop: for a single call and for an agent, fresh and resumed, streamed or not. Nothing in it asks where a
+reply or a result comes from; the stage knows what its journal has.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from transom.agent.caps import Meter
+from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
 from transom.canonical import Json
 from transom.context import Budget, assemble
-from transom.errors import OutOfTurns, ToolError
-from transom.llm import Block, CameBack, Reply, Request, Role, Said, ToolCall, ToolResult, Turn
+from transom.errors import OutOfTurns, ToolError, ToolRefused
+from transom.llm import (
+    Block,
+    CameBack,
+    Reply,
+    Request,
+    Role,
+    Said,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Turn,
+    Window,
+    estimate_tokens,
+    render,
+)
+from transom.llm.deltas import Delta
 from transom.runs import Stage
-from transom.tools.toolbox import Ran, Toolbox, done_before, ran_from_json, used_up
+from transom.tools import Toolbox
+from transom.tools.definition import Ran, ToolDefinition, ran_from_json
+from transom.tools.toolbox import again, done_before, refused, same_call, used_up
+
+Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
+"""Makes a result that is too large for a window small enough; hands others back as they are."""
+
+
+async def as_it_is(call: ToolCall, ran: Ran) -> Ran:
+    """Shrinks nothing."""
+    del call
+    return ran
 
 
 @dataclass
@@ -26,6 +58,12 @@ class Conversation:
         name: tells conversations of one stage apart.
         turns: what was said and came back; it only grows at its end.
         requests: how many there were.
+        rounds: how many replies called tools since somebody last asked something.
+        pending: the last request and its reply, while what it calls for is not yet answered.
+        meter: what is used, and may be.
+        tell: is told what happens.
+        keep: is given each new result before it is journaled, and may keep a large one elsewhere.
+        digest: is given each result before the model is, and may hand it on as a summary.
     """
 
     stage: Stage
@@ -35,6 +73,13 @@ class Conversation:
     name: str = "main"
     turns: list[Turn] = field(default_factory=list)
     requests: int = 0
+    rounds: int = 0
+    pending: tuple[Request, Reply] | None = None
+    meter: Meter = field(default_factory=Meter)
+    tell: OnEvent = nobody
+    keep: Shrink = as_it_is
+    digest: Shrink = as_it_is
+    _made: dict[str, ToolResult] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.role.tools != self.toolbox.specs:
@@ -47,28 +92,54 @@ class Conversation:
     async def ask(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         """The last request, and the reply to it, which asks for no tool.
 
-        A reply that was cut off is handed back as it is: what it asks for may be half of what was meant.
+        A reply that was cut off is handed back as it is: what it asks for may be half of what was meant. After an
+        error the conversation is whole, and asking again goes on where it was.
 
         Raises:
             OutOfTurns: the role calls tools although it was told that its turns are used up.
+            CapReached: it may use no more.
             VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `assemble` and `Stage`.
         """
         while True:
-            request = assemble(self.role, blocks, turns=self.turns, budget=self.budget)
-            self.requests += 1
-            reply = await self.stage.ask(request, self.role, conversation=self.name)
+            request, reply = self.pending = self.pending or await self._request(blocks)
             if not reply.calls or reply.stop == "length":
+                self.pending = None
                 return request, reply
-            self.turns.append(Said(reply.parts))
-            self.turns.append(CameBack(await self._results(reply)))
+            results = await self._results(reply)
+            self.turns += (Said(reply.parts), CameBack(results))
+            self.rounds += 1
+            self.pending = None
+
+    def room(self) -> tuple[int, int]:
+        """Tokens that the conversation takes with the role's prompt, as estimated, and those that there are for it."""
+        window = Window(self.role.prompt, tuple(self.turns))
+        used = estimate_tokens(render(Request(self.role.name, window, self.role.tools)).as_text())
+        return used, (self.budget or Budget()).window_tokens(self.role.settings.max_tokens)
+
+    async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
+        seconds = self.meter.left()
+        request = assemble(self.role, blocks, turns=self.turns, budget=self.budget)
+        self.requests += 1
+        try:
+            reply = await self.stage.ask(
+                request, self.role, conversation=self.name, on_delta=self._heard, seconds=seconds
+            )
+        except TimeoutError as error:
+            raise self.meter.late() from error
+        self.meter.add(reply)
+        self.tell(Replied(self.name, reply))
+        return request, reply
+
+    def _heard(self, piece: Delta) -> None:
+        self.tell(Heard(self.name, piece))
 
     async def _results(self, reply: Reply) -> tuple[ToolResult, ...]:
-        turns = sum(isinstance(turn, Said) for turn in self.turns)
         most = self.toolbox.max_turns
-        if turns > most + 1:
+        if self.rounds > most:
             what = f"it calls tools after its {most} turns are used up"
-            raise OutOfTurns(what, turns=self.turns, text=reply.text, where=self.role.name)
-        if turns > most:
+            turns = (*self.turns, Said(reply.parts))
+            raise OutOfTurns(what, turns=turns, text=reply.text, where=self.role.name)
+        if self.rounds == most:
             return used_up(reply.calls)
         return await self._carry_out(reply.calls)
 
@@ -79,22 +150,58 @@ class Conversation:
         for number, key in enumerate(keys):
             outcome = self.stage.outcome(key)
             if outcome is not None:
-                ran[number] = ran_from_json(outcome)
+                ran[number] = self._took(calls[number], ran_from_json(outcome))
                 self.toolbox.recall(ran[number])
-        missing = [number for number in range(len(calls)) if number not in ran]
-        # Each is let come to its end, and into the journal, before the error of another one ends the stage.
-        done = await asyncio.gather(
-            *(self._one(keys[number], calls[number]) for number in missing), return_exceptions=True
-        )
-        for number, one in zip(missing, done, strict=True):
-            if isinstance(one, BaseException):
-                raise one
-            ran[number] = one
-        return tuple(ran[number].result for number in range(len(calls)))
+        for batch in self._batches([number for number in range(len(calls)) if number not in ran], calls):
+            # Each is let come to its end, and into the journal, before the error of another one ends the stage.
+            done = await asyncio.gather(*(self._one(keys[n], calls[n]) for n in batch), return_exceptions=True)
+            for number, one in zip(batch, done, strict=True):
+                if isinstance(one, BaseException):
+                    raise one
+                ran[number] = self._took(calls[number], one)
+        return tuple([await self._told(call, ran[number]) for number, call in enumerate(calls)])
+
+    def _batches(self, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
+        """Calls that are carried out together: of equal ones the first, and then the others, which repeat it."""
+        first = {same_call(calls[number]): number for number in reversed(numbers)} if len(numbers) > 1 else {}
+        later = [number for number in numbers if first.get(same_call(calls[number]), number) != number] if first else []
+        return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
     async def _one(self, key: dict[str, object], call: ToolCall) -> Ran:
-        async def act() -> Json:
-            return (await self.toolbox.run(call)).to_json()
+        seconds = self.meter.left()
+        tool = self.toolbox.accepted(call)
+        answer = await self._answered(key, call, tool) if tool else None
 
-        lost = done_before(call).to_json()
-        return ran_from_json(await self.stage.carry_out(key, self.toolbox.spec_of(call), act, lost=lost))
+        async def act() -> Json:
+            return (answer or await self.keep(call, await self.toolbox.run(call, seconds=seconds))).to_json()
+
+        spec = tool.spec if tool and not answer else ToolSpec(call.name, "", {})  # what is not run has no effect
+        return ran_from_json(await self.stage.carry_out(key, spec, act, lost=done_before(call).to_json()))
+
+    async def _answered(self, key: dict[str, object], call: ToolCall, tool: ToolDefinition) -> Ran | None:
+        """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
+
+        Raises:
+            ApprovalNeeded: a person has to be asked first.
+        """
+        before = None if tool.fresh else self._made.get(same_call(call))
+        if before:
+            return again(call, before)
+        if not tool.needs_approval:
+            return None
+        said = await self.stage.approval(key, call)
+        if said.decision == "approve":
+            return None
+        why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")
+        return refused(call, ToolRefused(why, hint="do not make it again; go on without it"))
+
+    def _took(self, call: ToolCall, ran: Ran) -> Ran:
+        if not ran.result.is_error:
+            self._made.setdefault(same_call(call), ran.result)
+        return ran
+
+    async def _told(self, call: ToolCall, ran: Ran) -> ToolResult:
+        """What the model is told."""
+        result = (await self.digest(call, ran)).result if ran.kept else ran.result
+        self.tell(CameOf(self.name, call, result))
+        return result

@@ -1,5 +1,6 @@
 """Runs: journaled stages that survive any kill, honour edits and ask nobody twice."""
 
+from transom.runs.approvals import Approval, ApprovalRequest
 from transom.runs.artifact import A_PERSON, Artifact, File, model_file, text_file
 from transom.runs.checkpoints import Checkpoint, Retention, checkpoints
 from transom.runs.export import adopt, export, retract, source_of
@@ -10,6 +11,8 @@ from transom.runs.workspace import Workspace, find_workspace
 
 __all__ = [
     "A_PERSON",
+    "Approval",
+    "ApprovalRequest",
     "Artifact",
     "Checkpoint",
     "File",

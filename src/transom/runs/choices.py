@@ -1,12 +1,15 @@
-"""Choices that a run leaves to a person: which counts, her edit of a file or what it is made from today."""
+"""Choices that a run leaves to a person: which counts, her edit of a file or what it is made from today; and whether a
+tool call is to be carried out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from transom.canonical import digest
 from transom.errors import InputError
+from transom.runs.approvals import decided, from_words
 from transom.runs.journal import RunState
 
 Choice = dict[str, str]
@@ -28,12 +31,18 @@ def how_to_answer(run_id: str, stage: str, state: RunState) -> str:
 
 
 def answered(
-    run_id: str, state: RunState, folder: Path, answer: str, stage: str | None, progress: Callable[[str], None]
-) -> Choice:
+    run_id: str,
+    state: RunState,
+    folder: Path,
+    answer: str,
+    stage: str | None,
+    progress: Callable[[str], None],
+    reason: str = "",
+) -> dict[str, Any]:
     """The journal's `decided` record for a person's answer, for the file as it lies there now.
 
     Raises:
-        InputError: no stage waits, several do and none is named, or the answer is neither `keep` nor `redo`.
+        InputError: no stage waits, several do and none is named, or the answer does not fit what is waited for.
     """
     waiting = state.waiting
     if not waiting or (stage is not None and stage not in waiting):
@@ -41,9 +50,11 @@ def answered(
         raise InputError(f"{what} waits for no choice", hint=f"see: transom runs show {run_id}")
     if stage is None and len(waiting) > 1:
         raise InputError(f"several stages wait: {', '.join(waiting)}", where=run_id, hint="name one with --stage")
+    choice = waiting[stage or next(iter(waiting))]
+    if choice.get("kind") == "approval":
+        return decided(from_words(choice, answer, reason), choice["stage"])
     if answer not in ("keep", "redo"):
         raise InputError(f"{answer!r} is no answer", hint="say keep or redo")
-    choice = waiting[stage or next(iter(waiting))]
     return {**choice, "edited": _as_it_is(choice, folder, progress), "answer": answer}
 
 

@@ -11,7 +11,8 @@ Records of a run's stream, by kind:
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised
-    decided   {stage, fingerprint, edited, answer}                a person's "keep" or "redo"
+    decided   {stage, fingerprint, edited, answer, approval?}     a person's "keep" or "redo", "approve" or "refuse"
+    told      {stage, epoch, conversation, number, told}          what a conversation holds beside replies and results
     settled   {stage}                                             the choice that it waited for is none any more
     nodes     {table, nodes}                                      which nodes a walk was begun with
     handed    {after, files}                                      a flow gave up after so many repairs
@@ -106,6 +107,10 @@ ReplyKey = tuple[str, str, str, int, str, str]
 ToolKey = tuple[str, str, str, int, str, str]
 
 
+TalkKey = tuple[str, str, str]
+"""Stage, epoch and conversation."""
+
+
 @dataclass
 class RunState:
     """A run's journal, folded.
@@ -114,6 +119,8 @@ class RunState:
         waiting: stage -> the choice that it waits for: `{stage, fingerprint, edited, file}`.
         tools: what came of each tool call.
         intents: how often a tool call that must not be repeated was begun.
+        approvals: what a person said to tool calls, by the fingerprint of the question.
+        told: what each conversation holds beside replies and results, in order.
     """
 
     entry: dict[str, Any] = field(default_factory=dict)
@@ -122,6 +129,8 @@ class RunState:
     tools: dict[ToolKey, Any] = field(default_factory=dict)
     intents: Counter[ToolKey] = field(default_factory=Counter)
     decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    approvals: dict[str, Any] = field(default_factory=dict)
+    told: dict[TalkKey, list[Any]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
@@ -189,6 +198,8 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "decided":
             state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data["answer"]
             state.waiting.pop(data["stage"], None)
+            if "approval" in data:
+                state.approvals[data["fingerprint"]] = data["approval"]
         case "settled":
             state.waiting.pop(data["stage"], None)
         case "closed":
@@ -201,12 +212,15 @@ def apply(state: RunState, kind: str, data: Any) -> None:
 
 
 def _apply_flow(state: RunState, kind: str, data: Any) -> None:
-    """Records of a flow that may turn back."""
+    """Records of what may turn back: a flow, a conversation."""
     match kind:
         case "nodes":
             state.nodes[data["table"]] = data["nodes"]
         case "handed":
             state.handed, state.gave_up = data, True
+        case "told":
+            talk = state.told.setdefault((data["stage"], data["epoch"], data["conversation"]), [])
+            talk[data["number"] :] = [data["told"]]
         case "helped":
             state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
 

@@ -297,22 +297,23 @@ class Run:
             aside = set_aside(path)
             self.progress(f"{path.name} was changed by hand; that version is kept as {aside.name}")
 
-    async def decide(self, answer: str, stage: str | None = None) -> str:
+    async def decide(self, answer: str, stage: str | None = None, reason: str = "") -> str:
         """Record a person's choice for a stage that waits for one; returns that stage's name.
 
         It is for the file as it lies there now; where that is another than the one at which the run paused,
         `progress` is told.
 
         Args:
-            answer: `keep` or `redo`.
+            answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits.
             stage: which, where several wait.
+            reason: told to the model where a call is refused.
 
         Raises:
-            InputError: no stage waits, several do and none is named, or the answer is neither `keep` nor `redo`.
+            InputError: no stage waits, several do and none is named, or the answer does not fit.
         """
-        decided = answered(self.id, self._state, self.folder, answer, stage, self.progress)
+        decided = answered(self.id, self._state, self.folder, answer, stage, self.progress, reason)
         await self.append("decided", decided)
-        return decided["stage"]
+        return str(decided["stage"])
 
     async def finish(self, status: str) -> None:
         """Record how the run ended."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from transom.canonical import Json, digest, write_atomic
-from transom.errors import InputError, Paused, TransomError
-from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolSpec, Usage
+from transom.canonical import Json, canonical_json, digest, write_atomic
+from transom.errors import ApprovalNeeded, InputError, Paused, TransomError
+from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage
 from transom.llm.codec import reply_from_json
+from transom.llm.deltas import OnDelta, tell
+from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.calls import logged
 from transom.runs.journal import RunState, tool_key
 from transom.runs.windows import Talk, call_key, keep_window
-from transom.store import Store
+from transom.store import Record, Store
 from transom.telemetry import Telemetry, keys
 
 
@@ -33,6 +36,8 @@ class Host(Protocol):
     def state(self) -> RunState: ...
 
     async def append(self, kind: str, data: dict[str, Any]) -> None: ...
+
+    def records(self) -> list[Record]: ...
 
     def journaled_reply(self, key: dict[str, Any]) -> Any | None: ...
 
@@ -59,14 +64,47 @@ class Stage:
         self._pinned: str | None = None
         self._first = asyncio.Lock()
         self._talks: dict[str, Talk] = {}
+        self._told: Counter[str] = Counter()
+        self._names: Counter[str] = Counter()
 
-    async def ask(self, request: Request, role: Role, *, conversation: str = "main") -> Reply:
+    @property
+    def host(self) -> Host:
+        """The run that it is a stage of."""
+        return self._run
+
+    def conversation(self, name: str = "main") -> str:
+        """A name that no other conversation of this stage has, the same whenever the code runs again."""
+        self._names[name] += 1
+        number = self._names[name]
+        return name if number == 1 and name not in self._talks else f"{name}#{number}"
+
+    def told(self, conversation: str) -> list[Any]:
+        """What the journal has of a conversation beside replies and results (see `tell`)."""
+        return [*self._run.state.told.get((self.name, self.epoch, conversation), ())]
+
+    async def ask(
+        self,
+        request: Request,
+        role: Role,
+        *,
+        conversation: str = "main",
+        on_delta: OnDelta | None = None,
+        seconds: float | None = None,
+    ) -> Reply:
         """Ask the run's chain, or take the journaled reply to this very request.
 
         A reply is synced to the journal before it is used.
 
+        Args:
+            request: what is asked.
+            role: who asks.
+            conversation: tells conversations of one stage apart.
+            on_delta: hears the reply as it comes; one from the journal at once.
+            seconds: how long to wait for it; what is on its way to the journal is waited for all the same.
+
         Raises:
             ProviderError, EgressError: from the chain.
+            TimeoutError: no reply in time.
         """
         talk = self._talks.setdefault(conversation, Talk())
         key = {
@@ -81,9 +119,12 @@ class Stage:
             reply = self._journaled(key)
             span.set("transom.replayed", reply is not None)
             if reply is None:
-                asked = self._complete(request)
-                reply = await (logged(request, asked) if self._run.log_calls else asked)
+                asked = self._complete(request, on_delta)
+                async with asyncio.timeout(seconds):
+                    reply = await (logged(request, asked) if self._run.log_calls else asked)
                 await self._journal(key, talk, request, role, reply)
+            else:
+                tell(reply, on_delta)
             self._pinned = reply.by
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)
             self.usage += reply.usage
@@ -96,14 +137,17 @@ class Stage:
         )
         return reply
 
-    async def _complete(self, request: Request) -> Reply:
+    async def _complete(self, request: Request, on_delta: OnDelta | None) -> Reply:
         """Ask the chain. The first reply settles who answers in this stage, also for calls that run beside it."""
         if self._pinned is not None:
-            return await self._run.chain.complete(request, only=self._pinned)
+            return await self._asked(request, on_delta)
         async with self._first:
-            reply = await self._run.chain.complete(request, only=self._pinned)
+            reply = await self._asked(request, on_delta)
             self._pinned = reply.by
             return reply
+
+    async def _asked(self, request: Request, on_delta: OnDelta | None) -> Reply:
+        return tell(await self._run.chain.complete(request, only=self._pinned), on_delta)
 
     def _journaled(self, key: dict[str, object]) -> Reply | None:
         data = self._run.journaled_reply(key)
@@ -121,6 +165,35 @@ class Stage:
     def call_keys(self, conversation: str = "main") -> list[dict[str, object]]:
         """What the outcomes of the calls of a conversation's last reply are journaled under, in their order."""
         return self._talks[conversation].calls
+
+    async def tell(self, conversation: str, told: Json) -> None:
+        """Journal something of a conversation that is neither a reply nor a result; not again when code runs again.
+
+        What is told in another way than the last time voids what was told after it.
+        """
+        number = self._told[conversation]
+        self._told[conversation] += 1
+        known = self._run.state.told.get((self.name, self.epoch, conversation), [])
+        if known[number : number + 1] == [told]:
+            return
+        where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
+        await self._run.append("told", {**where, "number": number, "told": told})
+
+    async def approval(self, key: dict[str, object], call: ToolCall) -> Approval:
+        """What a person said to a tool call.
+
+        Raises:
+            ApprovalNeeded: she has not said anything yet.
+        """
+        request = approval_request(self._run.id, key, call)
+        found = self._run.state.approvals.get(request.fingerprint)
+        if found is not None:
+            return Approval.model_validate(found)
+        reason = f"tool {call.name} needs a person's approval"
+        await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice_of(request)})
+        told = f"transom answer {self._run.id}"
+        hint = f"say {told} approve, or {told} refuse; its arguments are {canonical_json(call.arguments)[:500]}"
+        raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=hint)
 
     def outcome(self, key: dict[str, object]) -> Json:
         """The journaled outcome of a tool call, None where there is none."""

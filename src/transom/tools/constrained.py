@@ -16,10 +16,10 @@ from pathlib import Path
 from transom.canonical import Json
 from transom.errors import ToolRefused
 from transom.tools.catalogue import Catalogue, Places
+from transom.tools.definition import Arguments, Outcome, ToolDefinition, ToolLimits
 from transom.tools.excerpts import Match, Slice, cut_out, search
 from transom.tools.file_specs import HEADER, LIST, RANGE, SEARCH
 from transom.tools.files import discover, file_type, fits, real_path, under
-from transom.tools.toolbox import Arguments, Outcome, Tool
 
 MOST_LINES = 200
 MOST_CONTEXT = 50
@@ -66,10 +66,22 @@ class FileSession:
         self._spent = 0
         self._turn = asyncio.Lock()  # calls of one reply wait for each other, in their order: they share the limits
 
-    def tools(self) -> tuple[Tool, ...]:
+    def tools(self) -> tuple[ToolDefinition, ...]:
         """The four tools. They share this session's limits."""
         works = ((LIST, self._list), (HEADER, self._header), (SEARCH, self._search), (RANGE, self._range))
-        return tuple(Tool(spec, self._in_turn(work), recall=self.recall) for spec, work in works)
+        # Looks are not remembered for a model: it asks again where it has lost one. Their limits are the session's.
+        return tuple(
+            ToolDefinition(
+                spec.name,
+                spec.description,
+                spec.parameters,
+                self._in_turn(work),
+                limits=ToolLimits(seconds=None),
+                fresh=True,
+                recall=self.recall,
+            )
+            for spec, work in works
+        )
 
     def recall(self, note: Json) -> None:
         """Take in what a result changed: bytes spent, files discovered, paths resolved."""

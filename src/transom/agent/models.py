@@ -1,0 +1,168 @@
+"""Conversations as data: messages, tool calls and their results, as the journal holds them.
+
+These are views, made from a run's journal by `transom.agent.record`; nothing is kept in them that is not there. They
+never change, and they survive JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from transom.canonical import Json
+
+
+class _View(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ToolCall(_View):
+    """What a model wanted done; `timestamp` is when its reply was journaled."""
+
+    id: str
+    name: str
+    arguments: Json
+    timestamp: datetime
+
+
+class ToolResult(_View):
+    """What came of a tool call.
+
+    Attributes:
+        tool_call_id: of the call that it answers.
+        content: what the model was told.
+        success: whether the tool did what was asked.
+        timestamp: when it was journaled.
+        metadata: `name`, `trust`, `egress`; `error`, the class of what went wrong; `kept`, the digest of a content of
+            which the model was given an outline.
+    """
+
+    tool_call_id: str
+    content: str
+    success: bool
+    timestamp: datetime
+    metadata: Mapping[str, Json] = Field(default_factory=dict)
+
+
+class Message(_View):
+    """One message. A model's call of tools is part of its message; what came of them is a message of the user's side.
+
+    Attributes:
+        role: who speaks.
+        content: the text; of results, their contents one after the other.
+        timestamp: when it was journaled.
+        metadata: of a reply `by`, `stop`, `usage`, `request`, `tool_calls`; of results `tool_results`.
+    """
+
+    role: Literal["user", "assistant", "system"]
+    content: str
+    timestamp: datetime
+    metadata: Mapping[str, Json] = Field(default_factory=dict)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """What the model called in this message."""
+        return tuple(ToolCall.model_validate(one) for one in _list(self.metadata.get("tool_calls")))
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        """What came back in this message."""
+        return tuple(ToolResult.model_validate(one) for one in _list(self.metadata.get("tool_results")))
+
+
+class Conversation(_View):
+    """A whole conversation.
+
+    Attributes:
+        id: unique in its run; `run_id` in `metadata` makes it unique in the world.
+        system_prompt: the stable blocks of its first call.
+        messages: in order.
+        created_at: when its first message was journaled.
+        metadata: `run_id`, `trace_id`, `role`, `by`, `usage`.
+        sub_conversations: ids.
+    """
+
+    id: str
+    system_prompt: str
+    messages: tuple[Message, ...]
+    created_at: datetime
+    metadata: Mapping[str, Json] = Field(default_factory=dict)
+    sub_conversations: tuple[str, ...] = ()
+
+
+class SubConversation(_View):
+    """A conversation with a purpose of its own, of which its parent is told only a summary.
+
+    Attributes:
+        id, parent_id: unique in the run.
+        purpose: what it is to find out.
+        system_prompt: the stable blocks of its first call.
+        messages: in order.
+        summary: what its parent was told, None while it is open.
+        created_at, completed_at: when; None while it is open.
+        metadata: as of a conversation; `how` the summary was made: `summary`, or `extract` where none could be had.
+    """
+
+    id: str
+    parent_id: str
+    purpose: str
+    system_prompt: str
+    messages: tuple[Message, ...]
+    summary: str | None
+    created_at: datetime
+    completed_at: datetime | None
+    metadata: Mapping[str, Json] = Field(default_factory=dict)
+    sub_conversations: tuple[str, ...] = ()
+
+
+class ConversationContext(_View):
+    """What is known of a conversation beside its words.
+
+    Attributes:
+        message_count: messages of either side, results included.
+        input_tokens, output_tokens, cached_tokens: over the conversation and its sub-conversations.
+        usd: what they cost; 0 where no cap in dollars is set.
+        provider: who may answer.
+        trace_id: of the file that holds its spans; the whole run's.
+        tool_calls: how many.
+        sub_conversations: ids.
+        window_tokens, window_limit: of the last call's window, as estimated, and what there is room for.
+    """
+
+    id: str
+    run_id: str
+    message_count: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    usd: float
+    provider: str
+    trace_id: str
+    tool_calls: int
+    sub_conversations: tuple[str, ...]
+    window_tokens: int
+    window_limit: int
+
+
+class MemoryEntry(Protocol):
+    """What a memory holds: the shape that a store of memories fills."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def embedding(self) -> Sequence[float] | None: ...
+    @property
+    def metadata(self) -> Mapping[str, Json]: ...
+    @property
+    def relationships(self) -> Sequence[tuple[str, str]]:
+        """`(relationship, id of the other entry)`."""
+        ...
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,83 @@
+"""What models cost: dated data, which a user can lay data of her own over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from transom.errors import InputError
+from transom.formats.yaml_files import load_yaml, validate_yaml
+from transom.llm import Provider, Usage
+
+_PUBLISHED = Path(__file__).with_name("prices.yaml")
+_MILLION = 1_000_000
+
+
+class Price(BaseModel):
+    """US dollars per million tokens. What a cache costs is the input's price where it is not given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+
+    def of(self, usage: Usage) -> float:
+        """Dollars; `usage.input_tokens` includes what a cache gave or took."""
+        written = getattr(usage, "cache_write_tokens", 0)
+        plain = usage.input_tokens - usage.cached_tokens - written
+        cached = self.input if self.cached is None else self.cached
+        cache_write = self.input if self.cache_write is None else self.cache_write
+        dollars = plain * self.input + usage.output_tokens * self.output
+        return (dollars + usage.cached_tokens * cached + written * cache_write) / _MILLION
+
+
+class Prices(BaseModel):
+    """A price list.
+
+    Attributes:
+        as_of: the day on which the vendors had these prices.
+        models: `vendor:model`, as replies name who answered, -> price.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_: Literal["transom.prices/1"] = Field(default="transom.prices/1", alias="schema")
+    as_of: date
+    models: Mapping[str, Price]
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Self:
+        """The published list, with a file of the same form laid over it.
+
+        Raises:
+            InputError: the file cannot be read, or is not of that form: `file:line`, what, what to do.
+        """
+        known = validate_yaml(cls, load_yaml(_PUBLISHED))
+        if path is None:
+            return known
+        given = validate_yaml(cls, load_yaml(path))
+        return given.model_copy(update={"models": {**known.models, **given.models}})
+
+    def check(self, providers: tuple[Provider, ...]) -> None:
+        """Refuse to begin where what may be spent could not be counted.
+
+        Raises:
+            InputError: a provider that is not on this machine has no price here.
+        """
+        unknown = [one.name for one in providers if not one.local and one.name not in self.models]
+        if unknown:
+            raise InputError(
+                f"the prices of {self.as_of} do not have {', '.join(unknown)}, so its cost cannot be capped",
+                hint="give its price in a file of your own (Prices.load), or cap tokens instead",
+            )
+
+    def of(self, usage: Usage, by: str) -> float | None:
+        """Dollars that a reply cost; 0 on this machine, None where nobody knows."""
+        price = self.models.get(by)
+        return price.of(usage) if price else None

@@ -1,0 +1,136 @@
+"""What a tool is: its seed-simple half (name, description, parameters, handler), and what holds it within limits."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from transom.canonical import Json
+from transom.llm import ToolResult, ToolSpec
+from transom.llm.codec import result_from_json
+from transom.llm.shapes import Egress, Trust
+
+Arguments: TypeAlias = dict[str, Json]
+Effect = Literal["pure", "idempotent", "once"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a handler yields where it has more to say than its content.
+
+    Attributes:
+        content: what the model is told; other than text becomes JSON.
+        note: what the tool itself must be told again when the call is not repeated after a restart (see
+            `ToolDefinition.recall`).
+    """
+
+    content: Json
+    note: Json = None
+
+
+Handler: TypeAlias = Callable[[Arguments], "Json | Outcome | Awaitable[Json] | Awaitable[Outcome]"]
+
+
+@dataclass(frozen=True)
+class ToolLimits:
+    """How much of a tool may be used.
+
+    Attributes:
+        seconds: one call may take, None for no limit. A handler that is no coroutine cannot be stopped: it is waited
+            for no longer, and its result is thrown away.
+        calls: that are carried out in one conversation, None for no limit.
+    """
+
+    seconds: float | None = 60.0
+    calls: int | None = None
+
+
+@dataclass(frozen=True)
+class ToolDefinition:
+    """Something that a role may call.
+
+    Attributes:
+        name: unique in a conversation; letters, digits, `_` and `-`.
+        description: by which a model decides when to call it.
+        parameters: JSON Schema of an object.
+        handler: arguments, checked and with defaults filled in -> what the model is told. A plain function runs in a
+            thread. It raises `ToolRefused` for a call that it does not carry out; any other error is told to the model
+            as the tool's failure.
+        effect: what a repetition would do. A `once` tool is never begun twice without a person's word.
+        limits: seconds a call, calls a conversation.
+        needs_approval: whether a person must approve each call before it is carried out.
+        fresh: whether an identical call may yield something else (a clock, a status), so that it is carried out again.
+        recall: is given the note of a call that came from the journal, before anything else is carried out.
+        trust: of what it yields.
+        egress: of what it yields.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Json]
+    handler: Handler
+    effect: Effect = "pure"
+    limits: ToolLimits = field(default_factory=ToolLimits)
+    needs_approval: bool = False
+    fresh: bool = False
+    recall: Callable[[Json], None] | None = None
+    trust: Trust = "untrusted"
+    egress: Egress = "any"
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        """What a model is shown of it."""
+        return ToolSpec(self.name, self.description, self.parameters, self.effect)
+
+    async def run(self, arguments: Arguments) -> Outcome:
+        """Carry it out, whatever kind of function the handler is."""
+        found: Any
+        if _is_coroutine_function(self.handler):
+            found = self.handler(arguments)
+        else:
+            found = await asyncio.to_thread(self.handler, arguments)
+        if inspect.isawaitable(found):
+            found = await found
+        return found if isinstance(found, Outcome) else Outcome(found)
+
+
+def _is_coroutine_function(handler: Handler) -> bool:
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A result, as journaled.
+
+    Attributes:
+        result: what the model is told.
+        note: the tool's own (see `Outcome`).
+        error: name of the error's class where the call was not carried out or failed.
+        kept: digest of the whole content in the store, where the result holds only an outline of it.
+    """
+
+    result: ToolResult
+    note: Json = None
+    error: str = ""
+    kept: str = ""
+
+    def to_json(self) -> dict[str, Json]:
+        told: dict[str, Json] = {"result": self.result.to_json(), "note": self.note}
+        more = {"error": self.error, "kept": self.kept}
+        return {**told, **{key: value for key, value in more.items() if value}}
+
+
+def ran_from_json(data: Json) -> Ran:
+    """The inverse of `Ran.to_json`.
+
+    Raises:
+        ValueError: the data is no such thing.
+    """
+    match data:
+        case {"result": result, "note": note, **more}:
+            return Ran(result_from_json(result), note, str(more.get("error", "")), str(more.get("kept", "")))
+    raise ValueError("not what came of a tool call")

@@ -1,0 +1,39 @@
+"""A role, tools and scripted replies for tests of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from transom.canonical import Json
+from transom.llm import Block, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall, render
+from transom.tools import Arguments, ToolDefinition
+
+SEAT = Role("t.seat", (Block("role", "You look things up.", Tier.STABLE),), frozenset({"role", "extra"}))
+AT: dict[str, Json] = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+
+
+def tool(run: Callable[[str], Awaitable[Any]] | None = None, *, name: str = "look", **more: Any) -> ToolDefinition:
+    """A tool with one argument `at`."""
+
+    async def handler(arguments: Arguments) -> Json:
+        at = str(arguments["at"])
+        return await run(at) if run else f"saw {at}"
+
+    return ToolDefinition(name, "Looks.", AT, handler, **more)
+
+
+def asks(*calls: ToolCall, text: str = "") -> Reply:
+    return Reply((Text(text), *calls) if text else calls, stop="tool_calls")
+
+
+def look(at: str, ident: str = "1", name: str = "look") -> ToolCall:
+    return ToolCall(ident, name, {"at": at})
+
+
+def scripted(*answers: Any) -> ScriptedProvider:
+    return ScriptedProvider({SEAT.name: list(answers)})
+
+
+def sent(request: Request) -> str:
+    return render(request).as_text()

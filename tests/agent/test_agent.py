@@ -1,0 +1,342 @@
+"""An agent: messages, tools, caps, events; one way for fresh, resumed and streamed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, scripted, sent, tool
+from transom.agent import Agent, Caps, Home, SyncAgent
+from transom.agent.events import CameOf, Event, Heard, Replied
+from transom.errors import InputError, ProviderError, RunError, ToolError
+from transom.llm import (
+    Asked,
+    Block,
+    CameBack,
+    Chain,
+    Reply,
+    Request,
+    Said,
+    ScriptedProvider,
+    Text,
+    ToolCall,
+    Usage,
+)
+from transom.runs import Run, Stage, Workspace, text_file
+from transom.tools import ToolDefinition, ToolLimits
+
+
+def results(request: Request) -> list[str]:
+    """What came back last before a request."""
+    turn = request.window.turns[-1]
+    assert isinstance(turn, CameBack)
+    return [result.content for result in turn.results]
+
+
+async def test_a_conversation_goes_on_from_message_to_message() -> None:
+    provider = scripted(asks(look("a"), text="First."), "It is a.", "Still a.")
+    async with Agent(SEAT, provider=provider, tools=[tool()]) as agent:
+        first = await agent.send("What is it?")
+        second = await agent.send("Sure?", Block("extra", "only now"))
+    assert (first.text, first.ended, second.text) == ("It is a.", "answered", "Still a.")
+    assert [type(turn) for turn in second.turns] == [Asked, Said, CameBack, Said, Asked, Said]
+    texts = [sent(request) for request in provider.requests]
+    assert texts[1].startswith(texts[0]), "what was sent is the beginning of what is sent next"
+    assert texts[2].startswith(texts[1])
+    assert texts[2].endswith("<extra>\nonly now\n</extra>"), "a block of one message follows the conversation"
+    assert second.usage.input_tokens > first.usage.input_tokens > 0
+
+
+async def test_without_a_home_nothing_stays_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    async with Agent(SEAT, provider=scripted("hello")) as agent:
+        await agent.send("hi")
+        assert [path.name for path in tmp_path.glob("*/.transom")] == [".transom"]
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_same_code_run_again_asks_and_does_nothing_again(tmp_path: Path) -> None:
+    did: list[str] = []
+
+    async def run(at: str) -> str:
+        did.append(at)
+        return f"saw {at}"
+
+    async def program(*answers: Any) -> tuple[list[str], int]:
+        provider = scripted(*answers)
+        async with Agent(SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "talk")) as agent:
+            texts = [(await agent.send("one")).text, (await agent.send("two")).text]
+        return texts, len(provider.requests)
+
+    fresh = await program(asks(look("a"), look("b")), "first", "second")
+    assert fresh == (["first", "second"], 3)
+    assert await program() == (["first", "second"], 0)
+    assert did == ["a", "b"]
+
+
+async def test_a_chat_is_found_again_by_its_name(tmp_path: Path) -> None:
+    async with Agent(SEAT, provider=scripted("first", ProviderError("away")), at=Home(tmp_path, "talk")) as agent:
+        assert await agent.resume() is None
+        await agent.send("one")
+        with pytest.raises(ProviderError, match="away"):
+            await agent.send("two")
+    provider = scripted("second", "third")
+    async with Agent(SEAT, provider=provider, at=Home(tmp_path, "talk")) as agent:
+        last = await agent.resume()
+        assert last is not None and last.text == "second", "the message that was cut off is answered now"
+        assert (await agent.send("three")).text == "third"
+        assert [message.content for message in agent.history()] == ["one", "first", "two", "second", "three", "third"]
+        assert [message.content for message in agent.history(2)] == ["three", "third"]
+        assert agent.history(0) == []
+        with pytest.raises(RunError, match="under way already"):
+            await agent.resume()
+
+
+async def test_after_an_error_it_goes_on_where_it_was() -> None:
+    provider = scripted(asks(look("a")), ProviderError("away"), "there")
+    async with Agent(SEAT, provider=provider, tools=[tool()]) as agent:
+        with pytest.raises(ProviderError):
+            await agent.send("go")
+        assert (await agent.go_on()).text == "there"
+        with pytest.raises(RunError, match="nothing to go on with"):
+            await agent.go_on()
+    assert [len(request.window.turns) for request in provider.requests] == [1, 3, 3]
+
+
+async def test_a_listener_hears_the_same_of_a_fresh_and_a_resumed_conversation(tmp_path: Path) -> None:
+    async def heard(*answers: Any) -> list[Event]:
+        events: list[Event] = []
+        provider = scripted(*answers)
+        agent = Agent(SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t"), on_event=events.append)
+        async with agent:
+            await agent.send("go")
+        return events
+
+    fresh = await heard(asks(look("a"), text="I look."), "done")
+    assert [type(event) for event in fresh if not isinstance(event, Heard)] == [Replied, CameOf, Replied]
+    pieces = [event.piece for event in fresh if isinstance(event, Heard)]
+    assert "".join(piece.text for piece in pieces if isinstance(piece, Text)) == "I look.done"
+    again = await heard()
+    assert [event for event in again if not isinstance(event, Heard)] == [e for e in fresh if not isinstance(e, Heard)]
+    told = [event.piece for event in again if isinstance(event, Heard)]
+    assert "".join(piece.text for piece in told if isinstance(piece, Text)) == "I look.done"
+
+
+async def test_the_four_errors_of_tools_say_what_to_do_next() -> None:
+    async def run(at: str) -> str:
+        if at == "slow":
+            await asyncio.sleep(5)
+        raise ValueError("it broke")
+
+    calls = asks(
+        ToolCall("1", "leap", {}), ToolCall("2", "look", {"on": 1}), look("break", "3"), look("slow", "4"), text="x"
+    )
+    provider = scripted(calls, "ok")
+    async with Agent(SEAT, provider=provider, tools=[tool(run, limits=ToolLimits(seconds=0.05))]) as agent:
+        await agent.send("go")
+        came = agent.history()[2].tool_results
+    assert [(one.success, one.metadata["error"]) for one in came] == [
+        (False, "ToolNotFoundError"),
+        (False, "InvalidArgumentsError"),
+        (False, "ToolExecutionError"),
+        (False, "ToolTimeoutError"),
+    ]
+    told = [json.loads(content) for content in results(provider.requests[1])]
+    assert [one["error"] for one in told] == [
+        "there is no such tool",
+        "at: is missing",
+        "the tool failed: ValueError: it broke",
+        "the tool took longer than the 0.05 s that it may",
+    ]
+    assert [one["hint"].split(";")[0].split(":")[0] for one in told] == [
+        "call one of look",
+        "correct the arguments and call it again",
+        "try other arguments or go on without it",
+        "ask for less at once, or go on without it",
+    ]
+
+
+async def test_a_plain_function_runs_beside_the_loop_and_may_take_too_long() -> None:
+    gate = threading.Event()
+
+    def handler(arguments: Any) -> str:
+        gate.wait(5)
+        return f"saw {arguments['at']}"
+
+    slow = ToolDefinition("look", "Looks.", tool().parameters, handler, limits=ToolLimits(seconds=0.05))
+    provider = scripted(asks(look("a")), asks(look("b")), "ok")
+    async with Agent(SEAT, provider=provider, tools=[slow]) as agent:
+
+        def listen(event: Event) -> None:
+            if isinstance(event, CameOf):
+                gate.set()
+
+        agent.on_event = listen
+        await agent.send("go")
+    assert "took longer" in results(provider.requests[1])[0]
+    assert results(provider.requests[2]) == ["saw b"]
+
+
+async def test_a_quota_holds_over_a_restart(tmp_path: Path) -> None:
+    async def program(*answers: Any) -> ScriptedProvider:
+        provider = scripted(*answers)
+        few = tool(limits=ToolLimits(calls=2))
+        async with Agent(SEAT, provider=provider, tools=[few], at=Home(tmp_path, "t")) as agent:
+            await agent.send("go")
+        return provider
+
+    with pytest.raises(ProviderError, match="no further answer"):
+        await program(asks(look("a")), asks(look("b")))
+    last = (await program(asks(look("c")), "ok")).requests[-1]
+    assert "called 2 times, which is all that is allowed" in results(last)[0]
+
+
+async def test_an_identical_call_is_answered_from_before_with_a_remark() -> None:
+    did: list[str] = []
+
+    async def run(at: str) -> str:
+        did.append(at)
+        return f"saw {at} {len(did)}"
+
+    calls = [asks(look("a", "1"), look("a", "2")), asks(look("a", "3"), look("now", "4", "clock")), "ok"]
+    calls.insert(2, asks(look("now", "5", "clock")))
+    provider = scripted(*calls)
+    async with Agent(SEAT, provider=provider, tools=[tool(run), tool(run, name="clock", fresh=True)]) as agent:
+        await agent.send("go")
+    assert did == ["a", "now", "now"]
+    assert [content.splitlines()[-1] for content in results(provider.requests[1])] == ["saw a 1", "saw a 1"]
+    repeated, clock = results(provider.requests[2])
+    assert repeated == "[The same call was made before, as '1'; it is not made again. Its result was:]\nsaw a 1"
+    assert (clock, results(provider.requests[3])) == ("saw now 2", ["saw now 3"])
+
+
+async def test_a_tool_registered_under_way_is_there_from_the_next_call_on() -> None:
+    agents: list[Agent] = []
+
+    async def run(at: str) -> str:
+        agents[0].register_tool(tool(name="more"))
+        return at
+
+    provider = scripted(asks(look("a")), asks(look("b", "2", "more")), "ok")
+    async with Agent(SEAT, provider=provider, tools=[tool(run)]) as agent:
+        agents.append(agent)
+        await agent.send("go")
+        with pytest.raises(ToolError, match="a tool of that name"):
+            agent.register_tool(tool(name="more"))
+        with pytest.raises(ToolError, match="no JSON Schema of an object"):
+            agent.register_tool(ToolDefinition("bad", "", {"type": "array"}, lambda arguments: None))
+    assert [[spec.name for spec in request.tools] for request in provider.requests] == [
+        ["look"],
+        ["look", "more"],
+        ["look", "more"],
+    ]
+    assert results(provider.requests[2]) == ["saw b"]
+    one, two = (Request("r", request.window, request.tools) for request in provider.requests[:2])
+    assert Request("r", one.window, two.tools).digest != one.digest
+
+
+CAPPED: list[tuple[Caps, str, int]] = [
+    (Caps(turns=2), "turns", 4),
+    (Caps(tokens=300), "tokens", 3),
+    (Caps(seconds=0.05), "seconds", 2),
+]
+
+
+@pytest.mark.parametrize(("caps", "ended", "requests"), CAPPED, ids=[row[1] for row in CAPPED])
+async def test_a_cap_ends_with_the_work_so_far_and_can_be_raised(
+    tmp_path: Path, caps: Caps, ended: str, requests: int
+) -> None:
+    did: list[str] = []
+
+    async def run(at: str) -> str:
+        did.append(at)
+        return at
+
+    async def answer(request: Request) -> Reply:
+        number = len(request.window.turns) // 2
+        if number == 1 and ended == "seconds" and not did[1:]:
+            await asyncio.sleep(0.1 if len(provider.requests) == 2 else 0)
+        usage = Usage(100, 0)
+        return Reply((Text("done"),), usage=usage) if number == 5 else Reply(asks(look(str(number))).parts, usage=usage)
+
+    async def program(caps: Caps) -> Any:
+        async with Agent(SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "t"), caps=caps) as agent:
+            return await agent.send("go")
+
+    provider = ScriptedProvider(answer)
+    stopped = await program(caps)
+    assert stopped.ended == ended
+    assert len(provider.requests) == requests
+    assert len(stopped.turns) >= 3 and isinstance(stopped.turns[-1], CameBack), "no call without its result"
+    whole = await program(Caps(turns=50))
+    assert (whole.text, whole.ended) == ("done", "answered")
+    assert did == [*dict.fromkeys(did)], "nothing is done twice"
+    assert sorted(did) == ["0", "1", "2", "3", "4"]
+
+
+async def test_a_raised_cap_goes_on_in_the_same_conversation() -> None:
+    provider = scripted(*(asks(look(at)) for at in "abc"), asks(look("d"), text="so far"), "done")
+    async with Agent(SEAT, provider=provider, tools=[tool()], caps=Caps(turns=2)) as agent:
+        stopped = await agent.send("go")
+        assert (stopped.ended, stopped.text) == ("turns", "so far")
+        agent.caps = Caps(turns=9)
+        assert (await agent.go_on()).text == "done"
+    assert results(provider.requests[-1]) == ["saw d"]
+
+
+async def test_who_calls_no_tool_is_not_capped_and_a_cut_reply_says_so() -> None:
+    provider = scripted(Reply((Text("ha"), look("a")), stop="length"), Reply((Text("no"),), stop="refusal"))
+    async with Agent(SEAT, provider=provider, tools=[tool()]) as agent:
+        cut, refused = await agent.send("one"), await agent.send("two")
+    assert (cut.text, cut.ended, refused.ended) == ("ha", "length", "refusal")
+
+
+async def test_in_a_stage_of_a_run_the_run_says_who_answers(tmp_path: Path) -> None:
+    workspace = Workspace.at(tmp_path / ".transom")
+    provider = scripted("one", "two")
+
+    async def stage(at: Stage) -> str:
+        agents = [Agent(SEAT, at=at), Agent(SEAT, at=at)]
+        return " ".join([(await agent.send("hi")).text for agent in agents])
+
+    for _ in range(2):
+        async with workspace.open_store() as store:
+            chain = Chain((provider,))
+            run = await Run.open("test", {}, name="x", workspace=workspace, store=store, chain=chain)
+            async with run:
+                left = await run.stage("talk", stage, out=text_file("talk.md"), reuse=False)
+        assert left.value == "one two"
+    assert len(provider.requests) == 2
+    with pytest.raises(InputError, match="run's own providers"):
+        Agent(SEAT, provider=provider, at=Stage(run, "s", attempt=1, epoch=""))
+    with pytest.raises(InputError, match="nobody is named"):
+        Agent(SEAT)
+
+
+def test_the_door_for_code_without_asyncio(tmp_path: Path) -> None:
+    with SyncAgent(
+        Agent(SEAT, provider=scripted(asks(look("a")), "one"), tools=[tool()], at=Home(tmp_path, "t"))
+    ) as on:
+        assert on.send("hi").text == "one"
+    with SyncAgent(Agent(SEAT, provider=scripted("two"), tools=[tool()], at=Home(tmp_path, "t"))) as on:
+        last = on.resume()
+        assert last is not None and last.text == "one"
+        assert on.send("and").text == "two"
+        context = on.agent.context()
+    assert (context.message_count, context.tool_calls, context.provider) == (6, 1, "scripted")
+    assert context.trace_id and 0 < context.window_tokens < context.window_limit
+
+
+async def test_two_messages_at_once_wait_for_each_other() -> None:
+    async def answer(request: Request) -> Reply:
+        await asyncio.sleep(0)
+        return Reply((Text(str(len(request.window.turns))),))
+
+    async with Agent(SEAT, provider=ScriptedProvider(answer)) as agent:
+        both = await asyncio.gather(agent.send("a"), agent.send("b"))
+    assert [one.text for one in both] == ["1", "3"]
