@@ -7,8 +7,9 @@ reply or a result comes from; the stage knows what its journal has.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from transom.agent.caps import Meter
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
@@ -153,11 +154,7 @@ class Conversation:
                 ran[number] = self._took(calls[number], ran_from_json(outcome))
                 self.toolbox.recall(ran[number])
         for batch in self._batches([number for number in range(len(calls)) if number not in ran], calls):
-            # Each is let come to its end, and into the journal, before the error of another one ends the stage.
-            done = await asyncio.gather(*(self._one(keys[n], calls[n]) for n in batch), return_exceptions=True)
-            for number, one in zip(batch, done, strict=True):
-                if isinstance(one, BaseException):
-                    raise one
+            for number, one in zip(batch, await _all([self._one(keys[n], calls[n]) for n in batch]), strict=True):
                 ran[number] = self._took(calls[number], one)
         return tuple([await self._told(call, ran[number]) for number, call in enumerate(calls)])
 
@@ -205,3 +202,14 @@ class Conversation:
         result = (await self.digest(call, ran)).result if ran.kept else ran.result
         self.tell(CameOf(self.name, call, result))
         return result
+
+
+async def _all(work: Sequence[Coroutine[Any, Any, Ran]]) -> list[Ran]:
+    """Together; each is let come to its end, and into the journal, before the error of another one ends the stage."""
+    if len(work) == 1:
+        return [await work[0]]
+    done = await asyncio.gather(*work, return_exceptions=True)
+    for one in done:
+        if isinstance(one, BaseException):
+            raise one
+    return cast("list[Ran]", done)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Literal
 
-from transom.canonical import Json, digest
+from transom.canonical import Json, canonical_json, digest
 
 
 class Tier(StrEnum):
@@ -314,7 +314,7 @@ class Request:
         return {**self.head_json(), "turns": [turn.to_json() for turn in self.window.turns]}
 
     def head_json(self) -> dict[str, Json]:
-        """All but the turns; the same from call to call of a conversation while its blocks and tools stay."""
+        """All but the turns, which come last; the same from call to call while blocks and tools stay."""
         return {
             "role": self.role,
             "blocks": [block.to_json() for block in self.window.blocks],
@@ -325,10 +325,15 @@ class Request:
         }
 
     @cached_property
+    def head(self) -> str:
+        """`head_json` as canonical text."""
+        return canonical_json(self.head_json())
+
+    @cached_property
     def digest(self) -> str:
         """Of all that is asked. Each turn is walked once in its life: a long conversation costs no more a call."""
         turns = [turn.digest for turn in self.window.turns]
-        return digest({**self.head_json(), "turns": [digest("".join(turns))] if turns else []})
+        return digest(f'{self.head.removesuffix("[]}")}["{digest("".join(turns))}"]}}' if turns else self.head)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from transom.canonical import Json, canonical_json, digest
+from transom.canonical import Json, digest
 from transom.llm import CameBack, Request, Said, ToolCall, Turn, render
 from transom.llm.codec import reply_from_json
 from transom.runs.journal import ReplyKey, ToolKey, reply_key, tool_key
@@ -63,9 +63,8 @@ async def keep_window(store: Store, talk: Talk, request: Request, tools: Mapping
         tools: outcomes of tool calls, as journaled.
     """
     turns = request.window.turns
-    head = canonical_json(request.head_json())
-    if talk.head[0] != head:
-        talk.head = (head, await store.put_blob(head.encode("utf-8", "surrogatepass")))
+    if talk.head[0] != request.head:
+        talk.head = (request.head, await store.put_blob(request.head.encode("utf-8", "surrogatepass")))
     if not turns:
         rendered = render(request).as_text().encode("utf-8", "surrogatepass")
         return {"request": talk.head[1], "rendered": await store.put_blob(rendered)}
