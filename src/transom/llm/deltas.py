@@ -1,0 +1,35 @@
+"""What a listener hears while a reply is still coming."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from transom.llm.shapes import Reply, Text, ToolCall
+
+
+@dataclass(frozen=True)
+class Again:
+    """All that was heard of this reply is void: it broke off, or was not accepted, and is asked for once more.
+
+    Attributes:
+        why: one clause.
+    """
+
+    why: str
+
+
+Delta: TypeAlias = Text | ToolCall | Again
+"""A piece of the text; a tool call, once it is whole; or `Again`."""
+
+OnDelta: TypeAlias = Callable[[Delta], None]
+
+
+def tell(reply: Reply, on_delta: OnDelta | None) -> Reply:
+    """Tell a reply that came in one piece."""
+    if on_delta:
+        for part in reply.parts:
+            if isinstance(part, Text | ToolCall):
+                on_delta(part)
+    return reply
