@@ -35,7 +35,8 @@ def test_blocks_are_ordered_by_tier_and_keep_their_order_within_one() -> None:
     )
     rendered = render(Request("r", Window(blocks)))
     assert rendered.system == "<stable1>\ns1\n</stable1>\n\n<stable2>\ns2\n</stable2>"
-    assert re.findall(r"<(\w+)>", rendered.user) == ["session", "turn1", "turn2"]
+    assert rendered.user == "<session>\nx\n</session>"
+    assert re.findall(r"<(\w+)>", rendered.tail) == ["turn1", "turn2"]
 
 
 ASKED = Said((Text("Let me look."), ToolCall("1", "read", {"path": "a.log"}), Opaque({"signed": "x"})))
@@ -84,7 +85,7 @@ def test_the_stable_prefix_does_not_depend_on_what_follows() -> None:
     first = render(Request("r", Window((stable, Block("log", "one", trust="untrusted")))))
     second = render(Request("r", Window((stable, Block("log", "two", trust="untrusted")))))
     assert first.system == second.system
-    assert first.user != second.user
+    assert first.tail != second.tail
 
 
 @given(st.text(max_size=200))

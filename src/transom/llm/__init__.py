@@ -1,5 +1,7 @@
 """Model calls: their shapes, how they are rendered, and who answers them."""
 
+from transom.llm.capabilities import Capabilities
+from transom.llm.deltas import Again, Delta, OnDelta
 from transom.llm.egress import EgressPolicy
 from transom.llm.provider import Chain, Provider, guard_egress
 from transom.llm.render import Rendered, render
@@ -32,14 +34,18 @@ from transom.llm.shapes import (
 from transom.llm.tokens import estimate_tokens
 
 __all__ = [
+    "Again",
     "AnsweredFrom",
     "Asked",
     "Block",
     "CallSettings",
     "CameBack",
+    "Capabilities",
     "Chain",
+    "Delta",
     "Dropped",
     "EgressPolicy",
+    "OnDelta",
     "Opaque",
     "Part",
     "Provider",

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from transom.errors import EgressError, ProviderError
+from transom.errors import EgressError, ProviderError, with_causes
+from transom.llm.capabilities import Capabilities, common
+from transom.llm.deltas import OnDelta
 from transom.llm.egress import EgressPolicy
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
+from transom.llm.structured import complete_checked
 
 _OPEN = EgressPolicy()
 
@@ -26,12 +29,25 @@ class Provider(Protocol):
         """Whether what it is sent stays on this machine."""
         ...
 
-    async def complete(self, request: Request) -> Reply:
+    @property
+    def caps(self) -> Capabilities:
+        """What may be asked of it."""
+        ...
+
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         """Answer.
+
+        Args:
+            request: what is asked.
+            on_delta: is told pieces of the reply as they come, all of it at once where it does not come in pieces.
 
         Raises:
             ProviderError: it cannot; `NeedsModel` where the embedded rules abstain.
         """
+        ...
+
+    def estimate_tokens(self, request: Request) -> int:
+        """How many tokens the request will be counted as; rather too many than too few."""
         ...
 
     def fingerprint(self, role: Role) -> str:
@@ -65,21 +81,45 @@ class Chain:
         """Whether an answer of `by` would rest on the same things today."""
         return all(provider.still(source) for provider in self._named(by) for source in sources)
 
-    async def complete(self, request: Request, *, only: str | None = None) -> Reply:
-        """Ask the providers in turn; `only` pins the one that answered before in this stage.
+    @property
+    def caps(self) -> Capabilities:
+        """What may be asked whichever of the providers answers."""
+        return common(provider.caps for provider in self.providers)
+
+    def estimate_tokens(self, request: Request) -> int:
+        """As the provider counts that counts most."""
+        return max(provider.estimate_tokens(request) for provider in self.providers)
+
+    async def complete(self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None) -> Reply:
+        """Ask the providers in turn. An answer that is to follow a schema does, whoever gives it.
+
+        Args:
+            request: what is asked.
+            only: the one that answered before in this stage; no other is asked.
+            on_delta: see `Provider.complete`.
 
         Raises:
             EgressError: a local block would reach a remote provider.
-            ProviderError: the last provider's error, with those of the earlier ones in its message.
+            ProviderError: the last provider's error, whose `causes` are those of the earlier ones.
+            ReplyError: the answer does not follow the schema, and its repair does not either.
         """
-        errors: list[ProviderError] = []
+        causes: list[ProviderError] = []
         for provider in self._named(only) if only else self.providers:
             guard_egress(request, provider, self.policy)
             try:
-                return await provider.complete(request)
+                return await complete_checked(provider, request, on_delta)
             except ProviderError as error:
-                errors.append(error)
-        raise _final(errors)
+                causes += [*error.causes, error]
+        if not causes:
+            raise ProviderError("the provider that answered earlier in this stage is not in the chain any more")
+        raise with_causes(causes)
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        for provider in self.providers:
+            close = getattr(provider, "aclose", None)
+            if close:
+                await close()
 
     def _named(self, name: str | None) -> tuple[Provider, ...]:
         return tuple(provider for provider in self.providers if provider.name == name)
@@ -100,13 +140,3 @@ def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _O
             where=request.role,
             hint="name a local provider with --model, or let it leave the machine (settings egress.*)",
         )
-
-
-def _final(errors: list[ProviderError]) -> ProviderError:
-    """The last provider's error; what the earlier ones said goes into its message, so that no cause is hidden."""
-    if not errors:
-        return ProviderError("the provider that answered earlier in this stage is not in the chain any more")
-    *earlier, last = errors
-    if earlier:
-        last.what += " (before that: " + "; ".join(error.what for error in earlier) + ")"
-    return last

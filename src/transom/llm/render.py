@@ -16,7 +16,7 @@ class Rendered:
 
     Attributes:
         system: the stable prefix.
-        user: the first message. In a conversation that has begun, it holds what stays the same throughout.
+        user: the beginning of the first message: what stays the same throughout a conversation.
         turns: the conversation so far, with untrusted results fenced; parts of the model's own are as they came.
         tail: what follows the conversation and is not kept in it: the turn blocks of this one call.
         tools: what the model may call; vendors put them before everything else.
@@ -44,9 +44,7 @@ def render(request: Request) -> Rendered:
     stable, session, turn = (
         "\n\n".join(render_block(block) for block in request.window.blocks if block.tier is tier) for tier in Tier
     )
-    if turns:
-        return Rendered(stable, session, turns, turn, request.tools)
-    return Rendered(stable, "\n\n".join(text for text in (session, turn) if text), tools=request.tools)
+    return Rendered(stable, session, turns, turn, request.tools)
 
 
 def render_block(block: Block) -> str:

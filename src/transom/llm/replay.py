@@ -13,9 +13,12 @@ from pathlib import Path
 
 from transom.canonical import Json, digest, pretty_json, write_atomic
 from transom.errors import InputError, ReplayMiss
+from transom.llm.capabilities import Capabilities
 from transom.llm.codec import reply_from_json
+from transom.llm.deltas import OnDelta, tell
 from transom.llm.render import render
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
+from transom.llm.tokens import estimate_tokens
 
 RECORDING_SCHEMA = "transom.recording/1"
 _SHOWN_LINES = 12
@@ -25,6 +28,7 @@ class ReplayProvider:
     """Answers from a recording, by the digest of the request."""
 
     local = True
+    caps = Capabilities(structured_output=True)  # recorded answers stand as they are, no schema has to be shown
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -39,11 +43,14 @@ class ReplayProvider:
     def name(self) -> str:
         return "replay"
 
-    async def complete(self, request: Request) -> Reply:
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         reply = self._replies.get(request.digest)
         if reply is None:
             raise self._miss(request)
-        return replace(reply, by=self.name)
+        return tell(replace(reply, by=self.name), on_delta)
+
+    def estimate_tokens(self, request: Request) -> int:
+        return estimate_tokens(render(request).as_text())
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return self._digest

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from transom.errors import NeedsModel, NotUnderstood
+from transom.llm.capabilities import Capabilities
+from transom.llm.deltas import OnDelta, tell
 from transom.llm.render import render
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Usage
 from transom.llm.tokens import estimate_tokens
@@ -30,20 +32,23 @@ class RulesProvider:
 
     name = RULES
     local = True
+    caps = Capabilities()
 
     def __init__(self, table: Mapping[str, Rule], versions: Mapping[str, int], sources: Mapping[str, str]) -> None:
         self._table = dict(table)
         self._versions = dict(versions)
         self._sources = dict(sources)
 
-    async def complete(self, request: Request) -> Reply:
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         rule = self._table.get(request.role)
         if rule is None:
             raise NeedsModel([NotUnderstood(request.role, "role")], hint="another --model may")
         reply = rule(request)
-        text = render(request).as_text()
-        usage = Usage(input_tokens=estimate_tokens(text), output_tokens=estimate_tokens(reply.text))
-        return replace(reply, by=self.name, usage=usage)
+        usage = Usage(self.estimate_tokens(request), estimate_tokens(reply.text))
+        return tell(replace(reply, by=self.name, usage=usage), on_delta)
+
+    def estimate_tokens(self, request: Request) -> int:
+        return estimate_tokens(render(request).as_text())
 
     def fingerprint(self, role: Role) -> str:
         return str(self._versions.get(role.name, 0))

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 
 from transom.errors import ProviderError
+from transom.llm.capabilities import Capabilities
+from transom.llm.deltas import OnDelta
 from transom.llm.render import render
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Text, ToolCall, Usage
 from transom.llm.tokens import estimate_tokens
 
 Answer = str | ToolCall | Reply | Exception | Callable[[Request], "str | Reply | Awaitable[str | Reply]"]
+_PIECE = re.compile(r"\S*\s*")
+
+
+_ALL = Capabilities(streaming=True, structured_output=True, vision=True, sampling=True)
 
 
 class ScriptedProvider:
@@ -20,6 +27,7 @@ class ScriptedProvider:
     Args:
         script: role name -> answers in order, or a function request -> answer for every role.
         local: whether blocks marked local may reach it.
+        caps: what may be asked of it; by default all, so that a test need not say.
 
     Attributes:
         requests: every request that arrived, in order.
@@ -31,7 +39,9 @@ class ScriptedProvider:
         *,
         name: str = "scripted",
         local: bool = True,
+        caps: Capabilities = _ALL,
     ) -> None:
+        self.caps = caps
         self._name = name
         self._local = local
         self.requests: list[Request] = []
@@ -46,7 +56,7 @@ class ScriptedProvider:
     def local(self) -> bool:
         return self._local
 
-    async def complete(self, request: Request) -> Reply:
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         self.requests.append(request)
         answer: object = self._each or self._next(request)
         if isinstance(answer, Exception):
@@ -56,7 +66,12 @@ class ScriptedProvider:
             if inspect.isawaitable(answer):
                 answer = await answer
         reply = answer if isinstance(answer, Reply) else _reply(answer)
+        if on_delta:
+            _stream(reply, on_delta)
         return replace(reply, by=self._name, usage=self._usage(request, reply))
+
+    def estimate_tokens(self, request: Request) -> int:
+        return estimate_tokens(render(request).as_text())
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return "1"
@@ -75,7 +90,18 @@ class ScriptedProvider:
     def _usage(self, request: Request, reply: Reply) -> Usage:
         if reply.usage != Usage():
             return reply.usage
-        return Usage(estimate_tokens(render(request).as_text()), estimate_tokens(reply.text))
+        return Usage(self.estimate_tokens(request), estimate_tokens(reply.text))
+
+
+def _stream(reply: Reply, on_delta: OnDelta) -> None:
+    """Text word by word, as models do; a call in one piece."""
+    for part in reply.parts:
+        if isinstance(part, ToolCall):
+            on_delta(part)
+        elif isinstance(part, Text):
+            for piece in _PIECE.findall(part.text):
+                if piece:
+                    on_delta(Text(piece))
 
 
 def _reply(answer: object) -> Reply:

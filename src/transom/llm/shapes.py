@@ -303,19 +303,28 @@ class Window:
 
 @dataclass(frozen=True)
 class Request:
-    """One call."""
+    """One call.
+
+    Attributes:
+        role: who asks.
+        window: all that is seen.
+        tools: what may be called.
+        settings: how the model is asked.
+        output: the JSON Schema that the answer is to follow, None for free text.
+    """
 
     role: str
     window: Window
     tools: tuple[ToolSpec, ...] = ()
     settings: CallSettings = field(default_factory=CallSettings)
+    output: Mapping[str, Json] | None = None
 
     def to_json(self) -> dict[str, Json]:
         return {**self.head_json(), "turns": [turn.to_json() for turn in self.window.turns]}
 
     def head_json(self) -> dict[str, Json]:
         """All but the turns, which come last; the same from call to call while blocks and tools stay."""
-        return {
+        told: dict[str, Json] = {
             "role": self.role,
             "blocks": [block.to_json() for block in self.window.blocks],
             "turns": [],
@@ -323,6 +332,8 @@ class Request:
             "tools": [tool.to_json() for tool in self.tools],
             "settings": self.settings.to_json(),
         }
+        # Left out where there is none, so that recordings of requests for free text keep their digests.
+        return told if self.output is None else {**told, "output": dict(self.output)}
 
     @cached_property
     def head(self) -> str:
@@ -338,17 +349,26 @@ class Request:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call; `input_tokens` includes the cached ones."""
+    """Tokens of one call.
+
+    Attributes:
+        input_tokens: all that was read, the cached ones included.
+        output_tokens: all that was written, thinking included.
+        cached_tokens: those of the input that were read from a cache.
+        cache_write_tokens: those of the input that were written into a cache, where the vendor tells them.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
         )
 
     def to_json(self) -> dict[str, Json]:
@@ -356,6 +376,7 @@ class Usage:
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "cached_tokens": self.cached_tokens,
+            "cache_write_tokens": self.cache_write_tokens,
         }
 
 

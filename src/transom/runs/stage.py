@@ -147,7 +147,7 @@ class Stage:
             return reply
 
     async def _asked(self, request: Request, on_delta: OnDelta | None) -> Reply:
-        return tell(await self._run.chain.complete(request, only=self._pinned), on_delta)
+        return await self._run.chain.complete(request, only=self._pinned, on_delta=on_delta)
 
     def _journaled(self, key: dict[str, object]) -> Reply | None:
         data = self._run.journaled_reply(key)

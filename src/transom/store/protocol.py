@@ -70,6 +70,10 @@ class Store(Protocol):
         """Set a document unless there is one; returns the one that stands. One winner among all processes."""
         ...
 
+    async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
+        """Replace a document if it still is `old` (None: if there is none); False, and no change, where it is not."""
+        ...
+
     def get(self, table: str, key: str) -> Json | None:
         """The document, or None where there is none."""
         ...

@@ -129,6 +129,19 @@ class SqliteStore:
 
         return decode(await self._writer.submit(claim))
 
+    async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
+        text = _checked(table, key, new)
+
+        def change(connection: sqlite3.Connection) -> bool:
+            row = connection.execute("SELECT value FROM documents WHERE name = ? AND key = ?", (table, key)).fetchone()
+            if (decode(row[0]) if row else None) != old:
+                return False
+            insert = "INSERT OR REPLACE INTO documents (name, key, value) VALUES (?, ?, ?)"
+            connection.execute(insert, (table, key, text))
+            return True
+
+        return bool(await self._writer.submit(change))
+
     def get(self, table: str, key: str) -> Json | None:
         rows = self._query("SELECT value FROM documents WHERE name = ? AND key = ?", table, key)
         return decode(rows[0][0]) if rows else None

@@ -3,7 +3,7 @@
 from transom.telemetry.logs import configure
 from transom.telemetry.read import SpanRow, TraceRow, list_traces, read_trace, waterfall
 from transom.telemetry.redact import Redactor
-from transom.telemetry.spans import Span, Telemetry, current_span
+from transom.telemetry.spans import Span, Telemetry, child_span, current_span
 
 __all__ = [
     "Redactor",
@@ -11,6 +11,7 @@ __all__ = [
     "SpanRow",
     "Telemetry",
     "TraceRow",
+    "child_span",
     "configure",
     "current_span",
     "list_traces",

@@ -106,7 +106,7 @@ async def _walk(run: Run, each: Round, inputs: Sequence[object], settings: CallS
         answer = await call(stage, role, _blocks(each, texts), read, review=review)
         shown = render(answer.request)
         stage.note(f"{each.stem}_system_prompt.md", shown.system)
-        stage.note(f"{each.stem}_prompt.md", shown.user)
+        stage.note(f"{each.stem}_prompt.md", "\n\n".join(text for text in (shown.user, shown.tail) if text))
         stage.note(f"{each.stem}_response.md", answer.reply.text)
         text, warnings = answer.value
         for warning in warnings:

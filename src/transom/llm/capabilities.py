@@ -1,0 +1,56 @@
+"""What a provider can do, so that nothing is asked of it that it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Caching = Literal["none", "automatic", "breakpoints"]
+
+UNBOUNDED = 10**9
+"""The window of a provider that has none: rules and recordings read whatever they are given."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What may be asked.
+
+    Attributes:
+        context_tokens: the window, request and reply together.
+        tools: it calls tools.
+        parallel_tools: one reply may call several.
+        streaming: its replies come in pieces.
+        structured_output: its server holds an answer to a JSON Schema; answers are checked in any case.
+        vision: it reads pictures.
+        sampling: it takes a temperature.
+        caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
+        cache_minimum: tokens below which a prefix is not cached.
+    """
+
+    context_tokens: int = UNBOUNDED
+    tools: bool = True
+    parallel_tools: bool = True
+    streaming: bool = False
+    structured_output: bool = False
+    vision: bool = False
+    sampling: bool = False
+    caching: Caching = "none"
+    cache_minimum: int = 0
+
+
+def common(several: Iterable[Capabilities]) -> Capabilities:
+    """What may be asked of any of several providers, whichever of them answers."""
+    many = list(several)
+    caching: Caching = many[0].caching if len({one.caching for one in many}) == 1 else "none"
+    return Capabilities(
+        context_tokens=min(one.context_tokens for one in many),
+        tools=all(one.tools for one in many),
+        parallel_tools=all(one.parallel_tools for one in many),
+        streaming=all(one.streaming for one in many),
+        structured_output=all(one.structured_output for one in many),
+        vision=all(one.vision for one in many),
+        sampling=all(one.sampling for one in many),
+        caching=caching,
+        cache_minimum=0 if caching == "none" else max(one.cache_minimum for one in many),
+    )

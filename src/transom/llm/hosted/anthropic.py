@@ -1,0 +1,223 @@
+"""Anthropic's Messages API, through the SDK `anthropic`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from transom.errors import NetworkFailed
+from transom.llm.capabilities import Capabilities
+from transom.llm.hosted.draft import Draft, Stop
+from transom.llm.hosted.failures import connection_failed, from_status, own_error
+from transom.llm.hosted.schema import closed
+from transom.llm.hosted.server import OneLoop, Server
+from transom.llm.hosted.wire import Document, body_guard, documents
+from transom.llm.render import render
+from transom.llm.shapes import CameBack, Opaque, Part, Request, Text, ToolCall, ToolSpec, Turn, Usage
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+_OPENING = "(What you are asked stands at the end.)"
+_MARK = {"type": "ephemeral"}
+_Block = dict[str, Any]
+
+
+class AnthropicVendor:
+    """How Anthropic is spoken to."""
+
+    kind = "anthropic"
+    stops: ClassVar[Mapping[str, Stop]] = {
+        "end_turn": "end",
+        "stop_sequence": "end",
+        "tool_use": "tool_calls",
+        "max_tokens": "length",
+        "model_context_window_exceeded": "length",
+        "refusal": "refusal",
+    }
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._client = OneLoop(self._connect, lambda client: client.close())
+
+    def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
+        shown = render(request)
+        mark = caps.caching == "breakpoints"
+        messages = _Messages()
+        messages.add("user", _text(shown.user, mark=mark and bool(shown.user)))
+        # The end of the last exchange is written to the cache; the one before is where it is read from.
+        last = len(shown.turns) - 1
+        for number, turn in enumerate(shown.turns):
+            messages.add(*_turn(turn, mark=mark and number in (last, last - 2)))
+        messages.add("user", _text(shown.tail))
+        body: dict[str, object] = {
+            "model": model,
+            "max_tokens": request.settings.max_tokens,
+            "messages": messages.all,
+        }
+        if shown.system:
+            body["system"] = _text(shown.system, mark=mark)
+        if shown.tools:
+            body["tools"] = [_tool(tool) for tool in shown.tools]
+        if request.output is not None and caps.structured_output:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": closed(request.output)}}
+        return body
+
+    def connect(self) -> None:
+        self._client.get()
+
+    async def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
+        client = self._client.get()
+        from anthropic import AnthropicError  # noqa: PLC0415  (imported by now)
+        from httpx2 import HTTPError  # noqa: PLC0415
+
+        asked: dict[str, Any] = {**body, "stream": stream}
+        try:
+            async with client.messages.with_streaming_response.create(**asked) as response:
+                async for document in documents(response.iter_bytes(), response.headers.get("content-type", "")):
+                    yield document
+        except (AnthropicError, HTTPError) as error:
+            raise _typed(error) from error
+
+    def take(self, document: Document, draft: Draft) -> bool:
+        match document:
+            case {"type": "message", "content": [*blocks]}:
+                for number, block in enumerate(blocks):
+                    _begin(number, block, draft)
+                _close(document, draft)
+            case {"type": "message_start", "message": dict(message)}:
+                return self.take(message, draft)
+            case {"type": "content_block_start", "index": int(number), "content_block": block}:
+                _begin(number, block, draft)
+            case {"type": "content_block_delta", "index": int(number), "delta": dict(delta)}:
+                _go_on(number, delta, draft)
+            case {"type": "message_delta", "delta": dict(delta)}:
+                _close({**delta, "usage": document.get("usage")}, draft)
+            case {"type": "content_block_stop" | "message_stop" | "ping"}:
+                pass
+            case _:
+                return False
+        return True
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    def _connect(self) -> AsyncAnthropic:
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415  (3 s of CPU)
+        from httpx2 import AsyncByteStream  # noqa: PLC0415
+
+        guard = body_guard(AsyncByteStream, self._server.max_body)
+        return AsyncAnthropic(
+            api_key=self._server.api_key,
+            base_url=self._server.base_url,
+            max_retries=0,
+            timeout=self._server.seconds,
+            open_telemetry=False,
+            default_headers={"Accept-Encoding": "identity"},
+            http_client=DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [guard]}),
+        )
+
+
+def _typed(error: Exception) -> Exception:
+    from anthropic import APIStatusError, APITimeoutError  # noqa: PLC0415  (imported by now)
+
+    ours = own_error(error)
+    if ours is not None:
+        return ours
+    if isinstance(error, APIStatusError):
+        body: Any = error.body
+        return from_status(error.status_code, body, error.response.headers)
+    if isinstance(error, APITimeoutError):
+        return NetworkFailed("the server did not answer in time")
+    return connection_failed(error)
+
+
+class _Messages:
+    """Messages of alternating roles: all results of one reply must stand in one message, first in it."""
+
+    def __init__(self) -> None:
+        self.all: list[dict[str, Any]] = []
+
+    def add(self, role: str, blocks: Sequence[_Block]) -> None:
+        if not blocks:
+            return
+        if role == "assistant" and not self.all:
+            self.all.append({"role": "user", "content": _text(_OPENING)})
+        if not self.all or self.all[-1]["role"] != role:
+            self.all.append({"role": role, "content": []})
+        self.all[-1]["content"].extend(blocks)
+
+
+def _text(text: str, *, mark: bool = False) -> list[_Block]:
+    """A text as a block; none where it is empty, which the API refuses."""
+    if not text.strip():
+        return []
+    return [{"type": "text", "text": text, **({"cache_control": _MARK} if mark else {})}]
+
+
+def _turn(turn: Turn, *, mark: bool) -> tuple[str, list[_Block]]:
+    if isinstance(turn, CameBack):
+        role, blocks = "user", [_result(one.id, one.content, is_error=one.is_error) for one in turn.results]
+    else:
+        role, blocks = "assistant", [block for part in turn.parts for block in _part(part)]
+    if mark and blocks and blocks[-1].get("type") in ("text", "tool_result", "tool_use"):
+        blocks[-1] = {**blocks[-1], "cache_control": _MARK}
+    return role, blocks
+
+
+def _result(ident: str, content: str, *, is_error: bool) -> _Block:
+    return {"type": "tool_result", "tool_use_id": ident, "content": content, "is_error": is_error}
+
+
+def _part(part: Part) -> list[_Block]:
+    match part:
+        case Text(text):
+            return [{"type": "text", "text": text}] if text.strip() else []
+        case ToolCall(ident, name, arguments):
+            # Arguments that were no JSON came as text; the API takes objects alone.
+            given = arguments if isinstance(arguments, dict) else {"not_json": arguments}
+            return [{"type": "tool_use", "id": ident, "name": name, "input": given}]
+        case Opaque({"anthropic": dict(block)}):
+            return [block]
+    return []  # another vendor's
+
+
+def _tool(tool: ToolSpec) -> _Block:
+    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+
+
+def _begin(number: int, block: Any, draft: Draft) -> None:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            draft.text(number, text)
+        case {"type": "tool_use", "id": str(ident), "name": str(name)}:
+            draft.call(number, ident=ident, name=name, arguments=block.get("input") or "")
+        case dict():
+            draft.opaque(number, {"anthropic": block})
+
+
+def _go_on(number: int, delta: Mapping[str, Any], draft: Draft) -> None:
+    match delta:
+        case {"type": "text_delta", "text": str(text)}:
+            draft.text(number, text)
+        case {"type": "input_json_delta", "partial_json": str(text)}:
+            draft.call(number, arguments=text)
+        case {"type": "thinking_delta", "thinking": str(text)}:
+            draft.opaque_text(number, "anthropic", "thinking", text)
+        case {"type": "signature_delta", "signature": str(text)}:
+            draft.opaque_text(number, "anthropic", "signature", text)
+
+
+def _close(message: Mapping[str, Any], draft: Draft) -> None:
+    stop, usage = message.get("stop_reason"), message.get("usage")
+    if isinstance(stop, str):
+        draft.stop = stop
+    if isinstance(usage, dict):
+        draft.counts.update({name: count for name, count in usage.items() if isinstance(count, int)})
+        draft.usage = _usage(draft.counts)
+
+
+def _usage(counts: Mapping[str, int]) -> Usage:
+    """The vendor counts what it read from a cache and what it wrote there apart from the rest."""
+    read, written = counts.get("cache_read_input_tokens", 0), counts.get("cache_creation_input_tokens", 0)
+    return Usage(counts.get("input_tokens", 0) + read + written, counts.get("output_tokens", 0), read, written)

@@ -1,0 +1,140 @@
+"""A reply while it is put together, from one document or from many."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from transom.canonical import Json
+from transom.errors import NetworkFailed, ProviderError
+from transom.llm.deltas import OnDelta
+from transom.llm.hosted.failures import unreadable
+from transom.llm.shapes import Opaque, Part, Reply, Text, ToolCall, Usage
+
+Stop = Literal["end", "tool_calls", "length", "refusal"]
+
+
+@dataclass
+class _Piece:
+    kind: Literal["text", "call", "opaque"]
+    texts: list[str] = field(default_factory=list)
+    id: str = ""
+    name: str = ""
+    data: Json = None
+
+
+class Draft:
+    """What has come of a reply so far.
+
+    Args:
+        on_delta: is told text as it comes, and each call once the reply is whole.
+
+    Attributes:
+        stop: why the model stopped, in the vendor's word; None while nothing says so.
+        usage: as far as it was told.
+        counts: what the vendor told of it, for one that tells it bit by bit.
+    """
+
+    def __init__(self, on_delta: OnDelta | None = None) -> None:
+        self.stop: str | None = None
+        self.usage: Usage | None = None
+        self.counts: dict[str, int] = {}
+        self._on_delta = on_delta
+        self._pieces: dict[Hashable, _Piece] = {}
+
+    def text(self, key: Hashable, text: str) -> None:
+        """More of a text. `key` tells the pieces of one reply apart; they keep the order in which they began."""
+        self._pieces.setdefault(key, _Piece("text")).texts.append(text)
+        if text and self._on_delta:
+            self._on_delta(Text(text))
+
+    def call(self, key: Hashable, *, ident: str = "", name: str = "", arguments: Json = "") -> None:
+        """More of a tool call; its arguments as text that goes on, or whole."""
+        piece = self._pieces.setdefault(key, _Piece("call"))
+        piece.id, piece.name = ident or piece.id, name or piece.name
+        if isinstance(arguments, str):
+            piece.texts.append(arguments)
+        else:
+            piece.data = arguments
+
+    def opaque(self, key: Hashable, data: Json) -> None:
+        """Something that must go back unchanged; the last word on it counts."""
+        self._pieces.setdefault(key, _Piece("opaque")).data = data
+
+    def opaque_text(self, key: Hashable, vendor: str, name: str, text: str) -> None:
+        """More of a text inside of such a thing."""
+        block = self._opaque_block(key, vendor)
+        block[name] = f"{block.get(name) or ''}{text}"
+
+    def opaque_items(self, key: Hashable, vendor: str, name: str, items: list[Json]) -> None:
+        """More of a list inside of such a thing."""
+        block = self._opaque_block(key, vendor)
+        before = block.get(name)
+        block[name] = [*before, *items] if isinstance(before, list) else items
+
+    def _opaque_block(self, key: Hashable, vendor: str) -> dict[str, Json]:
+        piece = self._pieces.setdefault(key, _Piece("opaque", data={vendor: {}}))
+        block = piece.data.get(vendor) if isinstance(piece.data, dict) else None
+        return block if isinstance(block, dict) else {}
+
+    @property
+    def calls(self) -> int:
+        """How many calls have begun."""
+        return sum(piece.kind == "call" for piece in self._pieces.values())
+
+    def reply(self, by: str, stops: Mapping[str, Stop], *, calls_before: int, usage: Usage) -> Reply:
+        """The reply, if it is whole.
+
+        Args:
+            by: who answered.
+            stops: the vendor's words for why a model stops.
+            calls_before: calls in the conversation so far; numbers the ids of a server that gives none.
+            usage: an estimate, for a server that tells none.
+
+        Raises:
+            NetworkFailed: nothing said that it was over.
+            ProviderError: it stopped for a reason that is not known here, or there is nothing in it.
+        """
+        if self.stop is None:
+            raise NetworkFailed("the reply broke off: nothing says why the model stopped")
+        if self.stop not in stops:
+            raise ProviderError(
+                f"the model stopped for a reason that is not known here: {self.stop[:60]!r}",
+                hint="nobody can tell whether the reply is whole; use another model, or a newer transom",
+            )
+        stop, parts = stops[self.stop], self._parts(calls_before)
+        called = any(isinstance(part, ToolCall) for part in parts)
+        if stop == "tool_calls" and not called:
+            raise unreadable("the reply announces tool calls and has none")
+        if stop == "end" and not any(not isinstance(part, Opaque) for part in parts):
+            raise unreadable("the reply is empty")
+        whole = Reply(parts, "tool_calls" if called and stop == "end" else stop, self.usage or usage, by)
+        for call in whole.calls if self._on_delta else ():
+            self._on_delta(call)  # type: ignore[misc]
+        return whole
+
+    def _parts(self, calls_before: int) -> tuple[Part, ...]:
+        parts: list[Part] = []
+        for piece in self._pieces.values():
+            if piece.kind == "opaque":
+                parts.append(Opaque(piece.data))
+            elif piece.kind == "call":
+                calls_before += 1
+                parts.append(ToolCall(piece.id or f"call_{calls_before}", piece.name, _arguments(piece)))
+            elif text := "".join(piece.texts):
+                parts.append(Text(text))
+        return tuple(parts)
+
+
+def _arguments(piece: _Piece) -> Json:
+    """Arguments as JSON; as the very text where it is none, so that the model can be told."""
+    text = "".join(piece.texts)
+    if not text.strip():
+        return {} if piece.data is None else piece.data
+    try:
+        value: Json = json.loads(text)
+    except ValueError:
+        return text
+    return value

@@ -1,0 +1,76 @@
+"""What is known of models: windows, sampling, caching. Facts of November 2026; settings go before them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from transom.llm.capabilities import Capabilities
+
+_CLAUDE = Capabilities(
+    context_tokens=200_000,
+    streaming=True,
+    structured_output=True,
+    vision=True,
+    caching="breakpoints",
+    cache_minimum=1_024,
+)
+_GPT = Capabilities(
+    context_tokens=128_000,
+    streaming=True,
+    structured_output=True,
+    vision=True,
+    sampling=True,
+    caching="automatic",
+    cache_minimum=1_024,
+)
+_COMPATIBLE = Capabilities(context_tokens=8_192, streaming=True, structured_output=True, sampling=True)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What holds for models of a name.
+
+    Attributes:
+        caps: what may be asked.
+        bytes_per_token: of English, code and logs together; on the low side, so that estimates err upwards.
+    """
+
+    caps: Capabilities
+    bytes_per_token: float
+
+
+# The first pattern that fits counts. The tokenizer of Claude makes 1.35 to 1.6 tokens of one of GPT's.
+_ANTHROPIC: Mapping[str, Known] = {
+    "claude-haiku-*": Known(replace(_CLAUDE, cache_minimum=4_096), 1.9),
+    "claude-opus-4-[56789]*": Known(replace(_CLAUDE, cache_minimum=4_096), 1.9),
+    "*": Known(_CLAUDE, 1.9),
+}
+_OPENAI: Mapping[str, Known] = {
+    "gpt-5*": Known(replace(_GPT, context_tokens=400_000, sampling=False), 2.7),
+    "gpt-4.1*": Known(replace(_GPT, context_tokens=1_000_000), 2.7),
+    "o[134]*": Known(replace(_GPT, context_tokens=200_000, sampling=False), 2.7),
+    "*": Known(_GPT, 2.7),
+}
+_OPENROUTER: Mapping[str, Known] = {
+    "anthropic/*": Known(replace(_CLAUDE, sampling=True), 1.9),
+    "*": Known(replace(_COMPATIBLE, context_tokens=128_000), 2.0),
+}
+_OTHERS: Mapping[str, Known] = {"*": Known(_COMPATIBLE, 2.0)}
+_TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER}
+
+
+def known_model(service: str, model: str, *, context_tokens: int | None = None) -> Known:
+    """What is known of a model.
+
+    Args:
+        service: `anthropic`, `openai`, `openrouter`; anything else is a server of which nothing is known.
+        model: its name.
+        context_tokens: its window, where somebody knows better.
+    """
+    table = _TABLES.get(service, _OTHERS)
+    found = next(known for pattern, known in table.items() if fnmatchcase(model, pattern))
+    if context_tokens is None:
+        return found
+    return replace(found, caps=replace(found.caps, context_tokens=context_tokens))

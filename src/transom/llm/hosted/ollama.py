@@ -1,0 +1,176 @@
+"""Ollama's chat API, through the SDK `ollama`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import ValidationError
+
+from transom.llm.capabilities import Capabilities
+from transom.llm.hosted.draft import Draft, Stop
+from transom.llm.hosted.failures import (
+    connection_failed,
+    from_error_in_reply,
+    from_status,
+    own_error,
+    parsed,
+    unreadable,
+)
+from transom.llm.hosted.server import OneLoop, Server
+from transom.llm.hosted.wire import Document, body_guard
+from transom.llm.render import render
+from transom.llm.shapes import CameBack, Opaque, Request, Text, ToolCall, ToolSpec, Turn, Usage
+
+if TYPE_CHECKING:
+    from ollama import AsyncClient
+
+
+class OllamaVendor:
+    """How Ollama is spoken to."""
+
+    kind = "ollama"
+    stops: ClassVar[Mapping[str, Stop]] = {"stop": "end", "length": "length"}
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._client = OneLoop(self._connect, _close)
+
+    def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
+        shown = render(request)
+        messages: list[Any] = [{"role": "system", "content": shown.system}] if shown.system else []
+        first = [shown.user] if shown.turns else [shown.user, shown.tail]
+        if asked := "\n\n".join(text for text in first if text):
+            messages.append({"role": "user", "content": asked})
+        messages += [message for turn in shown.turns for message in _turn(turn)]
+        if shown.turns and shown.tail:
+            messages.append({"role": "user", "content": shown.tail})
+        settings = request.settings
+        # Without num_ctx the server takes its own small window, and cuts what does not fit without a word.
+        options: dict[str, object] = {"num_ctx": caps.context_tokens, "num_predict": settings.max_tokens}
+        if settings.temperature is not None:
+            options["temperature"] = settings.temperature
+        body: dict[str, object] = {"model": model, "messages": messages, "options": options}
+        if shown.tools:
+            body["tools"] = [_tool(tool) for tool in shown.tools]
+        if request.output is not None:
+            body["format"] = dict(request.output)
+        return body
+
+    def connect(self) -> None:
+        self._client.get()
+
+    async def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
+        client = self._client.get()
+        import httpx  # noqa: PLC0415  (imported by now)
+        from ollama import ResponseError  # noqa: PLC0415
+
+        asked: dict[str, Any] = {**body, "stream": stream}
+        try:
+            answer: Any = await client.chat(**asked)
+            if not stream:
+                yield answer.model_dump()
+                return
+            async for piece in answer:
+                yield piece.model_dump()
+        except ResponseError as error:
+            raise own_error(error) or _from_response(error) from error
+        except (ConnectionError, httpx.HTTPError) as error:
+            raise own_error(error) or connection_failed(error) from error
+        except ValidationError as error:
+            raise _not_a_reply(error) from error
+        except ValueError as error:
+            raise unreadable(f"the reply is no JSON ({error})") from error
+
+    def take(self, document: Document, draft: Draft) -> bool:
+        match document.get("message"):
+            case dict(message):
+                _hear(message, draft)
+            case _:
+                return False
+        if document.get("done") is True:
+            draft.stop = str(document.get("done_reason") or "stop")  # older servers give no reason
+            counts = [document.get(name) for name in ("prompt_eval_count", "eval_count")]
+            asked, said = (count if isinstance(count, int) else 0 for count in counts)
+            draft.usage = Usage(asked, said) if any(counts) else None
+        return True
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    def _connect(self) -> AsyncClient:
+        from httpx import AsyncByteStream  # noqa: PLC0415
+        from ollama import AsyncClient  # noqa: PLC0415
+
+        guard = body_guard(AsyncByteStream, self._server.max_body)
+        headers = {"Accept-Encoding": "identity"}
+        if self._server.key_variable:
+            headers["authorization"] = f"Bearer {self._server.api_key}"
+        return AsyncClient(
+            host=self._server.base_url,
+            timeout=self._server.seconds,
+            follow_redirects=False,
+            headers=headers,
+            event_hooks={"response": [guard]},
+        )
+
+
+async def _close(client: Any) -> None:
+    await client.close()
+
+
+def _from_response(error: Any) -> Exception:
+    """The SDK keeps the status and drops the headers; the error that it was raised for still has them."""
+    response = getattr(error.__context__, "response", None)
+    if response is None:
+        return from_error_in_reply(error.error)
+    return from_status(error.status_code, parsed(response.text), response.headers)
+
+
+def _not_a_reply(error: ValidationError) -> Exception:
+    """Outside of a stream the SDK tells an error in place of a reply only as the fields that it lacks."""
+    for fault in error.errors(include_url=False):
+        match fault["input"]:
+            case {"error": said}:
+                return from_error_in_reply(said)
+    return unreadable("the reply is JSON, but no reply")
+
+
+def _turn(turn: Turn) -> list[Any]:
+    if isinstance(turn, CameBack):
+        return [{"role": "tool", "tool_name": one.name, "content": one.content} for one in turn.results]
+    text = "".join(part.text for part in turn.parts if isinstance(part, Text))
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    calls = [part for part in turn.parts if isinstance(part, ToolCall)]
+    if calls:
+        message["tool_calls"] = [_call(call) for call in calls]
+    for part in turn.parts:
+        match part:
+            case Opaque({"ollama": {"thinking": str(thinking)}}):
+                message["thinking"] = thinking
+    return [message]
+
+
+def _call(call: ToolCall) -> Any:
+    given = call.arguments if isinstance(call.arguments, dict) else {"not_json": call.arguments}
+    return {"function": {"name": call.name, "arguments": given}}
+
+
+def _tool(tool: ToolSpec) -> Any:
+    described = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": described}
+
+
+def _hear(message: Mapping[str, Any], draft: Draft) -> None:
+    match message.get("thinking"):
+        case str(text) if text:
+            draft.opaque_text("thoughts", "ollama", "thinking", text)
+    match message.get("content"):
+        case str(text):
+            draft.text("text", text)
+    match message.get("tool_calls"):
+        case [*calls]:
+            for call in calls:
+                match call:
+                    case {"function": {"name": str(name), "arguments": arguments}}:
+                        draft.call(("call", draft.calls), name=name, arguments=arguments)

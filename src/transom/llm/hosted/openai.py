@@ -1,0 +1,232 @@
+"""The Chat Completions API, through the SDK `openai`: OpenAI, Azure, OpenRouter, llama.cpp, whoever speaks it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from transom.canonical import Json, canonical_json
+from transom.errors import NetworkFailed
+from transom.llm.capabilities import Capabilities
+from transom.llm.hosted.draft import Draft, Stop
+from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error
+from transom.llm.hosted.schema import closed, is_strict
+from transom.llm.hosted.server import OneLoop, Server
+from transom.llm.hosted.wire import Document, body_guard, documents
+from transom.llm.render import render
+from transom.llm.shapes import CameBack, Opaque, Request, Said, Text, ToolCall, ToolSpec, Turn, Usage
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+OFFICIAL = "https://api.openai.com/v1"
+_THOUGHTS = ("reasoning_content", "reasoning_details")
+"""What servers call the thinking that they want back in the next request."""
+
+
+class OpenAIVendor:
+    """How OpenAI is spoken to, and those that took over its API."""
+
+    kind = "openai"
+    stops: ClassVar[Mapping[str, Stop]] = {
+        "stop": "end",
+        "eos": "end",
+        "eos_token": "end",
+        "stop_sequence": "end",
+        "end_turn": "end",
+        "tool_calls": "tool_calls",
+        "function_call": "tool_calls",
+        "length": "length",
+        "max_tokens": "length",
+        "content_filter": "refusal",
+        "refusal": "refusal",
+    }
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._client = OneLoop(self._connect, lambda client: client.close())
+
+    def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
+        shown = render(request)
+        mark = caps.caching == "breakpoints"  # OpenRouter hands them on
+        messages: list[Any] = [{"role": "system", "content": _content(shown.system, mark)}] if shown.system else []
+        first = [shown.user] if shown.turns else [shown.user, shown.tail]
+        if asked := "\n\n".join(text for text in first if text):
+            messages.append({"role": "user", "content": _content(asked, mark and bool(shown.turns))})
+        messages += [message for turn in shown.turns for message in _turn(turn)]
+        if shown.turns and shown.tail:
+            messages.append({"role": "user", "content": shown.tail})
+        # Compatible servers know the older name alone; newer models of OpenAI's refuse it.
+        official = self._server.base_url == OFFICIAL or self._server.api_version is not None
+        settings = request.settings
+        body: dict[str, object] = {
+            "model": model,
+            "messages": messages,
+            "max_completion_tokens" if official else "max_tokens": settings.max_tokens,
+        }
+        if settings.temperature is not None and caps.sampling:
+            body["temperature"] = settings.temperature
+        if shown.tools:
+            body["tools"] = [_tool(tool) for tool in shown.tools]
+        if request.output is not None and caps.structured_output:
+            body["response_format"] = _format(request.output)
+        return body
+
+    def connect(self) -> None:
+        self._client.get()
+
+    async def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
+        client = self._client.get()
+        from httpx2 import HTTPError  # noqa: PLC0415  (imported by now)
+        from openai import OpenAIError  # noqa: PLC0415
+
+        usage = {"stream_options": {"include_usage": True}} if stream else {}
+        asked: dict[str, Any] = {**body, **usage, "stream": stream}
+        try:
+            async with client.chat.completions.with_streaming_response.create(**asked) as response:
+                async for document in documents(response.iter_bytes(), response.headers.get("content-type", "")):
+                    yield document
+        except (OpenAIError, HTTPError) as error:
+            raise _typed(error) from error
+
+    def take(self, document: Document, draft: Draft) -> bool:
+        usage = document.get("usage")
+        if isinstance(usage, dict):
+            draft.usage = _usage(usage)
+        match document.get("choices"):
+            case [dict(choice), *_]:
+                if error := choice.get("error"):
+                    raise from_error_in_reply(error)
+                # A piece of a stream and a whole message differ in this name alone.
+                said = choice.get("delta") or choice.get("message")
+                if isinstance(said, dict):
+                    _hear(said, draft)
+                stop = choice.get("finish_reason")
+                if isinstance(stop, str) and draft.stop != "refusal":
+                    draft.stop = stop
+                return True
+            case []:
+                return isinstance(usage, dict)
+        return False
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    def _connect(self) -> AsyncOpenAI:
+        from httpx2 import AsyncByteStream  # noqa: PLC0415
+        from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient  # noqa: PLC0415  (1.4 s of CPU)
+
+        guard = body_guard(AsyncByteStream, self._server.max_body)
+        agreed: dict[str, Any] = {
+            "api_key": self._server.api_key,
+            "max_retries": 0,
+            "timeout": self._server.seconds,
+            "default_headers": {"Accept-Encoding": "identity"},
+            "http_client": DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [guard]}),
+        }
+        if self._server.api_version is None:
+            return AsyncOpenAI(base_url=self._server.base_url, **agreed)
+        version = self._server.api_version
+        return AsyncAzureOpenAI(azure_endpoint=self._server.base_url, api_version=version, **agreed)
+
+
+def _typed(error: Exception) -> Exception:
+    from openai import APIStatusError, APITimeoutError  # noqa: PLC0415  (imported by now)
+
+    ours = own_error(error)
+    if ours is not None:
+        return ours
+    if isinstance(error, APIStatusError):
+        body: Any = error.body
+        return from_status(error.status_code, body, error.response.headers)
+    if isinstance(error, APITimeoutError):
+        return NetworkFailed("the server did not answer in time")
+    return connection_failed(error)
+
+
+def _content(text: str, mark: bool) -> Any:
+    return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}] if mark else text
+
+
+def _turn(turn: Turn) -> list[Any]:
+    if isinstance(turn, CameBack):
+        return [{"role": "tool", "tool_call_id": one.id, "content": one.content} for one in turn.results]
+    message: dict[str, Any] = {"role": "assistant", "content": _said(turn) or None}
+    calls = [part for part in turn.parts if isinstance(part, ToolCall)]
+    if calls:
+        message["tool_calls"] = [_call(call) for call in calls]
+    for part in turn.parts:
+        match part:
+            case Opaque({"openai": dict(thoughts)}):
+                message |= thoughts
+    return [message]
+
+
+def _said(turn: Said) -> str:
+    return "".join(part.text for part in turn.parts if isinstance(part, Text))
+
+
+def _call(call: ToolCall) -> Any:
+    # Arguments are a text here; what was no JSON goes back as it came.
+    text = call.arguments if isinstance(call.arguments, str) else canonical_json(call.arguments)
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
+
+
+def _tool(tool: ToolSpec) -> Any:
+    described = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": described}
+
+
+def _format(schema: Mapping[str, Json]) -> Any:
+    tight = closed(schema)
+    strict = is_strict(tight)
+    named = {"name": "answer", "schema": tight if strict else dict(schema), "strict": strict}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _hear(said: Mapping[str, Any], draft: Draft) -> None:
+    for name in _THOUGHTS:
+        match said.get(name):
+            case str(text) if text:
+                draft.opaque_text("thoughts", "openai", name, text)
+            case [*items] if items:
+                draft.opaque_items("thoughts", "openai", name, items)
+    match said.get("content"):
+        case str(text):
+            draft.text("text", text)
+        case [*parts]:
+            for part in parts:
+                match part:
+                    case {"type": "text", "text": str(text)}:
+                        draft.text("text", text)
+    match said.get("refusal"):
+        case str(text) if text:
+            draft.text("text", text)
+            draft.stop = "refusal"
+    match said.get("tool_calls"):
+        case [*calls]:
+            for place, call in enumerate(calls):
+                _hear_call(place, call, draft)
+
+
+def _hear_call(place: int, call: Any, draft: Draft) -> None:
+    match call:
+        case {"function": dict(function)}:
+            ident, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
+            draft.call(
+                ("call", call.get("index", place)),
+                ident=ident if isinstance(ident, str) else "",
+                name=name if isinstance(name, str) else "",
+                arguments="" if arguments is None else arguments,
+            )
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    details = usage.get("prompt_tokens_details")
+    cached = details if isinstance(details, dict) else {}
+    asked, said = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    return Usage(asked, said, _count(cached.get("cached_tokens")), _count(cached.get("cache_write_tokens")))
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,158 @@
+"""One frame for every vendor: deadline, completeness, typed errors, usage."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Protocol
+
+from transom.errors import NetworkFailed, ProviderError
+from transom.llm.capabilities import Capabilities
+from transom.llm.deltas import OnDelta
+from transom.llm.hosted.draft import Draft, Stop
+from transom.llm.hosted.failures import unreadable
+from transom.llm.hosted.models import Known
+from transom.llm.hosted.server import Server
+from transom.llm.hosted.wire import Document
+from transom.llm.render import render
+from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Said, Usage
+
+_log = logging.getLogger(__name__)
+_SHORTEST_KEY = 6  # a shorter one ("none") is no secret, and its removal would garble ordinary text
+
+
+class Vendor(Protocol):
+    """What differs from vendor to vendor: how a request is put, sent, and how documents become a reply."""
+
+    @property
+    def kind(self) -> str:
+        """`anthropic`, `openai`, `ollama`."""
+        ...
+
+    @property
+    def stops(self) -> Mapping[str, Stop]:
+        """Its words for why a model stops."""
+        ...
+
+    def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
+        """The request as it wants it. Pure."""
+        ...
+
+    def connect(self) -> None:
+        """Have a client for this event loop. An SDK's import takes seconds, and they are not the server's."""
+        ...
+
+    def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
+        """Send it once, and yield what comes. Errors of its SDK come out as `ProviderError`s."""
+        ...
+
+    def take(self, document: Document, draft: Draft) -> bool:
+        """Add a document to a reply; False where there is nothing of a reply in it."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class HostedProvider:
+    """A model behind a server.
+
+    Args:
+        vendor: how its server is spoken to.
+        model: its name there.
+        server: where it is, and what is agreed with it.
+        known: what is known of the model.
+        local: whether what it is sent stays on this machine. An address does not tell: a server here may hand
+            everything on.
+    """
+
+    def __init__(self, vendor: Vendor, model: str, server: Server, known: Known, *, local: bool = False) -> None:
+        self._vendor = vendor
+        self._model = model
+        self._server = server
+        self._known = known
+        self._local = local
+        self._warned = False
+
+    @property
+    def name(self) -> str:
+        return f"{self._vendor.kind}:{self._model}"
+
+    @property
+    def local(self) -> bool:
+        return self._local
+
+    @property
+    def caps(self) -> Capabilities:
+        return self._known.caps
+
+    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
+        """Nothing beside the name: a server that moved is the same, and settings are part of every request."""
+        return "1"
+
+    def still(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
+        return True
+
+    def estimate_tokens(self, request: Request) -> int:
+        size = len(render(request).as_text().encode("utf-8", "surrogatepass"))
+        return int(size / self._known.bytes_per_token) + 1
+
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
+        """Ask once.
+
+        Raises:
+            AuthenticationFailed, RateLimited, RequestRefused, ContextOverflow, NetworkFailed, ProviderError: signed
+                with this provider's name, and without its key.
+        """
+        self._mention_what_is_left_out(request)
+        body = self._vendor.body(request, self._model, self.caps)
+        self._vendor.connect()
+        draft = Draft(on_delta)
+        try:
+            async with asyncio.timeout(self._server.seconds):
+                await self._fill(draft, body)
+        except TimeoutError as error:
+            if draft.stop is not None:  # all is there, only the connection was not closed
+                return self._whole(request, draft)
+            raise self._signed(NetworkFailed(f"no whole reply within {self._server.seconds:g} s")) from error
+        except ProviderError as error:
+            raise self._signed(error) from error.__cause__
+        return self._whole(request, draft)
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        await self._vendor.aclose()
+
+    async def _fill(self, draft: Draft, body: Mapping[str, object]) -> None:
+        stream = self._server.stream and self.caps.streaming
+        taken: list[bool] = []
+        async with aclosing(self._vendor.send(body, stream=stream)) as documents:
+            async for document in documents:
+                taken.append(self._vendor.take(document, draft))
+        if taken and not any(taken):
+            raise unreadable("the reply holds nothing of a reply")
+
+    def _whole(self, request: Request, draft: Draft) -> Reply:
+        said = [turn for turn in request.window.turns if isinstance(turn, Said)]
+        before, guess = sum(len(turn.calls) for turn in said), Usage(self.estimate_tokens(request))
+        try:
+            return draft.reply(self.name, self._vendor.stops, calls_before=before, usage=guess)
+        except ProviderError as error:
+            raise self._signed(error) from None
+
+    def _signed(self, error: ProviderError) -> ProviderError:
+        key = self._server.api_key
+        if len(key) >= _SHORTEST_KEY:
+            error.what = error.what.replace(key, "[redacted]")
+        error.where = error.where or self.name
+        if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
+            error.hint = f"check the key in {self._server.key_variable}"
+        return error
+
+    def _mention_what_is_left_out(self, request: Request) -> None:
+        if request.settings.temperature is not None and not self.caps.sampling and not self._warned:
+            self._warned = True
+            _log.warning("%s takes no temperature; the one of role %s is left out", self.name, request.role)

@@ -1,0 +1,114 @@
+"""Bytes of a response as JSON documents: one for a whole reply, many for a stream."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from transom.errors import ProviderError
+from transom.llm.hosted.failures import from_error_in_reply, unreadable
+
+Document = dict[str, Any]
+"""Somebody else's JSON: nothing in it is what it should be until it was looked at."""
+
+
+async def documents(body: AsyncIterable[bytes], content_type: str) -> AsyncIterator[Document]:
+    """The JSON objects of a response.
+
+    Vendors' own decoders pass over what they do not know, and over a plain JSON body where a stream was asked for,
+    which is how many servers tell an error.
+
+    Raises:
+        ProviderError: no JSON, no object, or an error in place of a reply.
+    """
+    if "event-stream" in content_type.lower():
+        async for name, data in _events(body):
+            if data != "[DONE]":
+                yield _document(data, is_error=name == "error")
+        return
+    yield _document("".join([text async for text in _texts(body)]))
+
+
+def _document(text: str, *, is_error: bool = False) -> Document:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        if is_error:
+            raise from_error_in_reply(text) from error
+        raise unreadable(f"the reply is no JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise unreadable("the reply is JSON, but no object")
+    if value.get("error") or is_error:
+        raise from_error_in_reply(value.get("error") or value)
+    return value
+
+
+async def _events(body: AsyncIterable[bytes]) -> AsyncIterator[tuple[str, str]]:
+    """Name and data of the server-sent events that are complete; half an event at the end is none."""
+    name, data = "", list[str]()
+    async for line in _lines(body):
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            data.append(value)
+        elif field == "event":
+            name = value
+        elif not line:
+            if data:
+                yield name, "\n".join(data)
+            name, data = "", []
+
+
+async def _lines(body: AsyncIterable[bytes]) -> AsyncIterator[str]:
+    """Lines that end in LF, CR or CRLF; what no line end follows is left out."""
+    rest = ""
+    async for text in _texts(body):
+        rest += text
+        # A CR at the very end may be the first half of a CRLF.
+        whole, rest = (rest[:-1], "\r") if rest.endswith("\r") else (rest, "")
+        *lines, last = whole.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        rest = last + rest
+        for line in lines:
+            yield line
+    if rest.endswith("\r"):
+        yield rest[:-1]
+
+
+async def _texts(body: AsyncIterable[bytes]) -> AsyncIterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    async for piece in body:
+        yield decoder.decode(piece)
+
+
+def body_guard(byte_stream: type[Any], limit: int) -> Callable[[Any], Awaitable[None]]:
+    """A hook for an HTTP client's responses: no body, of a reply or of an error, is read beyond `limit` bytes.
+
+    Args:
+        byte_stream: the HTTP library's class of asynchronous bodies.
+        limit: bytes.
+    """
+
+    class Capped(byte_stream):  # type: ignore[misc]  # the class differs by library
+        def __init__(self, inner: Any) -> None:
+            self._inner = inner
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            seen = 0
+            async for piece in self._inner:
+                seen += len(piece)
+                if seen > limit:
+                    raise ProviderError(f"the reply has more than {limit} bytes")
+                yield piece
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    async def guard(response: Any) -> None:
+        if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
+            # Plain bytes are asked for: a small compressed body may unpack to any size.
+            raise ProviderError("the reply is compressed, which was not asked for")
+        response.stream = Capped(response.stream)
+
+    return guard

@@ -1,0 +1,181 @@
+"""What a provider may be asked for in a minute, over all runs and processes of a workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from transom.canonical import Json
+from transom.errors import RequestRefused
+
+TABLE = "buckets"
+_SLOTS = 60
+_LONGEST_HOLD = 3_600.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Requests and tokens in one period; None: as many as you like."""
+
+    requests: int | None = None
+    tokens: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.requests is not None or self.tokens is not None
+
+
+class Shelf(Protocol):
+    """Where a bucket's state lies: of a `Store`, the part that a bucket needs."""
+
+    def get(self, table: str, key: str) -> Json | None: ...
+
+    async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool: ...
+
+
+class Memory:
+    """A shelf that dies with the process."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, str], Json] = {}
+
+    def get(self, table: str, key: str) -> Json | None:
+        return self._held.get((table, key))
+
+    async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
+        """Replace what is there, if it still is `old`."""
+        if self._held.get((table, key)) != old:
+            return False
+        self._held[table, key] = new
+        return True
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What was taken from a bucket, and when: the number of its slot."""
+
+    slot: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class _Ledger:
+    """What was spent, slot by slot, and until when nobody is to ask.
+
+    A bucket that refills drop by drop lets twice its size pass in the minute after a quiet one. This one looks back
+    over a whole period instead, so no period of that length, wherever it begins, holds more than the limit.
+    """
+
+    spent: dict[int, tuple[int, int]] = field(default_factory=dict)
+    until: float = 0.0
+
+    def wait(self, limits: Limits, tokens: int, now: int) -> int:
+        """Slots until there is room for one more request of that many tokens; 0: at once."""
+        requests, used = 1, tokens
+        for slot in sorted(self.spent, reverse=True):  # the youngest first: it is the last to be forgotten
+            age = now - slot
+            requests, used = requests + self.spent[slot][0], used + self.spent[slot][1]
+            if not (_fits(requests, limits.requests) and _fits(used, limits.tokens)):
+                return max(0, _SLOTS + 1 - age)
+        return 0
+
+    def add(self, slot: int, requests: int, tokens: int) -> _Ledger:
+        """With that much more in a slot."""
+        before = self.spent.get(slot, (0, 0))
+        return _Ledger({**self.spent, slot: (before[0] + requests, before[1] + tokens)}, self.until)
+
+    def to_json(self) -> Json:
+        spent: list[Json] = [[slot, *cost] for slot, cost in sorted(self.spent.items())]
+        return {"spent": spent, "until": self.until}
+
+
+def _ledger(data: Any, now: float, slot: int) -> _Ledger:
+    """What is kept, as far as it counts now. What lies in the future was written before the clock was set back."""
+    if data is None:
+        return _Ledger()
+    spent = {number: (requests, tokens) for number, requests, tokens in data["spent"]}
+    counting = {number: cost for number, cost in spent.items() if -1 <= slot - number <= _SLOTS}
+    return _Ledger(counting, data["until"] if data["until"] - now < _LONGEST_HOLD else 0.0)
+
+
+def _fits(count: int, limit: int | None) -> bool:
+    return limit is None or count <= limit
+
+
+class Bucket:
+    """Holds what may be asked of one provider. Who comes first is served first.
+
+    Args:
+        name: of the provider.
+        limits: for one period.
+        shelf: where the state lies, usually a store, so that restarts and other processes count too.
+        period: seconds.
+        clock: seconds of the wall clock: a monotonic one would not survive a restart.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        limits: Limits = Limits(),
+        *,
+        shelf: Shelf | None = None,
+        period: float = 60.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._name = name
+        self._limits = limits
+        self._shelf = shelf or Memory()
+        self._slot_seconds = period / _SLOTS
+        self._clock = clock
+        self._door = asyncio.Lock()
+
+    async def take(self, tokens: int) -> Taken:
+        """Wait until one more request of that many tokens is allowed, and count it.
+
+        Raises:
+            RequestRefused: it alone is more than a whole period allows.
+            StoreError: the state cannot be kept.
+        """
+        limit = self._limits.tokens
+        if limit is not None and tokens > limit:
+            raise RequestRefused(
+                f"one request of up to {tokens} tokens is more than the {limit} a minute that are allowed",
+                where=self._name,
+                hint="raise tokens_per_minute, or let the role answer in fewer tokens (max_tokens)",
+            )
+        async with self._door:  # the lock queues fairly, and whoever waits at its head holds up the others
+            while True:
+                data, held, now, slot = self._look()
+                wait = max(held.until - now, held.wait(self._limits, tokens, slot) * self._slot_seconds)
+                if wait > 0:
+                    await asyncio.sleep(min(wait, self._slot_seconds))  # less may have been taken than was reserved
+                elif not self._limits or await self._keep(data, held.add(slot, 1, tokens)):
+                    return Taken(slot, tokens)
+
+    async def settle(self, taken: Taken, tokens: int) -> None:
+        """Say what a request really took."""
+        if self._limits.tokens is None or tokens == taken.tokens:
+            return
+        await self._change(lambda held: held.add(taken.slot, 0, tokens - taken.tokens))
+
+    async def hold(self, seconds: float) -> None:
+        """Let nobody ask for that long: the server has said so to one, and means all."""
+        until = self._clock() + seconds
+        await self._change(lambda held: _Ledger(held.spent, max(held.until, until)))
+
+    async def _change(self, change: Callable[[_Ledger], _Ledger]) -> None:
+        while True:
+            data, held, _, _ = self._look()
+            if await self._keep(data, change(held)):
+                return
+
+    def _look(self) -> tuple[Json | None, _Ledger, float, int]:
+        """The state as it lies there, what of it counts, the time and its slot."""
+        data, now = self._shelf.get(TABLE, self._name), self._clock()
+        slot = int(now / self._slot_seconds)
+        return data, _ledger(data, now, slot), now, slot
+
+    async def _keep(self, old: Json | None, new: _Ledger) -> bool:
+        return await self._shelf.swap(TABLE, self._name, old, new.to_json())

@@ -1,0 +1,110 @@
+"""A provider that is asked within its limits, and again where that may help.
+
+The loop is written out rather than taken from a library: each attempt is a span, what a server asks to wait holds up
+every run of the workspace, and whoever listens must hear that a broken reply begins anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from transom.errors import AuthenticationFailed, ProviderError, RateLimited, RequestRefused, with_causes
+from transom.llm.capabilities import Capabilities
+from transom.llm.deltas import Again, Delta, OnDelta
+from transom.llm.limits import Bucket
+from transom.llm.provider import Provider
+from transom.llm.retry import RetryPolicy
+from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
+from transom.telemetry import child_span, keys
+
+_FREE = (AuthenticationFailed, RateLimited, RequestRefused)
+"""What a server refuses it does not count as tokens."""
+
+
+class SteadyProvider:
+    """A provider with patience and limits.
+
+    Args:
+        provider: who answers.
+        policy: how often, and how long in between.
+        bucket: what may be asked of it; shared by all that ask the same server.
+    """
+
+    def __init__(self, provider: Provider, policy: RetryPolicy | None = None, bucket: Bucket | None = None) -> None:
+        self._provider = provider
+        self._policy = policy or RetryPolicy()
+        self._bucket = bucket or Bucket(provider.name)
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    @property
+    def local(self) -> bool:
+        return self._provider.local
+
+    @property
+    def caps(self) -> Capabilities:
+        return self._provider.caps
+
+    def estimate_tokens(self, request: Request) -> int:
+        return self._provider.estimate_tokens(request)
+
+    def fingerprint(self, role: Role) -> str:
+        return self._provider.fingerprint(role)
+
+    def still(self, source: AnsweredFrom) -> bool:
+        return self._provider.still(source)
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        close = getattr(self._provider, "aclose", None)
+        if close:
+            await close()
+
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
+        """Ask until there is a reply, or asking again is of no use.
+
+        Raises:
+            ProviderError: of the last attempt; its `causes` are those of the earlier ones.
+        """
+        causes: list[ProviderError] = []
+        wait: float | None = 0.0
+        while wait is not None:
+            await asyncio.sleep(wait)
+            heard: list[Delta] = []
+            try:
+                with child_span(f"attempt {self.name}", "client") as span:
+                    span.set(keys.ATTEMPT, len(causes) + 1)
+                    span.set(keys.RETRY_WAIT, wait)
+                    return await self._once(request, _noting(on_delta, heard))
+            except ProviderError as error:
+                causes.append(error)
+                wait = self._policy.wait(len(causes), error)
+                if wait is not None and isinstance(error, RateLimited):
+                    await self._bucket.hold(wait)
+                if wait is not None and heard and on_delta:
+                    on_delta(Again(error.what))
+        raise with_causes(causes)
+
+    async def _once(self, request: Request, on_delta: OnDelta | None) -> Reply:
+        taken = await self._bucket.take(self.estimate_tokens(request) + request.settings.max_tokens)
+        try:
+            reply = await self._provider.complete(request, on_delta=on_delta)
+        except _FREE:
+            await self._bucket.settle(taken, 0)
+            raise
+        await self._bucket.settle(taken, reply.usage.input_tokens + reply.usage.output_tokens)
+        return reply
+
+
+def _noting(on_delta: OnDelta | None, heard: list[Delta]) -> OnDelta | None:
+    """The listener, and a note that there was something to hear."""
+    if on_delta is None:
+        return None
+
+    def both(delta: Delta) -> None:
+        heard.append(delta)
+        on_delta(delta)
+
+    return both

@@ -1,0 +1,94 @@
+"""Answers that follow a JSON Schema: asked for, always checked, and mended once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from transom.canonical import Json, canonical_json
+from transom.errors import ReplyError
+from transom.llm.capabilities import Capabilities
+from transom.llm.deltas import Again, OnDelta
+from transom.llm.shapes import Block, Reply, Request, Said
+
+SCHEMA_BLOCK = "answer_schema"
+REPAIR_BLOCK = "answer_repair"
+_MOST_COMPLAINTS = 5
+_ASKED = "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}"
+_WRONG = "Your last answer cannot be used:\n{}\nGive the whole answer again, as one JSON value and nothing else."
+
+
+class _Answers(Protocol):
+    @property
+    def caps(self) -> Capabilities: ...
+
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply: ...
+
+
+async def complete_checked(provider: _Answers, request: Request, on_delta: OnDelta | None = None) -> Reply:
+    """Ask, hold the answer to `request.output`, and ask once more where it does not follow it.
+
+    Tool calls and replies that were cut off or refused are handed on as they are: they are no answers.
+
+    Returns:
+        The reply; its usage is that of both where there were two.
+
+    Raises:
+        ReplyError: the second answer does not follow the schema either.
+        ProviderError: see `Provider.complete`.
+    """
+    if request.output is None:
+        return await provider.complete(request, on_delta=on_delta)
+    asked = request if provider.caps.structured_output else _with_block(request, SCHEMA_BLOCK, _ASKED, request.output)
+    first = await provider.complete(asked, on_delta=on_delta)
+    wrong = _complaints(first, request.output)
+    if not wrong:
+        return first
+    if on_delta:
+        on_delta(Again("the answer does not follow its schema"))
+    spoken = replace(asked.window, turns=(*asked.window.turns, Said(first.parts)))
+    listed = "\n".join(f"- {one}" for one in wrong)
+    mend = _with_block(replace(asked, window=spoken), REPAIR_BLOCK, _WRONG, listed)
+    second = await provider.complete(mend, on_delta=on_delta)
+    wrong = _complaints(second, request.output)
+    if wrong:
+        raise ReplyError(f"the answer does not follow its schema, nor does its repair: {wrong[0]}", where=request.role)
+    return replace(second, usage=first.usage + second.usage)
+
+
+def _with_block(request: Request, name: str, text: str, filled: str | Mapping[str, Json]) -> Request:
+    shown = filled if isinstance(filled, str) else canonical_json(dict(filled))
+    window = request.window
+    return replace(request, window=replace(window, blocks=(*window.blocks, Block(name, text.format(shown)))))
+
+
+def _complaints(reply: Reply, schema: Mapping[str, Json]) -> list[str]:
+    """What is wrong with an answer; [] where nothing is, or where the reply is no answer."""
+    if reply.calls or reply.stop != "end":
+        return []
+    try:
+        value = json.loads(reply.text)
+    except ValueError as error:
+        return [f"it is no JSON: {error}"]
+    return schema_complaints(value, schema)
+
+
+def schema_complaints(value: Json, schema: Mapping[str, Json]) -> list[str]:
+    """Where a value departs from a JSON Schema (2020-12), at most five places; [] where it follows it.
+
+    Raises:
+        ReplyError: the schema itself is none.
+    """
+    import jsonschema  # noqa: PLC0415  (only where a schema is to be followed)
+    from referencing import Registry  # noqa: PLC0415
+
+    try:
+        # An own registry: the library's default one would fetch a remote `$ref`.
+        validator = jsonschema.Draft202012Validator(dict(schema), registry=Registry())
+        validator.check_schema(dict(schema))
+        found = sorted(validator.iter_errors(value), key=lambda error: [str(step) for step in error.absolute_path])
+    except jsonschema.SchemaError as error:
+        raise ReplyError(f"the schema of the answer is no JSON Schema: {error.message}") from error
+    return [f"{error.json_path}: {error.message[:300]}" for error in found[:_MOST_COMPLAINTS]]
