@@ -36,7 +36,7 @@ format: $(DEV) ## ruff's fixes and formatting
 	@$(BIN)/ruff format .
 
 bench: $(DEV) ## measurements, one script each in benchmarks/
-	@shopt -s nullglob; scripts=(benchmarks/bench_*.py); \
+	@shopt -s nullglob; scripts=(benchmarks/[a-z]*.py); \
 	for script in "$${scripts[@]}"; do $(BIN)/python "$$script"; done; \
 	[ $${#scripts[@]} -gt 0 ] || echo "benchmarks/ holds no measurement yet"
 

@@ -39,7 +39,7 @@ Every error says what, where and what to do; `exit_code` is the code of a comman
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -88,12 +88,22 @@ class WindowOverflow(TransomError):
     Attributes:
         needed: tokens that the kept blocks take.
         limit: tokens that there is room for.
+        shares: what each part of the window takes of those.
     """
 
-    def __init__(self, what: str, *, needed: int, limit: int, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        needed: int,
+        limit: int,
+        shares: Mapping[str, int] | None = None,
+        hint: str | None = None,
+    ) -> None:
         super().__init__(what, hint=hint)
         self.needed = needed
         self.limit = limit
+        self.shares = dict(shares or {})
 
 
 class ProviderError(TransomError):

@@ -164,7 +164,12 @@ def test_a_list_of_folders_in_a_variable(tmp_path: Path) -> None:
 
 
 def test_every_key_can_be_set_by_its_variable(tmp_path: Path) -> None:
-    ours = dict.fromkeys(known_keys(), "1") | {"logging.level": "INFO", "sandbox.level": "L1", "egress.logs": "any"}
+    ours = dict.fromkeys(known_keys(), "1") | {
+        "logging.level": "INFO",
+        "sandbox.level": "L1",
+        "egress.logs": "any",
+        "window.margin": "0.1",
+    }
     ours["cache.retention_policy"] = "latest"
     settings = load(tmp_path, **{variable_of(key): text for key, text in ours.items()})
     assert settings.origins == {key: variable_of(key) for key in known_keys()}

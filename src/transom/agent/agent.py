@@ -131,7 +131,7 @@ class Agent:
         async with self._sending:
             talk = await self._open()
             await talk.stage.tell(talk.name, {"event": "asked", "text": content})
-            talk.turns.append(Asked(content))
+            talk.add(Asked(content))
             return await self._answer(talk, blocks)
 
     async def go_on(self, *blocks: Block) -> Response:
@@ -175,7 +175,7 @@ class Agent:
                 cap = error.cap if isinstance(error, CapReached) else "turns"
                 span.set(keys.CAP, cap)
                 return self._stopped(talk, cap)
-        talk.turns.append(Said(reply.parts))
+        talk.add(Said(reply.parts))
         self._window = request.window
         return self._response(talk, reply, "answered" if reply.stop in ("end", "tool_calls") else reply.stop)
 

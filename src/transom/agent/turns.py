@@ -14,7 +14,7 @@ from typing import Any, cast
 from transom.agent.caps import Meter
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
 from transom.canonical import Json
-from transom.context import Budget, assemble
+from transom.context import Budget, History, go_on
 from transom.errors import OutOfTurns, ToolError, ToolRefused
 from transom.llm import (
     Block,
@@ -57,7 +57,8 @@ class Conversation:
         toolbox: what it may call; the role declares the same tools.
         budget: the window's size.
         name: tells conversations of one stage apart.
-        turns: what was said and came back; it only grows at its end.
+        history: what was said and came back, as windows hold it: its older part may be folded.
+        turns: all of it, word for word.
         requests: how many there were.
         rounds: how many replies called tools since somebody last asked something.
         pending: the last request and its reply, while what it calls for is not yet answered.
@@ -72,6 +73,7 @@ class Conversation:
     toolbox: Toolbox = field(default_factory=Toolbox)
     budget: Budget | None = None
     name: str = "main"
+    history: History = field(default_factory=History)
     turns: list[Turn] = field(default_factory=list)
     requests: int = 0
     rounds: int = 0
@@ -99,7 +101,7 @@ class Conversation:
         Raises:
             OutOfTurns: the role calls tools although it was told that its turns are used up.
             CapReached: it may use no more.
-            VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `assemble` and `Stage`.
+            VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `transom.context.go_on` and `Stage`.
         """
         while True:
             request, reply = self.pending = self.pending or await self._request(blocks)
@@ -107,9 +109,14 @@ class Conversation:
                 self.pending = None
                 return request, reply
             results = await self._results(reply)
-            self.turns += (Said(reply.parts), CameBack(results))
+            self.add(Said(reply.parts), CameBack(results))
             self.rounds += 1
             self.pending = None
+
+    def add(self, *turns: Turn) -> None:
+        """Say something, or have something come back."""
+        self.turns += turns
+        self.history = self.history.add(*turns)
 
     def room(self) -> tuple[int, int]:
         """Tokens that the conversation takes with the role's prompt, as estimated, and those that there are for it."""
@@ -119,7 +126,8 @@ class Conversation:
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         seconds = self.meter.left()
-        request = assemble(self.role, blocks, turns=self.turns, budget=self.budget)
+        assembled = go_on(self.role, blocks, self.history, budget=self.budget)
+        request, self.history = assembled.request, assembled.history
         self.requests += 1
         try:
             reply = await self.stage.ask(

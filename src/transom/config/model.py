@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
 
 from transom.errors import SettingsError
 
@@ -133,6 +133,41 @@ class Egress(_Section):
     local_blocks: _Texts = ()
 
 
+class WindowShares(_Section):
+    """What a window is meant for; only how these relate counts, each model's window is divided alike."""
+
+    stable_prefix: int = Field(default=5_000, ge=1)
+    protocols: int = Field(default=10_000, ge=1)
+    playbook: int = Field(default=5_000, ge=1)
+    session_state: int = Field(default=2_000, ge=1)
+    conversation: int = Field(default=30_000, ge=1)
+    working_space: int = Field(default=48_000, ge=1)
+
+
+class WindowSettings(_Section):
+    """How much a model call is shown.
+
+    Attributes:
+        tokens: of window and reply together; None: what the provider says of its model.
+        margin: fraction kept free, since estimates err.
+        shares: see there.
+        compact_at: events of a conversation above which its older part is folded.
+        keep_recent: so many of the newest are not.
+    """
+
+    tokens: int | None = Field(default=None, ge=1)
+    margin: float = Field(default=0.10, ge=0, lt=1)
+    shares: WindowShares = WindowShares()
+    compact_at: int = Field(default=50, ge=1)
+    keep_recent: int = Field(default=20, ge=1)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.keep_recent > self.compact_at:
+            raise ValueError(f"keep_recent is {self.keep_recent}; must be at most compact_at, {self.compact_at}")
+        return self
+
+
 class SandboxSettings(_Section):
     """The level of isolation to insist on; None: the best that this machine offers."""
 
@@ -152,6 +187,7 @@ class Settings(_Section):
     logging: Logging = Logging()
     tool_constraints: ToolConstraints = ToolConstraints()
     egress: Egress = Egress()
+    window: WindowSettings = WindowSettings()
     sandbox: SandboxSettings = SandboxSettings()
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)

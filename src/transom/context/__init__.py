@@ -1,6 +1,19 @@
-"""Deciding what a model call sees: visibility, order, budget."""
+"""Deciding what a model call sees: visibility, order, budget, and what becomes of a conversation that outgrows it."""
 
-from transom.context.budget import DEFAULT_SHARES, Budget
-from transom.context.window import assemble
+from transom.context.budget import DEFAULT_SHARES, SHARES, Budget, Compaction
+from transom.context.history import Event, History
+from transom.context.tokens import TokenCorrection
+from transom.context.window import Assembled, assemble, go_on
 
-__all__ = ["DEFAULT_SHARES", "Budget", "assemble"]
+__all__ = [
+    "DEFAULT_SHARES",
+    "SHARES",
+    "Assembled",
+    "Budget",
+    "Compaction",
+    "Event",
+    "History",
+    "TokenCorrection",
+    "assemble",
+    "go_on",
+]

@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
-# Shares of a window, in tokens: the published defaults of agentic context engineering.
-DEFAULT_SHARES = {
-    "stable_prefix": 5_000,
-    "protocols": 10_000,
-    "playbook": 5_000,
-    "session_state": 2_000,
-    "conversation": 30_000,
-    "working_space": 48_000,
+from transom.config.model import WindowSettings
+from transom.llm import Block, Tier
+
+ShareName = Literal["stable_prefix", "protocols", "playbook", "session_state", "conversation", "working_space"]
+SHARES: tuple[ShareName, ...] = get_args(ShareName)
+"""The parts of a window, in the order in which they are read."""
+
+GIVING: tuple[ShareName, ...] = ("conversation", "playbook", "session_state", "working_space")
+"""Which parts give when a window is full, and in which order; the two that make the stable prefix never do.
+
+What can be read again goes first, then advice, then what is known of the session, last what the call is about.
+"""
+
+DEFAULT_SHARES: Mapping[ShareName, int] = {name: getattr(WindowSettings().shares, name) for name in SHARES}
+
+_OF_TIER: Mapping[Tier, ShareName] = {
+    Tier.STABLE: "stable_prefix",
+    Tier.SESSION: "protocols",
+    Tier.TURN: "working_space",
 }
+_OF_NAME: Mapping[str, ShareName] = {"playbook": "playbook", "insights": "playbook", "session_state": "session_state"}
+
+_RESULT_PART = 0.15
+_RESULT_TOKENS = 25_000
+
+
+def share_of(block: Block) -> ShareName:
+    """Which part of a window a block belongs to: by its name where that is one of a part's own, else by its tier."""
+    if block.tier is Tier.STABLE:
+        return "stable_prefix"
+    return _OF_NAME.get(block.name, _OF_TIER[block.tier])
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """When a history is folded.
+
+    Attributes:
+        threshold: it is folded once it has more events than that.
+        keep_recent: so many of the newest stay as they are.
+    """
+
+    threshold: int = 50
+    keep_recent: int = 20
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.keep_recent <= self.threshold:
+            raise ValueError(f"keep_recent is {self.keep_recent}; must be from 1 to the threshold, {self.threshold}")
 
 
 @dataclass(frozen=True)
@@ -20,15 +61,40 @@ class Budget:
     """A window's size.
 
     Attributes:
-        total: tokens of window and reply together.
+        total: tokens of window and reply together: the model's whole window.
         margin: fraction kept free, since estimates err.
-        shares: what the total is meant for, in tokens; a declaration, nothing is cut by it.
+        shares: how the parts relate; they are scaled to what the window has. What one leaves free others may take;
+            once the window is full each is held to its own.
+        compaction: when a history is folded.
     """
 
     total: int = 100_000
     margin: float = 0.10
-    shares: dict[str, int] = field(default_factory=lambda: dict(DEFAULT_SHARES))
+    shares: Mapping[ShareName, int] = field(default_factory=lambda: dict(DEFAULT_SHARES))
+    compaction: Compaction = field(default_factory=Compaction)
+
+    @classmethod
+    def of(cls, settings: WindowSettings, model_tokens: int | None = None) -> Budget:
+        """The budget that settings ask for.
+
+        Args:
+            settings: the section `window`.
+            model_tokens: the model's window as its provider knows it; `window.tokens` counts more.
+        """
+        total = settings.tokens or model_tokens or cls.total
+        shares: dict[ShareName, int] = {name: getattr(settings.shares, name) for name in SHARES}
+        return cls(total, settings.margin, shares, Compaction(settings.compact_at, settings.keep_recent))
 
     def window_tokens(self, reply_tokens: int) -> int:
         """Tokens that blocks and turns may take beside a reply of that size."""
         return max(0, int(self.total * (1 - self.margin)) - reply_tokens)
+
+    def limits(self, reply_tokens: int) -> dict[ShareName, int]:
+        """Tokens that each part is held to once the window is full; together they are the window."""
+        room, whole = self.window_tokens(reply_tokens), sum(self.shares.values())
+        return {name: room * self.shares[name] // whole for name in SHARES}
+
+    @property
+    def result_tokens(self) -> int:
+        """The most that one result of a tool may take of a window."""
+        return min(int(self.total * _RESULT_PART), _RESULT_TOKENS)

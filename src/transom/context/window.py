@@ -3,33 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from transom.context.budget import Budget
-from transom.errors import VisibilityError, WindowOverflow
-from transom.llm import Block, Dropped, Request, Role, Tier, Turn, Window, estimate_tokens, render
-from transom.llm.tokens import BYTES_PER_TOKEN
+from transom.context.compaction import compact
+from transom.context.fitting import Draft
+from transom.context.history import History
+from transom.context.tokens import TokenCorrection
+from transom.errors import VisibilityError
+from transom.llm import Block, Request, Role, Tier, Turn
+
+_TIERS = list(Tier)
+UNCORRECTED = TokenCorrection()
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A request, and the history that the next one goes on from.
+
+    Attributes:
+        request: what is asked; its window says how full its shares are.
+        history: the one that was given, or that one folded.
+        folded: how many events were folded for this request.
+        tokens: of the request, as estimated.
+        tokens_before: what it would have taken without folding, as estimated.
+    """
+
+    request: Request
+    history: History
+    folded: int
+    tokens: int
+    tokens_before: int
 
 
 def assemble(
-    role: Role, blocks: Sequence[Block], *, turns: Sequence[Turn] = (), budget: Budget | None = None
+    role: Role,
+    blocks: Sequence[Block],
+    *,
+    turns: Sequence[Turn] = (),
+    budget: Budget | None = None,
+    tokens: TokenCorrection = UNCORRECTED,
 ) -> Request:
     """Build the request of one call from a role's own prompt and the blocks it was given.
 
     Args:
         role: whose call it is.
         blocks: what it was given, in the order in which it is to be read within a tier.
-        turns: the call's own conversation so far.
+        turns: the call's own conversation so far; it is taken as it is (see `go_on` for one that may be folded).
         budget: how many tokens there are; the default budget where None.
+        tokens: how they are estimated.
 
     Raises:
         VisibilityError: a block that the role does not declare in `sees`, or a name given twice.
         WindowOverflow: it does not fit even after everything droppable was dropped.
     """
+    draft = Draft(role, _ordered(role, blocks), turns, budget or Budget(), tokens)
+    draft.fit()
+    return draft.request
+
+
+def go_on(
+    role: Role,
+    blocks: Sequence[Block],
+    history: History,
+    *,
+    budget: Budget | None = None,
+    tokens: TokenCorrection = UNCORRECTED,
+) -> Assembled:
+    """Build the next request of a conversation, whose older part is folded where it has grown too long.
+
+    For the arguments and errors see `assemble`. The next call is to be given the history that comes back: what was
+    folded once stays folded the same way, so that a vendor's cache goes on being read.
+    """
+    budget = budget or Budget()
+    limit = budget.limits(role.settings.max_tokens)["conversation"]
+    compacted = compact(history, budget.compaction, limit, tokens)
+    draft = Draft(role, _ordered(role, blocks), compacted, budget, tokens)
+    draft.fit()
+    folded = len(history.live) - len(draft.history.live)
+    saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size)
+    return Assembled(draft.request, draft.history, folded, draft.used, draft.used + saved)
+
+
+def _ordered(role: Role, blocks: Sequence[Block]) -> tuple[Block, ...]:
     given = (*role.prompt, *blocks)
     _check_visible(role, given)
-    ordered = tuple(sorted(given, key=lambda block: list(Tier).index(block.tier)))
-    window = _fit(Window(ordered, tuple(turns)), role, budget or Budget())
-    return Request(role.name, window, role.tools, role.settings)
+    return tuple(sorted(given, key=lambda block: _TIERS.index(block.tier)))
 
 
 def _check_visible(role: Role, blocks: Sequence[Block]) -> None:
@@ -44,30 +103,3 @@ def _check_visible(role: Role, blocks: Sequence[Block]) -> None:
         if block.name in seen:
             raise VisibilityError(f"block {block.name} was given twice", where=role.name)
         seen.add(block.name)
-
-
-def _fit(window: Window, role: Role, budget: Budget) -> Window:
-    """Drop whole blocks, last turn block first, until the window fits; never a stable one, never our own task."""
-    limit = budget.window_tokens(role.settings.max_tokens)
-    kept = list(window.blocks)
-    dropped: list[Dropped] = []
-    needed = _tokens(role, kept, window.turns)
-    droppable = [block for block in kept if block.tier is Tier.TURN and block.trust == "untrusted"]
-    while needed > limit and droppable:
-        block = droppable.pop()
-        kept.remove(block)
-        dropped.append(Dropped(block.name, estimate_tokens(block.text), f"over the limit of {limit} tokens"))
-        needed = _tokens(role, kept, window.turns)
-    if needed > limit:
-        raise WindowOverflow(
-            f"the window of role {role.name} needs about {needed} tokens and has room for {limit}",
-            needed=needed,
-            limit=limit,
-            hint="shorten the item or its inputs, or choose a model with a larger window",
-        )
-    return Window(tuple(kept), window.turns, tuple(dropped))
-
-
-def _tokens(role: Role, blocks: Sequence[Block], turns: Sequence[Turn]) -> int:
-    text = render(Request(role.name, Window(tuple(blocks)), role.tools)).as_text()
-    return estimate_tokens(text) + -(-sum([turn.bytes for turn in turns]) // BYTES_PER_TOKEN)

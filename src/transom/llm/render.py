@@ -87,11 +87,6 @@ def turn_text(turn: Turn) -> str:
     return "\n".join(["<said>", *(_part_text(part) for part in turn.parts), "</said>"])
 
 
-def turn_bytes(turn: Turn) -> int:
-    """How long a turn is as rendered; ask `turn.bytes`, which keeps it."""
-    return len(turn_text(_fenced_turn(turn)).encode("utf-8", "surrogatepass"))
-
-
 def _result_text(result: ToolResult) -> str:
     tag = "tool_error" if result.is_error else "tool_result"
     return f"<{tag} of={canonical_json(result.id)} from={canonical_json(result.name)}>\n{result.content}\n</{tag}>"

@@ -103,13 +103,6 @@ class _Over:
         raise NotImplementedError
 
     @cached_property
-    def bytes(self) -> int:
-        """Its length as rendered."""
-        from transom.llm.render import turn_bytes  # noqa: PLC0415  (rendering knows the shapes)
-
-        return turn_bytes(self)  # type: ignore[arg-type]  # each subclass is a Turn
-
-    @cached_property
     def digest(self) -> str:
         """Of its JSON."""
         return digest(self.to_json())

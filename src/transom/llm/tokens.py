@@ -6,9 +6,9 @@ Three errs on the safe side for English, code and logs alike. Usage that a serve
 
 from __future__ import annotations
 
-BYTES_PER_TOKEN = 3
+_BYTES_PER_TOKEN = 3
 
 
 def estimate_tokens(text: str) -> int:
     """An upper-side estimate of the tokens of a text."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)
+    return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)

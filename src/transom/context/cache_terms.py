@@ -1,0 +1,53 @@
+"""What vendors say of their prompt caches. Dated: it changes, and what a server reports always counts more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+
+@dataclass(frozen=True)
+class CacheTerms:
+    """Of one family of models.
+
+    Attributes:
+        models: `provider:model`, `*` and `?` allowed.
+        least: tokens under which nothing is kept, and nothing is said.
+        read: what a token read from the cache costs, where one read anew costs 1.
+        write: what a token costs that is written into it.
+        marks: how many places a request may mark; 0 where the vendor keeps prefixes by itself.
+        as_of: when this was looked up, year and month.
+    """
+
+    models: str
+    least: int
+    read: float
+    write: float
+    marks: int
+    as_of: str = "2026-11"
+
+
+MOST_MARKS = 4
+
+TERMS: tuple[CacheTerms, ...] = (
+    CacheTerms("anthropic:claude-opus-4-[01]*", 1_024, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:claude-opus-*", 4_096, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:claude-haiku-3*", 2_048, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:claude-3-*haiku*", 2_048, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:claude-haiku-*", 4_096, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:claude-sonnet-4-5*", 1_024, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:claude-sonnet-4-0*", 1_024, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:claude-sonnet-*", 2_048, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:*", 4_096, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("openai:gpt-4o*", 1_024, 0.5, 1.0, 0),
+    CacheTerms("openai:gpt-4.1*", 1_024, 0.25, 1.0, 0),
+    CacheTerms("openai:*", 1_024, 0.1, 1.0, 0),
+)
+"""The first that fits counts. Writes of Anthropic's are those that last five minutes; for an hour it is twice."""
+
+NO_CACHE = CacheTerms("*", 0, 1.0, 1.0, 0)
+
+
+def terms_of(by: str) -> CacheTerms:
+    """The terms for who answers, `anthropic:claude-sonnet-5`; none at all for one that is not in the table."""
+    return next((terms for terms in TERMS if fnmatchcase(by, terms.models)), NO_CACHE)

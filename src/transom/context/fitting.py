@@ -1,0 +1,141 @@
+"""Making a window fit: which of its parts gives, in which order, and what is said of what goes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from transom.context.budget import GIVING, SHARES, Budget, ShareName, share_of
+from transom.context.compaction import shrink
+from transom.context.history import SEPARATOR, History, turn_size
+from transom.context.tokens import Measure, TokenCorrection, measure
+from transom.errors import WindowOverflow
+from transom.llm import Block, Dropped, Request, Role, Share, Tier, ToolSpec, Turn, Window, render
+from transom.llm.render import render_block
+
+
+class Draft:
+    """A window that is being made to fit.
+
+    A part that takes less than its share lends the rest. Only once the whole is too large does the budget's division
+    count: first every part that is over its share gives, in the order of `GIVING`, until it is not; then, in the same
+    order, any. A conversation gives by being folded, the others by losing whole blocks, the last first. Stable blocks
+    and our own task never go.
+
+    Args:
+        role: whose window it is.
+        blocks: in order of tiers.
+        conversation: turns, which are taken as they are, or a history, which may be folded.
+        budget: how large it may be.
+        tokens: how tokens are estimated.
+    """
+
+    def __init__(
+        self,
+        role: Role,
+        blocks: Sequence[Block],
+        conversation: Sequence[Turn] | History,
+        budget: Budget,
+        tokens: TokenCorrection,
+    ) -> None:
+        self.history = conversation if isinstance(conversation, History) else History()
+        self._foldable = isinstance(conversation, History)
+        self._turns = () if isinstance(conversation, History) else tuple(conversation)
+        self._role = role
+        self._tokens = tokens
+        self._limit = budget.window_tokens(role.settings.max_tokens)
+        self._limits = budget.limits(role.settings.max_tokens)
+        self._kept = list(blocks)
+        self._dropped: list[Dropped] = []
+        self._sizes: defaultdict[ShareName, Measure] = defaultdict(Measure)
+        for tool in role.tools:
+            self._add("stable_prefix", _tool_size(tool))
+        for block in blocks:
+            self._add(share_of(block), _block_size(block))
+        for turn in self._turns:
+            self._add("conversation", turn_size(turn))
+        self._add("conversation", self.history.size)
+
+    @property
+    def used(self) -> int:
+        """Tokens of all of it."""
+        sizes = self._sizes.values()
+        whole = Measure(sum(size.plain for size in sizes), sum(size.dense for size in sizes))
+        return self._tokens.tokens(whole.minus(SEPARATOR) if any(whole) else whole)
+
+    @property
+    def request(self) -> Request:
+        """What is asked, as it is now."""
+        shares = tuple(Share(name, self._used(name), self._limits[name]) for name in SHARES)
+        folded = self.history.folded.dropped if self.history.folded else ()
+        turns = self.history.turns if self._foldable else self._turns
+        window = Window(tuple(self._kept), turns, (*folded, *self._dropped), shares)
+        return Request(self._role.name, window, self._role.tools, self._role.settings)
+
+    def fit(self) -> None:
+        """Let parts give until it fits.
+
+        Raises:
+            WindowOverflow: nothing is left that could go; with the sizes of all parts.
+        """
+        for to_share in (True, False):
+            for name in GIVING:
+                while self.used > self._limit and (not to_share or self._used(name) > self._limits[name]):
+                    if not self._give(name, hard=not to_share):
+                        break
+        if self.used > self._limit:
+            raise self._overflow()
+
+    def _give(self, name: ShareName, *, hard: bool) -> bool:
+        """Let one part give a little; False where it has nothing to give."""
+        if name == "conversation":
+            return self._fold(hard=hard)
+        block = next((block for block in reversed(self._kept) if share_of(block) == name and _may_go(block)), None)
+        if block is None:
+            return False
+        self._kept.remove(block)
+        self._sizes[name] = self._sizes[name].minus(_block_size(block))
+        why = f"over the limit of {self._limit} tokens"
+        self._dropped.append(Dropped(block.name, self._tokens.count(block.text), why))
+        return True
+
+    def _fold(self, *, hard: bool) -> bool:
+        if not self._foldable:
+            return False
+        folded = shrink(self.history, self._limits["conversation"], self._tokens, hard=hard)
+        if folded is self.history:
+            return False
+        self.history, self._sizes["conversation"] = folded, folded.size
+        return True
+
+    def _used(self, name: ShareName) -> int:
+        return self._tokens.tokens(self._sizes[name])
+
+    def _add(self, name: ShareName, size: Measure) -> None:
+        self._sizes[name] = self._sizes[name].plus(size)
+
+    def _overflow(self) -> WindowOverflow:
+        used: dict[str, int] = {name: self._used(name) for name in SHARES if self._used(name)}
+        return WindowOverflow(
+            f"the window of role {self._role.name} needs about {self.used} tokens and has room for {self._limit} "
+            f"({', '.join(f'{name} {size}' for name, size in used.items())})",
+            needed=self.used,
+            limit=self._limit,
+            shares=used,
+            hint="shorten the item or its inputs, or choose a model with a larger window",
+        )
+
+
+def _may_go(block: Block) -> bool:
+    """Advice and what is known of the session may; of what the call is about only what came from outside."""
+    if share_of(block) == "working_space":
+        return block.trust == "untrusted"
+    return block.tier is not Tier.STABLE
+
+
+def _block_size(block: Block) -> Measure:
+    return measure(render_block(block)).plus(SEPARATOR)
+
+
+def _tool_size(tool: ToolSpec) -> Measure:
+    return measure(render(Request("", Window(()), (tool,))).as_text()).plus(SEPARATOR)

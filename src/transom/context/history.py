@@ -1,0 +1,205 @@
+"""A conversation as a sequence of events, which are kept, folded and read whole: a call never parts from its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from transom.context.statistics import Statistics
+from transom.context.tokens import Measure, measure
+from transom.llm import Asked, CameBack, Dropped, Request, Said, ToolCall, ToolResult, Turn, Window, render
+
+SEPARATOR = measure("\n\n")
+"""What stands between two parts of a window."""
+_MOST_NAMES = 20
+
+
+def turn_size(turn: Turn) -> Measure:
+    """What a turn adds to a window, as it is sent."""
+    return measure(render(Request("", Window((), (turn,)))).as_text()).plus(SEPARATOR)
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened at once: an exchange, or a call with its results and what led to it.
+
+    Attributes:
+        number: from 1, in the order of the conversation; it never changes.
+        turns: in order.
+        size: what they add to a window.
+        failed: a call was not carried out, or a gate found something.
+        milestone: what was reached; set by code, never read out of what a model says.
+        preserve: it stays for another reason.
+        values: what code measured in it, e.g. a trial's objective.
+    """
+
+    number: int
+    turns: tuple[Turn, ...]
+    size: Measure = field(default_factory=Measure)
+    failed: bool = False
+    milestone: str = ""
+    preserve: bool = False
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What it is read by: `event 12`."""
+        return f"event {self.number}"
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it survives compaction, word for word."""
+        return self.failed or bool(self.milestone) or self.preserve
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(call for turn in self.turns if isinstance(turn, Said) for call in turn.calls)
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        return tuple(result for turn in self.turns if isinstance(turn, CameBack) for result in turn.results)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What stands for the first events of a conversation, up to and with `last`.
+
+    Attributes:
+        statistics: of those that are gone; exact, whatever the steps in which they were folded.
+        kept: the others, word for word and in order.
+        shown: those of them that windows hold: of equal ones the newest, and the newest for which there is room.
+        alike: number of a shown one -> the numbers of all that it stands for, its own included.
+        dropped: those for which there is no room.
+    """
+
+    last: int
+    statistics: Statistics
+    kept: tuple[Event, ...] = ()
+    shown: tuple[Event, ...] = ()
+    alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    dropped: tuple[Dropped, ...] = ()
+
+    @property
+    def note(self) -> Asked:
+        """What a window says of them."""
+        gone, kept = self.statistics.events, len(self.kept)
+        lines = [
+            f"Note: events 1 to {self.last} of this conversation are folded. "
+            f"{gone} of them are gone, {kept} stay word for word."
+        ]
+        if gone:
+            lines.append(f"Of those that are gone: {self.statistics.text()}.")
+        if failed := sum(event.failed for event in self.kept):
+            lines.append(f"Of those that stay {failed} failed.")
+        if self.shown:
+            lines.append("These follow:")
+            lines += [self._told(event) for event in self.shown]
+        if self.dropped:
+            names = _listed([one.name for one in self.dropped])
+            lines.append(f"For want of room these do not: {names}. Each can be read by that name.")
+        return Asked("\n".join(lines))
+
+    def _told(self, event: Event) -> str:
+        what = f"milestone: {event.milestone}" if event.milestone else "failed" if event.failed else "kept"
+        others = [str(number) for number in self.alike[event.number] if number != event.number]
+        same = f"; one of {len(others) + 1} equal ones, with {_listed(others)}" if others else ""
+        return f"- {event.name}, {what}{same}"
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """What windows hold of them."""
+        return (self.note, *(turn for event in self.shown for turn in event.turns))
+
+
+@dataclass(frozen=True)
+class History:
+    """A conversation so far. A value: whatever is added makes a new one; adding costs the same however long it is.
+
+    Attributes:
+        folded: what stands for its beginning, where that was folded.
+        live: the events since, in order.
+        turns: all that a window holds of it.
+        size: what that adds to a window.
+    """
+
+    folded: Folded | None = None
+    live: tuple[Event, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    size: Measure = field(default_factory=Measure)
+
+    @classmethod
+    def of(cls, turns: Iterable[Turn]) -> History:
+        """A history of turns, in order.
+
+        Raises:
+            ValueError: a result without its call.
+        """
+        history = cls()
+        for turn in turns:
+            history = history.add(turn)
+        return history
+
+    def add(
+        self,
+        *turns: Turn,
+        failed: bool = False,
+        milestone: str = "",
+        preserve: bool = False,
+        values: Mapping[str, float] | None = None,
+    ) -> History:
+        """With more turns at its end; what is said of them is said of the event that they come to stand in last.
+
+        Raises:
+            ValueError: a result without its call.
+        """
+        history = self
+        for turn in turns:
+            history = history._with(turn)
+        if not history.live:
+            return history
+        last = history.live[-1]
+        marked = replace(
+            last,
+            failed=last.failed or failed,
+            milestone=milestone or last.milestone,
+            preserve=last.preserve or preserve,
+            values={**last.values, **(values or {})},
+        )
+        return history if marked == last else replace(history, live=(*history.live[:-1], marked))
+
+    def find(self, name: str) -> Event | None:
+        """The event of that name (`event 12`); None where it is gone or never was."""
+        events = (*(self.folded.kept if self.folded else ()), *self.live)
+        return next((event for event in events if event.name == name), None)
+
+    @property
+    def count(self) -> int:
+        """How many events there ever were."""
+        return self.live[-1].number if self.live else self.folded.last if self.folded else 0
+
+    def _with(self, turn: Turn) -> History:
+        size = turn_size(turn)
+        last = self.live[-1] if self.live else None
+        if last and _belongs(turn, last):
+            failed = last.failed or (isinstance(turn, CameBack) and any(result.is_error for result in turn.results))
+            event = replace(last, turns=(*last.turns, turn), size=last.size.plus(size), failed=failed)
+            live = (*self.live[:-1], event)
+        elif isinstance(turn, CameBack):
+            raise ValueError("a result without its call cannot stand in a conversation")
+        else:
+            live = (*self.live, Event(self.count + 1, (turn,), size))
+        return replace(self, live=live, turns=(*self.turns, turn), size=self.size.plus(size))
+
+
+def _listed(names: list[str]) -> str:
+    """All of them, or where they are many the first and how many more."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def _belongs(turn: Turn, event: Event) -> bool:
+    """Whether a turn belongs to the event before it: results to their call, what is said to what was asked."""
+    before = event.turns[-1]
+    if isinstance(turn, CameBack):
+        return isinstance(before, Said) and [call.id for call in before.calls] == [one.id for one in turn.results]
+    return isinstance(before, Asked)

@@ -1,0 +1,111 @@
+"""A request as the pieces that are sent, in the order in which they are sent; and where two requests part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from transom.context.history import SEPARATOR
+from transom.context.tokens import Measure, measure
+from transom.llm import Block, Request, Tier, ToolSpec, Turn, Window, render
+from transom.llm.render import render_block
+
+Piece = ToolSpec | Block | Turn
+How = Literal["changed", "added", "gone"]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The pieces of a request in groups: each group ends where a cache may be told to keep what came so far."""
+
+    stable: tuple[ToolSpec | Block, ...]
+    session: tuple[Block, ...]
+    turns: tuple[Turn, ...]
+    tail: tuple[Block, ...]
+
+    @classmethod
+    def of(cls, request: Request) -> Ordered:
+        """Tools and stable blocks, session blocks, the conversation, the blocks of this one call."""
+        stable, session, tail = (tuple(block for block in request.window.blocks if block.tier is tier) for tier in Tier)
+        return cls((*request.tools, *stable), session, request.window.turns, tail)
+
+    @property
+    def lasting(self) -> tuple[Piece, ...]:
+        """All that may be the beginning of a later request too."""
+        return (*self.stable, *self.session, *self.turns)
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        return (*self.lasting, *self.tail)
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Where a request stops being like an earlier one.
+
+    Attributes:
+        same: how many pieces from the beginning are the same.
+        name: of the first that is not, `tool look`, `block playbook`, `turn 7`; of the earlier one's where it is gone.
+        how: whether it is another text, is new, or is not there any more.
+    """
+
+    same: int
+    name: str
+    how: How
+
+
+def piece_text(piece: Piece) -> str:
+    """A piece as it is sent."""
+    if isinstance(piece, Block):
+        return render_block(piece)
+    if isinstance(piece, ToolSpec):
+        return render(Request("", Window(()), (piece,))).as_text()
+    return render(Request("", Window((), (piece,)))).as_text()
+
+
+def piece_size(piece: Piece) -> Measure:
+    """What a piece adds to a window."""
+    return measure(piece_text(piece)).plus(SEPARATOR)
+
+
+def parting(old: Request, new: Request) -> Parting | None:
+    """Where `new` stops beginning like `old`; None where all of `old` but its tail still stands.
+
+    What follows the conversation is new in every call and is not meant to stand.
+    """
+    before, after = Ordered.of(old), Ordered.of(new)
+    same = 0
+    for group in ("stable", "session", "turns"):
+        one, other = getattr(before, group), getattr(after, group)
+        common = _common(one, other)
+        same += common
+        if common < len(one) or (group != "turns" and common < len(other)):
+            return _named(one, other, common, same)
+    return None
+
+
+def _common(one: Sequence[_T], other: Sequence[_T]) -> int:
+    if one == other[: len(one)]:  # nearly always, and then nothing is looked at one by one
+        return len(one)
+    return next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(other))
+
+
+def _named(one: Sequence[Piece], other: Sequence[Piece], common: int, same: int) -> Parting:
+    """What it is that differs: a piece that both have is changed, else one has come or gone."""
+    old = _name(one[common], common) if common < len(one) else ""
+    new = _name(other[common], common) if common < len(other) else ""
+    if old == new:
+        return Parting(same, new, "changed")
+    if new and new not in {_name(piece, index) for index, piece in enumerate(one)}:
+        return Parting(same, new, "added")
+    return Parting(same, old, "gone")
+
+
+def _name(piece: Piece, index: int) -> str:
+    if isinstance(piece, Block):
+        return f"block {piece.name}"
+    if isinstance(piece, ToolSpec):
+        return f"tool {piece.name}"
+    return f"turn {index + 1}"

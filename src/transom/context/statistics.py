@@ -1,0 +1,110 @@
+"""What is counted of events that are gone. Sums are exact, so that it does not matter in which steps they went."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+from transom.canonical import Json
+from transom.llm import ToolCall, ToolResult
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Counted(Protocol):
+    """What is counted of one event."""
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]: ...
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]: ...
+
+    @property
+    def values(self) -> Mapping[str, float]: ...
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one measured value: how often, least, most, and the exact sum."""
+
+    count: int
+    least: float
+    most: float
+    total: Fraction
+
+    @property
+    def mean(self) -> float:
+        return float(self.total / self.count)
+
+    def with_value(self, value: float) -> Figures:
+        """With one more."""
+        total = self.total + Fraction(value)
+        return Figures(self.count + 1, min(self.least, value), max(self.most, value), total)
+
+    def text(self, name: str) -> str:
+        """For a note."""
+        return f"{name} {self.count} times, least {self.least:g}, most {self.most:g}, mean {self.mean:g}"
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Of some events.
+
+    Attributes:
+        events: how many.
+        exchanges: those of them that called nothing.
+        calls: name of a tool -> how often it was called.
+        result_bytes: of all results together, as UTF-8.
+        values: what code measured in them.
+    """
+
+    events: int = 0
+    exchanges: int = 0
+    calls: Mapping[str, int] = field(default_factory=dict)
+    result_bytes: int = 0
+    values: Mapping[str, Figures] = field(default_factory=dict)
+
+    def of_more(self, events: Iterable[Counted]) -> Statistics:
+        """Of these events too."""
+        count, exchanges, size = self.events, self.exchanges, self.result_bytes
+        calls, values = dict(self.calls), dict(self.values)
+        for event in events:
+            count += 1
+            exchanges += not event.calls
+            for call in event.calls:
+                calls[call.name] = calls.get(call.name, 0) + 1
+            size += sum(len(result.content.encode("utf-8", "surrogatepass")) for result in event.results)
+            for name, value in event.values.items():
+                known = values.get(name)
+                values[name] = known.with_value(value) if known else Figures(1, value, value, Fraction(value))
+        return Statistics(count, exchanges, calls, size, values)
+
+    def text(self) -> str:
+        """For a note, which is ours: a name that no tool can have, which a model made up, is not repeated in it."""
+        parts = [f"{self.exchanges} called nothing"]
+        named = sorted((name, count) for name, count in self.calls.items() if _NAME.fullmatch(name))
+        parts += [f"{name} was called {count} times" for name, count in named]
+        if unnamed := sum(self.calls.values()) - sum(count for _, count in named):
+            parts.append(f"what is no tool was called {unnamed} times")
+        if self.result_bytes:
+            parts.append(f"results had {self.result_bytes} bytes")
+        parts += [figures.text(name) for name, figures in sorted(self.values.items())]
+        return "; ".join(parts)
+
+    def to_json(self) -> dict[str, Json]:
+        """For a journal; sums as fractions."""
+        values: dict[str, Json] = {
+            name: {"count": one.count, "least": one.least, "most": one.most, "total": str(one.total)}
+            for name, one in self.values.items()
+        }
+        return {
+            "events": self.events,
+            "exchanges": self.exchanges,
+            "calls": {**self.calls},
+            "result_bytes": self.result_bytes,
+            "values": values,
+        }
