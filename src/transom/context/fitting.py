@@ -78,6 +78,8 @@ class Draft:
         Raises:
             WindowOverflow: nothing is left that could go; with the sizes of all parts.
         """
+        if self.used <= self._limit:
+            return
         for to_share in (True, False):
             for name in GIVING:
                 while self.used > self._limit and (not to_share or self._used(name) > self._limits[name]):

@@ -13,7 +13,7 @@ from transom.llm.hosted.schema import closed
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.render import render
-from transom.llm.shapes import CameBack, Opaque, Part, Request, Text, ToolCall, ToolSpec, Turn, Usage
+from transom.llm.shapes import Asked, CameBack, Opaque, Part, Request, Text, ToolCall, ToolSpec, Turn, Usage
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -158,6 +158,8 @@ def _text(text: str, *, mark: bool = False) -> list[_Block]:
 def _turn(turn: Turn, *, mark: bool) -> tuple[str, list[_Block]]:
     if isinstance(turn, CameBack):
         role, blocks = "user", [_result(one.id, one.content, is_error=one.is_error) for one in turn.results]
+    elif isinstance(turn, Asked):
+        role, blocks = "user", _text(turn.text)
     else:
         role, blocks = "assistant", [block for part in turn.parts for block in _part(part)]
     if mark and blocks and blocks[-1].get("type") in ("text", "tool_result", "tool_use"):

@@ -20,7 +20,7 @@ from transom.llm.hosted.failures import (
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard
 from transom.llm.render import render
-from transom.llm.shapes import CameBack, Opaque, Request, Text, ToolCall, ToolSpec, Turn, Usage
+from transom.llm.shapes import Asked, CameBack, Opaque, Request, Text, ToolCall, ToolSpec, Turn, Usage
 
 if TYPE_CHECKING:
     from ollama import AsyncClient
@@ -139,6 +139,8 @@ def _not_a_reply(error: ValidationError) -> Exception:
 def _turn(turn: Turn) -> list[Any]:
     if isinstance(turn, CameBack):
         return [{"role": "tool", "tool_name": one.name, "content": one.content} for one in turn.results]
+    if isinstance(turn, Asked):
+        return [{"role": "user", "content": turn.text}]
     text = "".join(part.text for part in turn.parts if isinstance(part, Text))
     message: dict[str, Any] = {"role": "assistant", "content": text}
     calls = [part for part in turn.parts if isinstance(part, ToolCall)]

@@ -14,7 +14,7 @@ from transom.llm.hosted.schema import closed, is_strict
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.render import render
-from transom.llm.shapes import CameBack, Opaque, Request, Said, Text, ToolCall, ToolSpec, Turn, Usage
+from transom.llm.shapes import Asked, CameBack, Opaque, Request, Said, Text, ToolCall, ToolSpec, Turn, Usage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -151,6 +151,8 @@ def _content(text: str, mark: bool) -> Any:
 def _turn(turn: Turn) -> list[Any]:
     if isinstance(turn, CameBack):
         return [{"role": "tool", "tool_call_id": one.id, "content": one.content} for one in turn.results]
+    if isinstance(turn, Asked):
+        return [{"role": "user", "content": turn.text}]
     message: dict[str, Any] = {"role": "assistant", "content": _said(turn) or None}
     calls = [part for part in turn.parts if isinstance(part, ToolCall)]
     if calls:
