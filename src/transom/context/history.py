@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from transom.context.statistics import Statistics
 from transom.context.tokens import Measure, measure
-from transom.llm import Asked, CameBack, Dropped, Request, Said, ToolCall, ToolResult, Turn, Window, render
+from transom.llm import Asked, CameBack, Dropped, Said, ToolCall, ToolResult, Turn
+from transom.llm.render import render_turn
 
 SEPARATOR = measure("\n\n")
 """What stands between two parts of a window."""
@@ -16,7 +17,7 @@ _MOST_NAMES = 20
 
 def turn_size(turn: Turn) -> Measure:
     """What a turn adds to a window, as it is sent."""
-    return measure(render(Request("", Window((), (turn,)))).as_text()).plus(SEPARATOR)
+    return measure(render_turn(turn)).plus(SEPARATOR)
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class History:
         history = self
         for turn in turns:
             history = history._with(turn)
-        if not history.live:
+        if not history.live or not (failed or milestone or preserve or values):
             return history
         last = history.live[-1]
         marked = replace(
@@ -182,13 +183,21 @@ class History:
         last = self.live[-1] if self.live else None
         if last and _belongs(turn, last):
             failed = last.failed or (isinstance(turn, CameBack) and any(result.is_error for result in turn.results))
-            event = replace(last, turns=(*last.turns, turn), size=last.size.plus(size), failed=failed)
+            event = Event(
+                last.number,
+                (*last.turns, turn),
+                last.size.plus(size),
+                failed,
+                last.milestone,
+                last.preserve,
+                last.values,
+            )
             live = (*self.live[:-1], event)
         elif isinstance(turn, CameBack):
             raise ValueError("a result without its call cannot stand in a conversation")
         else:
             live = (*self.live, Event(self.count + 1, (turn,), size))
-        return replace(self, live=live, turns=(*self.turns, turn), size=self.size.plus(size))
+        return History(self.folded, live, (*self.turns, turn), self.size.plus(size))
 
 
 def _listed(names: list[str]) -> str:

@@ -78,6 +78,11 @@ def _tool_text(tool: ToolSpec) -> str:
     return f"<tool name={canonical_json(tool.name)}>\n{tool.description}\n{schema}\n</tool>"
 
 
+def render_turn(turn: Turn) -> str:
+    """One turn as it stands in a request."""
+    return turn_text(_fenced_turn(turn))
+
+
 def turn_text(turn: Turn) -> str:
     """A turn as people read it. Vendors have formats of their own for turns; the texts in it are sent as they stand."""
     if isinstance(turn, CameBack):

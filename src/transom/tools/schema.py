@@ -16,7 +16,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
-_SIZES = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+_SIZES = frozenset({"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"})
 _KNOWN = {
     *("type", "properties", "required", "additionalProperties", "items", "enum", "default", "title", "description"),
     *_SIZES,
@@ -71,8 +71,11 @@ def complaints(value: Json, schema: Mapping[str, Json], path: str = "") -> list[
     kind = str(schema["type"])
     if not _is(value, kind):
         return [f"{path or 'the arguments'}: must be of type {kind}"]
-    found = [f"{path}: must be one of {schema['enum']}"] if value not in _list(schema.get("enum", [value])) else []
-    found += _size_complaints(value, schema, path)
+    found: list[str] = []
+    if "enum" in schema and value not in _list(schema["enum"]):
+        found.append(f"{path}: must be one of {schema['enum']}")
+    if not _SIZES.isdisjoint(schema):
+        found += _size_complaints(value, schema, path)
     if isinstance(value, list) and "items" in schema:
         for number, item in enumerate(value):
             found += complaints(item, _schema(schema["items"]), f"{path}[{number}]")
