@@ -47,7 +47,7 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
             await at.ask(Request(FIRST.name, Window(FIRST.prompt, turns)), FIRST)
             for key in at.call_keys():
                 outcome = {"result": ToolResult("1", "t", "x" * 1000).to_json(), "note": None}
-                await at.carry_out(key, TOOL, partial(_done, outcome), lost=None)
+                await at.carry_out(key, TOOL, partial(_done, outcome), lost=dict)
         return "done"
 
     async with (

@@ -181,7 +181,7 @@ class Conversation:
             return (answer or await self.keep(call, await self.toolbox.run(call, seconds=seconds))).to_json()
 
         spec = tool.spec if tool and not answer else ToolSpec(call.name, "", {})  # what is not run has no effect
-        return ran_from_json(await self.stage.carry_out(key, spec, act, lost=done_before(call).to_json()))
+        return ran_from_json(await self.stage.carry_out(key, spec, act, lost=lambda: done_before(call).to_json()))
 
     async def _answered(self, key: dict[str, object], call: ToolCall, tool: ToolDefinition) -> Ran | None:
         """What a call is answered with although its tool is not run: it was made before, or a person refuses it.

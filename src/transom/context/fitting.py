@@ -49,7 +49,6 @@ class Draft:
         self._kept = list(blocks)
         self._dropped: list[Dropped] = []
         self._sizes: defaultdict[ShareName, Measure] = defaultdict(Measure)
-        self._whole = Measure()
         for tool in role.tools:
             self._add("stable_prefix", _tool_size(tool))
         for block in blocks:
@@ -57,6 +56,7 @@ class Draft:
         for turn in self._turns:
             self._add("conversation", turn_size(turn))
         self._add("conversation", self.history.size)
+        self._whole = self._sum()
 
     @property
     def used(self) -> int:
@@ -115,11 +115,18 @@ class Draft:
         return self._tokens.tokens(self._sizes[name])
 
     def _add(self, name: ShareName, size: Measure) -> None:
-        self._set(name, self._sizes[name].plus(size))
+        self._sizes[name] = self._sizes[name].plus(size)
+
+    def _sum(self) -> Measure:
+        plain = dense = 0
+        for size in self._sizes.values():
+            plain += size.plain
+            dense += size.dense
+        return Measure(plain, dense)
 
     def _set(self, name: ShareName, size: Measure) -> None:
-        self._whole = self._whole.minus(self._sizes[name]).plus(size)
         self._sizes[name] = size
+        self._whole = self._sum()
 
     def _overflow(self) -> WindowOverflow:
         used: dict[str, int] = {name: self._used(name) for name in SHARES if self._used(name)}

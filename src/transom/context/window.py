@@ -81,8 +81,9 @@ def go_on(
     draft = Draft(role, _ordered(role, blocks), compacted, budget, tokens)
     draft.fit()
     folded = len(history.live) - len(draft.history.live)
-    saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size)
-    return Assembled(draft.request, draft.history, folded, draft.used, draft.used + saved)
+    saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size) if folded else 0
+    used = draft.used
+    return Assembled(draft.request, draft.history, folded, used, used + saved)
 
 
 def _ordered(role: Role, blocks: Sequence[Block]) -> tuple[Block, ...]:

@@ -406,7 +406,7 @@ class Reply:
     def text(self) -> str:
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
-    @property
+    @cached_property
     def calls(self) -> tuple[ToolCall, ...]:
         return Said(self.parts).calls
 

@@ -120,8 +120,8 @@ class Stage:
             span.set("transom.replayed", reply is not None)
             if reply is None:
                 asked = self._complete(request, on_delta)
-                async with asyncio.timeout(seconds):
-                    reply = await (logged(request, asked) if self._run.log_calls else asked)
+                asked = logged(request, asked) if self._run.log_calls else asked
+                reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
                 await self._journal(key, talk, request, role, reply)
             else:
                 tell(reply, on_delta)
@@ -201,7 +201,7 @@ class Stage:
         return found
 
     async def carry_out(
-        self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Json]], *, lost: Json
+        self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Json]], *, lost: Callable[[], Json]
     ) -> Json:
         """Carry out a tool call that has no journaled outcome. What comes of it is synced before it is used.
 
@@ -209,7 +209,7 @@ class Stage:
             key: see `call_keys`.
             tool: what is called. One with effect `once` is journaled before it begins too.
             act: does it, and returns its outcome.
-            lost: the outcome of a call that a person says was carried out before a kill.
+            lost: makes the outcome of a call that a person says was carried out before a kill.
 
         Raises:
             Paused: a `once` call was begun, and nobody knows whether it was carried out.
@@ -217,7 +217,7 @@ class Stage:
         attributes = {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: tool.name}
         with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes):
             again = tool.effect != "once" or await self._begin_once(key, tool)
-            outcome = await act() if again else lost
+            outcome = await act() if again else lost()
             told = {"attempt": self.attempt, "name": tool.name, "effect": tool.effect, "outcome": outcome}
             await self._run.append("tool", {**key, **told})
         return outcome

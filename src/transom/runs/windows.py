@@ -86,8 +86,9 @@ def _written(turn: Turn, talk: Talk, tools: Mapping[ToolKey, Any]) -> Json:
         found = [tools.get(tool_key(key)) for key in talk.calls]
         pairs = zip(found, turn.results, strict=True)
         journaled = all(outcome and outcome["result"] == result.to_json() for outcome, result in pairs)
-    written = turn.to_json()
-    return {"kind": written["kind"], "journaled": True} if journaled else written
+    return (
+        {"kind": "said" if isinstance(turn, Said) else "came_back", "journaled": True} if journaled else turn.to_json()
+    )
 
 
 def blobs_of(window: Mapping[str, Any]) -> list[str]:
