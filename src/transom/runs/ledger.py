@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,11 +38,14 @@ class Ledger:
         self.state = fold(records)
         self._shelf = Shelf(folder)
         self._checkpoints = checkpoints(records)
+        self._soon: list[Awaitable[int]] = []
         self._stops = sum(record.kind in _STOPS for record in records)
 
     async def append(self, kind: str, data: dict[str, Any]) -> None:
         """Append to the journal and take it into the state."""
         position = await self._store.append(self._stream, kind, data)
+        while self._soon:
+            await self._soon.pop()
         apply(self.state, kind, data)
         if kind in _STOPS:
             self._stops += 1
@@ -53,6 +56,15 @@ class Ledger:
         elif kind == "done":
             (record, *_) = self._store.read(self._stream, after=position - 1)
             self._checkpoints.append(following(self._checkpoints, record))
+
+    def append_soon(self, kind: str, data: dict[str, Any]) -> None:
+        """Append without waiting. What is appended next is in the journal only where this is.
+
+        A write that fails is an error then. It is for what may be done again where the journal lost it together with
+        all that came after.
+        """
+        self._soon.append(self._store.append_soon(self._stream, kind, data))
+        apply(self.state, kind, data)
 
     def shelve(self, path: Path, by: str) -> None:
         """Leave people's files of the newest checkpoint, whose stage left `path` and was answered by `by`."""

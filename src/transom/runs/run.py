@@ -133,6 +133,10 @@ class Run:
         """Append to the journal and take it into the state."""
         await self._ledger.append(kind, data)
 
+    def append_soon(self, kind: str, data: dict[str, Any]) -> None:
+        """Append without waiting (see `Ledger.append_soon`)."""
+        self._ledger.append_soon(kind, data)
+
     def keep(self, retention: Retention) -> None:
         """Say which older attempts' files stay in the run's folder, from now on and of those that are there."""
         self._ledger.keep(retention)

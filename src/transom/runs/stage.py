@@ -37,6 +37,8 @@ class Host(Protocol):
 
     async def append(self, kind: str, data: dict[str, Any]) -> None: ...
 
+    def append_soon(self, kind: str, data: dict[str, Any]) -> None: ...
+
     def records(self) -> list[Record]: ...
 
     def journaled_reply(self, key: dict[str, Any]) -> Any | None: ...
@@ -203,7 +205,10 @@ class Stage:
     async def carry_out(
         self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Json]], *, lost: Callable[[], Json]
     ) -> Json:
-        """Carry out a tool call that has no journaled outcome. What comes of it is synced before it is used.
+        """Carry out a tool call that has no journaled outcome. What comes of it is journaled.
+
+        What must not be done twice is synced before its outcome is used. What may be is synced with the next reply: no
+        reply is ever in the journal without the results that it was given.
 
         Args:
             key: see `call_keys`.
@@ -219,7 +224,10 @@ class Stage:
             again = tool.effect != "once" or await self._begin_once(key, tool)
             outcome = await act() if again else lost()
             told = {"attempt": self.attempt, "name": tool.name, "effect": tool.effect, "outcome": outcome}
-            await self._run.append("tool", {**key, **told})
+            if tool.effect == "once":
+                await self._run.append("tool", {**key, **told})
+            else:
+                self._run.append_soon("tool", {**key, **told})
         return outcome
 
     async def _begin_once(self, key: dict[str, object], tool: ToolSpec) -> bool:

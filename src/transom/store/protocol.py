@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -44,6 +44,14 @@ class Store(Protocol):
 
     async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
         """Add a record to the end of `stream`; returns its `seq`. Appends of one task keep their order."""
+        ...
+
+    def append_soon(self, stream: str, kind: str, data: Json) -> Awaitable[int]:
+        """Hand a record over without waiting. It is committed before, or with, whatever is written next.
+
+        Returns:
+            What is to be awaited some time, since it says whether the write failed.
+        """
         ...
 
     def read(self, stream: str, after: int = 0) -> list[Record]:

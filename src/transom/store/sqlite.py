@@ -73,6 +73,12 @@ class SqliteStore:
         return self._writer.commits
 
     async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+        return await self._hand_over(stream, kind, data, sync=sync)
+
+    def append_soon(self, stream: str, kind: str, data: Json) -> asyncio.Future[int]:
+        return self._hand_over(stream, kind, data, sync=False)
+
+    def _hand_over(self, stream: str, kind: str, data: Json, *, sync: bool) -> asyncio.Future[int]:
         check_name(stream, "stream")
         check_name(kind, "kind of record")
         row = (stream, kind, encode(data, stream), now())
@@ -80,8 +86,7 @@ class SqliteStore:
         def insert(connection: sqlite3.Connection) -> int | None:
             return connection.execute("INSERT INTO records (stream, kind, data, at) VALUES (?, ?, ?, ?)", row).lastrowid
 
-        seq: int = await self._writer.submit(insert, sync=sync, is_append=True)
-        return seq
+        return self._writer.hand_over(insert, sync=sync, is_append=True)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
         rows = self._query(

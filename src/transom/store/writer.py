@@ -61,22 +61,29 @@ class Writer:
         self._thread.start()
 
     async def submit(self, work: Work, *, sync: bool = False, is_append: bool = False) -> Any:
-        """Run `work` in a transaction; returns its result after the commit.
+        """Run `work` in a transaction; returns its result after the commit. See `hand_over`."""
+        return await self.hand_over(work, sync=sync, is_append=is_append)
+
+    def hand_over(self, work: Work, *, sync: bool = False, is_append: bool = False) -> asyncio.Future[Any]:
+        """Have `work` run in a transaction, after all that was handed over before.
 
         Args:
             work: is given the connection, may be called again after a rollback.
             sync: the commit reaches the disk (`synchronous=FULL`) before this returns.
             is_append: count it for `after_append`.
 
+        Returns:
+            Its result after the commit; StoreError where the write failed and left nothing behind.
+
         Raises:
-            StoreError: the write failed and left nothing behind, or the store is closed.
+            StoreError: the store is closed.
         """
         job = _Job(work, asyncio.get_running_loop().create_future(), sync, is_append)
         with self._door:
             if self._closed:
                 raise StoreError("the store is closed", where=str(self._path))
             self._queue.put(job)
-        return await job.future
+        return job.future
 
     async def close(self) -> None:
         """Finish the queue, then close the connection. Closing twice does no harm."""
