@@ -7,24 +7,36 @@ from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 from transom.agent.caps import Caps, Meter
+from transom.agent.digesting import bounded, extract, tokens_of
 from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.home import Desk, Home, open_desk
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.prices import Prices
 from transom.agent.record import conversations
+from transom.agent.sub import Delegation, Summary, complete_sub, open_sub, sub_role, summary_tokens, task
 from transom.agent.turns import Conversation
-from transom.errors import CapReached, InputError, OutOfTurns, RunError
+from transom.context import Budget
+from transom.errors import (
+    CapReached,
+    InputError,
+    OutOfTurns,
+    ProviderError,
+    ReplyError,
+    RunError,
+    WindowOverflow,
+)
 from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Said, Turn, Usage, Window
+from transom.llm.capabilities import UNBOUNDED
+from transom.llm.render import render_block, turn_text
 from transom.runs import Approval, Stage
 from transom.runs.approvals import decided
 from transom.telemetry import keys
 from transom.tools import Toolbox, ToolDefinition
 
-T = TypeVar("T")
 Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
 
 
@@ -87,6 +99,9 @@ class Agent:
         self._toolbox = Toolbox(tools)
         self._meter = Meter()
         self.caps = caps or Caps()
+        self._name = ""
+        self._always: tuple[Block, ...] = ()
+        self._subs: dict[str, Agent] = {}
         self._sending = asyncio.Lock()
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
@@ -160,6 +175,8 @@ class Agent:
             raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
         last: Response | None = None
         for told in talk.stage.told(talk.name):
+            if told["event"] == "found":
+                raise RunError("it had sub-conversations", where=talk.name, hint="run the code that opened them again")
             last = await self.send(told["text"])
         return last
 
@@ -170,7 +187,7 @@ class Agent:
         with talk.stage.host.telemetry.span(f"invoke_agent {self._role.name}", **attributes) as span:
             span.set(keys.CONVERSATION_ID, talk.name)
             try:
-                request, reply = await talk.ask(blocks)
+                request, reply = await talk.ask((*self._always, *blocks))
             except (CapReached, OutOfTurns) as error:
                 cap = error.cap if isinstance(error, CapReached) else "turns"
                 span.set(keys.CAP, cap)
@@ -241,11 +258,73 @@ class Agent:
                     else await open_desk(at, self._role.name, self._chain)
                 )
             role = replace(self._role, tools=self._toolbox.specs)
-            name = self._desk.stage.conversation()
-            self._talk = Conversation(
-                self._desk.stage, role, self._toolbox, name=name, meter=self._meter, tell=self._hear
+            name = self._name or self._desk.stage.conversation()
+            budget = _budget(self._chain)
+            self._talk = talk = Conversation(
+                self._desk.stage, role, self._toolbox, budget, name, meter=self._meter, tell=self._hear
             )
+            hands = Delegation(talk)
+            talk.keep, talk.digest = hands.keep, hands.digest
+            if role.strategy == "sub_conversation":
+                self.register_tool(hands.delegate_tool())
         return self._talk
+
+    async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Agent:
+        """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
+
+        Args:
+            purpose: what it is to find out.
+            context_summary: what it has to know for that.
+        """
+        talk = await self._open()
+        assert self._desk is not None
+        name = talk.stage.conversation(f"{talk.name}/sub")
+        await open_sub(talk, name, purpose)
+        tools = [tool for tool in self._toolbox.tools if tool.name != "delegate"]
+        sub = Agent(sub_role(self._role), tools=tools, at=talk.stage, on_event=self._hear)
+        sub._name, sub._always, sub._meter = name, task(purpose, context_summary), self._meter
+        self._subs[name] = sub
+        return sub
+
+    async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002
+        """Have a sub-conversation sum up, tell this conversation, and archive it.
+
+        Raises:
+            InputError: none of that id is open.
+        """
+        async with self._sending:
+            sub, talk = self._subs.pop(id, None), await self._open()
+            if sub is None:
+                there = f"open are {', '.join(self._subs)}" if self._subs else "none is open"
+                raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
+            summary = await complete_sub(talk, await sub.sum_up())
+            finding = render_block(Block("finding", f"{sub.purpose}\n\n{summary.text}", trust="untrusted"))
+            await talk.stage.tell(talk.name, {"event": "found", "sub": id, "text": finding})
+            talk.add(Asked(finding))
+            return summary
+
+    @property
+    def id(self) -> str:
+        """The conversation's; "" before it begins."""
+        return self._talk.name if self._talk else self._name
+
+    @property
+    def purpose(self) -> str:
+        """Of a sub-conversation; "" of another one."""
+        return next((block.text for block in self._always if block.name == "purpose"), "")
+
+    async def sum_up(self) -> Summary:
+        """What was found so far, within bounds; an extract by rule where the role cannot say."""
+        talk = await self._open()
+        whole = "\n".join(turn_text(turn) for turn in talk.turns)
+        bound = summary_tokens(tokens_of(whole))
+        try:
+            response = await self.send(f"Now sum up what you found, in at most {bound} tokens.")
+        except (ProviderError, ReplyError, WindowOverflow) as error:
+            return Summary(talk.name, extract(whole, bound, error.what), "extract")
+        if response.ended != "answered" or not response.text.strip():
+            return Summary(talk.name, extract(whole, bound, f"it ended with {response.ended}"), "extract")
+        return Summary(talk.name, bounded(response.text.strip(), bound), "summary")
 
     async def close(self) -> None:
         """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone."""
@@ -270,3 +349,9 @@ def _chain(provider: Provider | Chain | None, at: Stage | Home | None) -> Chain:
     if provider is None:
         raise InputError("nobody is named who answers", hint="give the agent a provider, or a stage of a run")
     return provider if isinstance(provider, Chain) else Chain((provider,))
+
+
+def _budget(chain: Chain) -> Budget:
+    """As large as the smallest window of those who may answer."""
+    tokens = chain.caps.context_tokens
+    return Budget() if tokens >= UNBOUNDED else Budget(total=tokens)

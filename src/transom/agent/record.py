@@ -78,7 +78,7 @@ class _Draft:
                 self.opened = told
             case "completed":
                 self.done = (at, told)
-            case "asked":
+            case "asked" | "found":
                 self._cut(lambda entry: entry.reply is None and entry.data["number"] >= data["number"])
                 self.entries.append(_Entry(at, told["text"], data))
 
