@@ -116,8 +116,9 @@ class Stage:
             "request": await store.put_blob(canonical_json(marked.to_json()).encode("utf-8", "surrogatepass")),
             "rendered": await store.put_blob(render(request).as_text().encode("utf-8", "surrogatepass")),
         }
+        shares = [share.to_json() for share in request.window.shares]
         told = {"role": request.role, "sees": sorted(role.sees), "window": window, "reply": reply.to_json()}
-        await self._run.append("reply", {**key, "attempt": self.attempt, **told})
+        await self._run.append("reply", {**key, "attempt": self.attempt, **told, "shares": shares})
 
     def call_key(
         self, request: Request, number: int, call: ToolCall, *, conversation: str = "main"
