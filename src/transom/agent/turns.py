@@ -22,7 +22,7 @@ class Conversation:
         stage: in whose journal replies and results are kept.
         role: who is asked.
         toolbox: what it may call; the role declares the same tools.
-        budget: the window's size.
+        budget: the window's size; the run's where None.
         name: tells conversations of one stage apart.
         turns: what was said and came back; it only grows at its end.
         requests: how many there were.
@@ -54,7 +54,7 @@ class Conversation:
             VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `assemble` and `Stage`.
         """
         while True:
-            request = assemble(self.role, blocks, turns=self.turns, budget=self.budget)
+            request = assemble(self.role, blocks, turns=self.turns, budget=self.budget or self.stage.budget)
             self.requests += 1
             reply = await self.stage.ask(request, self.role, conversation=self.name)
             if not reply.calls or reply.stop == "length":

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from transom.canonical import Json, canonical_json, digest, write_atomic
+from transom.context import Budget
 from transom.errors import InputError, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage, render
 from transom.llm.codec import reply_from_json
@@ -28,6 +29,7 @@ class Host(Protocol):
     chain: Chain
     telemetry: Telemetry
     log_calls: bool
+    budget: Budget
 
     @property
     def state(self) -> RunState: ...
@@ -59,6 +61,11 @@ class Stage:
         self._pinned: str | None = None
         self._first = asyncio.Lock()
         self._ordinals: Counter[str] = Counter()
+
+    @property
+    def budget(self) -> Budget:
+        """How large the windows of its calls may be."""
+        return self._run.budget
 
     async def ask(self, request: Request, role: Role, *, conversation: str = "main") -> Reply:
         """Ask the run's chain, or take the journaled reply to this very request.
