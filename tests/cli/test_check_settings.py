@@ -18,6 +18,7 @@ from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.cli.told import Options
 from transom.config import NOT_YET, known_keys
+from transom.context import SHARES
 from transom.errors import SandboxUnavailable
 from transom.sandbox import Level, Sandbox
 
@@ -138,6 +139,36 @@ def reaches(key: str, value: object, read: Callable[[BuildSettings], object]) ->
     return check
 
 
+def bounds(key: str, value: float) -> Callable[[Desk], None]:
+    """A setting of the window that the calls of a run keep to; what follows from it is tested beside the context."""
+
+    def check(desk: Desk) -> None:
+        *sections, name = key.split(".")
+        settle(desk, "".join(f"{section}: {{" for section in sections) + f"{name}: {value}" + "}" * len(sections))
+        desk("check", "spec", "VER-01.yaml", "-q")
+        (row,) = {json.dumps(record["shares"]) for record in desk.records("reply") if record["role"] == FIRST_ROUND}
+        shutil.rmtree(desk.here / ".transom")
+        settle(desk, "")
+        desk("check", "spec", "VER-01.yaml", "-q")
+        (usual,) = {json.dumps(record["shares"]) for record in desk.records("reply") if record["role"] == FIRST_ROUND}
+        assert row != usual
+
+    return check
+
+
+def small_window(desk: Desk) -> None:
+    bounds("window.tokens", 60_000)(desk)
+    shutil.rmtree(desk.here / ".transom")
+    settle(desk, "window: {tokens: 20000}")
+    line = desk("check", "spec", "VER-01.yaml", "-q").line()
+    assert "has room for 1616 (stable_prefix " in line
+    settle(desk, "window: {compact_at: 5, keep_recent: 9}")
+    assert (
+        "window.keep_recent: is 9; must be at most window.compact_at, 5"
+        in desk("check", "spec", "VER-01.yaml", "-q").line()
+    )
+
+
 def seat(name: str, role: str, key: str, value: object) -> Callable[[Desk], None]:
     def check(desk: Desk) -> None:
         settle(desk, f"llm: {{{name}: {{{key}: {value}}}}}\n")
@@ -242,6 +273,7 @@ def log_llm_calls(desk: Desk) -> None:
     assert calls() == []
 
 
+FIRST_ROUND = "checklist.analysis"
 OBEYED: dict[str, Callable[[Desk], None]] = {
     "logging.log_llm_calls": log_llm_calls,
     "cache.retention_policy": retention_policy,
@@ -277,6 +309,9 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "tool_constraints.max_total_read_bytes": max_total_read_bytes,
     "tool_constraints.header_lines_default": header_lines_default,
     "sandbox.level": level,
+    "window.tokens": small_window,
+    "window.margin": bounds("window.margin", 0.2),
+    **{f"window.shares.{name}": bounds(f"window.shares.{name}", 77_777) for name in SHARES},
 }
 
 

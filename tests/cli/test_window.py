@@ -14,17 +14,23 @@ from tests.cli.test_runs import opened
 from tests.runs.helpers import FIRST
 from transom.cli import main
 from transom.cli.session import Options, Session
+from transom.context import SHARES, Budget, assemble
 from transom.llm import (
+    Asked,
+    Block,
     CameBack,
     Chain,
     Dropped,
+    Reply,
     Request,
     Role,
     Said,
     ScriptedProvider,
     Text,
+    Tier,
     ToolCall,
     ToolResult,
+    Usage,
     Window,
     render,
 )
@@ -159,3 +165,64 @@ def test_a_run_that_asked_nobody(here: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == "no model was asked in this run\n"
     assert main(["window", "show", run, "--diff", "1"]) == 2
     assert "no model was asked in it" in capsys.readouterr().err
+
+
+def conversed(here: Path) -> str:
+    """A run with a conversation of three calls; a block of the session tier changes before the last."""
+    role = Role("test.talk", FIRST.prompt, frozenset({"role", "config", "log", "playbook"}))
+
+    async def talk(stage: Stage) -> str:
+        turns: list[Any] = []
+        for number, config in enumerate(["same", "same", "other"]):
+            blocks = [Block("config", config, Tier.SESSION), Block("log", f"log {number}", trust="untrusted")]
+            request = assemble(role, blocks, turns=turns, budget=Budget(total=20_000))
+            reply = await stage.ask(request, role)
+            turns += [Asked(f"question {number}"), Said(reply.parts)]
+        return "done"
+
+    def answer(request: Request) -> Reply:
+        return Reply((Text("yes"),), usage=Usage(1_000, 10, 400 if request.window.turns else 0))
+
+    async def walk() -> str:
+        session = Session.start(Options(), cwd=here, environ={})
+        async with session.open_store() as store:
+            chain = Chain((ScriptedProvider(answer, name="anthropic:claude-sonnet-5"),))
+            async with session.open_run("talk", {}, name="t", store=store, chain=chain) as run:
+                await run.stage("s", talk, out=text_file("s.md"), uses=[role])
+                return run.id
+
+    return asyncio.run(walk())
+
+
+def test_shares_what_broke_the_cache_and_what_it_saved(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = conversed(here)
+    assert main(["window", "show", run]) == 0
+    text = capsys.readouterr().out
+    assert "  config  session  ours       any  protocols      2 tokens\n" in text
+    assert (
+        "  used: stable_prefix 11 of 80, protocols 9 of 161, playbook 0 of 80, session_state 0 of 32, "
+        "conversation 33 of 484, working_space 77 of 775; together 130 of 1612 tokens\n"
+    ) in text
+    assert "; broken by block config (changed)\n" in text
+    assert "cache of anthropic:claude-sonnet-5: reported: 800 of 3000 input tokens read from it, 26.7%\n" in text
+    calls = windows(capsys, run)["calls"]
+    assert [one["cache"]["broke"] for one in calls] == [None, None, {"name": "block config", "how": "changed"}]
+    assert [one["cache"]["reported_read"] for one in calls] == [0, 400, 400]
+    shares = {one["name"]: (one["used"], one["limit"]) for one in calls[2]["shares"]}
+    assert list(shares) == list(SHARES)
+    assert shares["conversation"][0] > 0 == shares["playbook"][0]
+    assert {one["name"]: one["share"] for one in calls[0]["blocks"]}["log"] == "working_space"
+
+
+def test_what_changed_since_an_earlier_call(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = conversed(here)
+    assert main(["window", "show", run, "--diff", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:4] == [
+        "changed: block config, block log",
+        "turns: 2 the same, 2 more",
+        "a cache is of use up to block config, which is another one now",
+    ]
+    changes = windows(capsys, run, "--diff", "2", "--call", "3")["diff"]["changes"]
+    assert changes["changed"] == ["block config", "block log"]
+    assert changes["broke"] == {"name": "block config", "how": "changed"}

@@ -10,27 +10,17 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from transom.agent.caps import Caps, Meter
-from transom.agent.digesting import bounded, extract, tokens_of
 from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.home import Desk, Home, open_desk
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.prices import Prices
 from transom.agent.record import conversations
-from transom.agent.sub import Delegation, Summary, complete_sub, open_sub, sub_role, summary_tokens, task
+from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task
 from transom.agent.turns import Conversation
-from transom.context import Budget
-from transom.errors import (
-    CapReached,
-    InputError,
-    OutOfTurns,
-    ProviderError,
-    ReplyError,
-    RunError,
-    WindowOverflow,
-)
+from transom.context.summary import Summary, extract, summarised, summary_room
+from transom.errors import CapReached, InputError, OutOfTurns, RunError
 from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Said, Turn, Usage, Window
-from transom.llm.capabilities import UNBOUNDED
 from transom.llm.render import render_block, turn_text
 from transom.runs import Approval, Stage
 from transom.runs.approvals import decided
@@ -259,12 +249,11 @@ class Agent:
                 )
             role = replace(self._role, tools=self._toolbox.specs)
             name = self._name or self._desk.stage.conversation()
-            budget = _budget(self._chain)
             self._talk = talk = Conversation(
-                self._desk.stage, role, self._toolbox, budget, name, meter=self._meter, tell=self._hear
+                self._desk.stage, role, self._toolbox, name=name, meter=self._meter, tell=self._hear
             )
             hands = Delegation(talk)
-            talk.keep, talk.digest = hands.keep, hands.digest
+            talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
             if role.strategy == "sub_conversation":
                 self.register_tool(hands.delegate_tool())
         return self._talk
@@ -289,6 +278,9 @@ class Agent:
     async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002
         """Have a sub-conversation sum up, tell this conversation, and archive it.
 
+        Numbers and ids of the summary that nothing in the sub-conversation has are struck. Where it cannot sum up,
+        lines of it that are chosen by rule stand in the summary's place, and say so.
+
         Raises:
             InputError: none of that id is open.
         """
@@ -297,11 +289,22 @@ class Agent:
             if sub is None:
                 there = f"open are {', '.join(self._subs)}" if self._subs else "none is open"
                 raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
-            summary = await complete_sub(talk, await sub.sum_up())
+            summary = await sub._sum_up()
+            await complete_sub(talk, id, summary)
             finding = render_block(Block("finding", f"{sub.purpose}\n\n{summary.text}", trust="untrusted"))
             await talk.stage.tell(talk.name, {"event": "found", "sub": id, "text": finding})
             talk.add(Asked(finding))
             return summary
+
+    async def _sum_up(self) -> Summary:
+        talk = await self._open()
+        whole = "\n".join(turn_text(turn) for turn in talk.turns)
+        room = summary_room(talk.tokens.count(whole), talk.window.result_tokens)
+        try:
+            response = await self.send(f"Now sum up what you found, in at most {room} tokens.")
+        except FAILURES:
+            return extract(whole, room, talk.tokens)
+        return summarised(response.text if response.ended == "answered" else "", whole, room, talk.tokens)
 
     @property
     def id(self) -> str:
@@ -312,19 +315,6 @@ class Agent:
     def purpose(self) -> str:
         """Of a sub-conversation; "" of another one."""
         return next((block.text for block in self._always if block.name == "purpose"), "")
-
-    async def sum_up(self) -> Summary:
-        """What was found so far, within bounds; an extract by rule where the role cannot say."""
-        talk = await self._open()
-        whole = "\n".join(turn_text(turn) for turn in talk.turns)
-        bound = summary_tokens(tokens_of(whole))
-        try:
-            response = await self.send(f"Now sum up what you found, in at most {bound} tokens.")
-        except (ProviderError, ReplyError, WindowOverflow) as error:
-            return Summary(talk.name, extract(whole, bound, error.what), "extract")
-        if response.ended != "answered" or not response.text.strip():
-            return Summary(talk.name, extract(whole, bound, f"it ended with {response.ended}"), "extract")
-        return Summary(talk.name, bounded(response.text.strip(), bound), "summary")
 
     async def close(self) -> None:
         """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone."""
@@ -349,9 +339,3 @@ def _chain(provider: Provider | Chain | None, at: Stage | Home | None) -> Chain:
     if provider is None:
         raise InputError("nobody is named who answers", hint="give the agent a provider, or a stage of a run")
     return provider if isinstance(provider, Chain) else Chain((provider,))
-
-
-def _budget(chain: Chain) -> Budget:
-    """As large as the smallest window of those who may answer."""
-    tokens = chain.caps.context_tokens
-    return Budget() if tokens >= UNBOUNDED else Budget(total=tokens)

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transom.canonical import Json
+from transom.context import Budget
 from transom.llm import Chain
+from transom.llm.capabilities import UNBOUNDED
 from transom.runs import Run, Stage, Workspace
 
 STAGE = "conversation"
@@ -65,4 +67,6 @@ async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
     except BaseException:
         await closing.aclose()
         raise
+    if chain.caps.context_tokens < UNBOUNDED:
+        run.budget = Budget(total=chain.caps.context_tokens)
     return Desk(Stage(run, STAGE, attempt=1, epoch=""), run, closing)

@@ -14,7 +14,7 @@ from typing import Any, cast
 from transom.agent.caps import Meter
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
 from transom.canonical import Json
-from transom.context import Budget, History, go_on
+from transom.context import Budget, History, TokenCorrection, go_on
 from transom.errors import OutOfTurns, ToolError, ToolRefused
 from transom.llm import (
     Block,
@@ -55,17 +55,19 @@ class Conversation:
         stage: in whose journal replies and results are kept.
         role: who is asked.
         toolbox: what it may call; the role declares the same tools.
-        budget: the window's size.
+        budget: the window's size; the run's where None.
         name: tells conversations of one stage apart.
         history: what was said and came back, as windows hold it: its older part may be folded.
         turns: all of it, word for word.
         requests: how many there were.
         rounds: how many replies called tools since somebody last asked something.
         pending: the last request and its reply, while what it calls for is not yet answered.
+        tokens: how they are estimated, as learned from the usage that came back.
         meter: what is used, and may be.
         tell: is told what happens.
         keep: is given each new result before it is journaled, and may keep a large one elsewhere.
-        digest: is given each result before the model is, and may hand it on as a summary.
+        digest: is given each kept result before the model is told, and may hand it on as a summary.
+        folded: is called when the older part of the conversation was folded.
     """
 
     stage: Stage
@@ -78,10 +80,12 @@ class Conversation:
     requests: int = 0
     rounds: int = 0
     pending: tuple[Request, Reply] | None = None
+    tokens: TokenCorrection = field(default_factory=TokenCorrection)
     meter: Meter = field(default_factory=Meter)
     tell: OnEvent = nobody
     keep: Shrink = as_it_is
     digest: Shrink = as_it_is
+    folded: Callable[[], None] = lambda: None
     _made: dict[str, ToolResult] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -101,7 +105,7 @@ class Conversation:
         Raises:
             OutOfTurns: the role calls tools although it was told that its turns are used up.
             CapReached: it may use no more.
-            VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `transom.context.go_on` and `Stage`.
+            VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `context.go_on` and `Stage`.
         """
         while True:
             request, reply = self.pending = self.pending or await self._request(blocks)
@@ -118,16 +122,23 @@ class Conversation:
         self.turns += turns
         self.history = self.history.add(*turns)
 
+    @property
+    def window(self) -> Budget:
+        """How large its windows may be."""
+        return self.budget or self.stage.budget
+
     def room(self) -> tuple[int, int]:
         """Tokens that the conversation takes with the role's prompt, as estimated, and those that there are for it."""
         window = Window(self.role.prompt, tuple(self.turns))
         used = estimate_tokens(render(Request(self.role.name, window, self.role.tools)).as_text())
-        return used, (self.budget or Budget()).window_tokens(self.role.settings.max_tokens)
+        return used, self.window.window_tokens(self.role.settings.max_tokens)
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         seconds = self.meter.left()
-        assembled = go_on(self.role, blocks, self.history, budget=self.budget)
+        assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
         request, self.history = assembled.request, assembled.history
+        if assembled.folded:
+            self.folded()
         self.requests += 1
         try:
             reply = await self.stage.ask(
@@ -136,6 +147,7 @@ class Conversation:
         except TimeoutError as error:
             raise self.meter.late() from error
         self.meter.add(reply)
+        self.tokens = self.tokens.learned(assembled.size, reply.usage.input_tokens)
         self.tell(Replied(self.name, reply))
         return request, reply
 

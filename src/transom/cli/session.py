@@ -151,6 +151,7 @@ class Session:
         Raises:
             RunBusy: another process works on it.
         """
+        from transom.context import Budget
         from transom.runs import Retention, Run
 
         run = await Run.open(
@@ -159,6 +160,7 @@ class Session:
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
+        run.budget = Budget.of(self.settings.window)
         cache = self.settings.cache
         run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
         self.open_runs.append(run.id)

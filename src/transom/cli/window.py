@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +16,9 @@ from transom.cli.session import Session
 from transom.errors import InputError
 
 if TYPE_CHECKING:
+    from transom.context.cache import Seen
+    from transom.context.changes import Changes
+    from transom.llm import Request
     from transom.store import SqliteStore
 
 window_app = group("window", "Windows: what each model call saw.")
@@ -30,16 +33,24 @@ class Call:
         reply: its journal record.
         request: blocks, turns, what was dropped, as JSON.
         rendered: the bytes that were sent.
+        seen: what the cache monitor says of it, beside the calls before it.
     """
 
     number: int
     reply: dict[str, Any]
     request: dict[str, Any]
     rendered: bytes
+    seen: Seen | None = None
 
     @property
     def text(self) -> str:
         return self.rendered.decode("utf-8", "surrogatepass")
+
+    @property
+    def asked(self) -> Request:
+        from transom.llm.codec import request_from_json
+
+        return request_from_json(self.request)
 
 
 @command(window_app, "show", example="transom window show 20261121-0930 --call 3")
@@ -54,20 +65,19 @@ async def show_window(
     """Show what each model call of a run saw, what was left out and why."""
     async with found_run(session, run) as (store, found):
         calls = _calls(store, found)
+    calls, savings = _watched(calls)
     chosen = [_numbered(calls, call, "--call", found.row.id)] if call is not None else calls
-    changes = None
-    if diff is not None:
-        first = _numbered(calls, diff, "--diff", found.row.id)
-        changes = _changes(first, chosen[-1])
+    first = _numbered(calls, diff, "--diff", found.row.id) if diff is not None else None
+    changes = _changes(first, chosen[-1]) if first else None
     if session.format == "json":
         document = {"schema": "transom.window/1", "run_id": found.row.id, "calls": [_document(one) for one in chosen]}
         print_json(document | ({"diff": changes} if changes else {}))
-    elif changes:
-        print_text(*_change_lines(changes))
+    elif first and changes:
+        print_text(*_change_lines(changes, _changed(first, chosen[-1])))
     elif call is not None:
         _print_whole(chosen[0])
     else:
-        _print_overview(chosen, found.row.id)
+        _print_overview(chosen, savings, found.row.id)
     return 0
 
 
@@ -96,6 +106,28 @@ def _read(store: SqliteStore, number: int, reply: dict[str, Any], request: dict[
     return Call(number, reply, request, render(request_from_json(request)).as_text().encode("utf-8", "surrogatepass"))
 
 
+def _watched(calls: list[Call]) -> tuple[list[Call], list[str]]:
+    """The calls, each with what the cache monitor says of it; and what the caches saved, for people."""
+    from transom.context.cache import CacheMonitor
+    from transom.context.cache_terms import terms_of
+    from transom.llm import Usage
+
+    monitors: dict[str, CacheMonitor] = {}
+    watched = []
+    for call in calls:
+        answer = call.reply["reply"]
+        monitor = monitors.setdefault(answer["by"], CacheMonitor(terms_of(answer["by"])))
+        seen = monitor.watch(call.asked, Usage(**answer["usage"]), conversation=call.reply["conversation"])
+        watched.append(replace(call, seen=seen))
+    saved = [(by, monitor.savings()) for by, monitor in monitors.items()]
+    return watched, [
+        f"cache of {by}: {line}"
+        for by, savings in saved
+        if savings.reported_read or savings.cost != 1
+        for line in savings.text().splitlines()
+    ]
+
+
 def _numbered(calls: list[Call], number: int, option: str, run_id: str) -> Call:
     if not 1 <= number <= len(calls):
         hint = f"it has calls 1 to {len(calls)}" if calls else "no model was asked in it"
@@ -119,17 +151,26 @@ def _document(call: Call) -> dict[str, Any]:
         "tools": [tool["name"] for tool in call.request["tools"]],
         "turns": call.request["turns"],
         "dropped": call.request["dropped"],
+        "shares": call.reply.get("shares", []),
+        "cache": call.seen.to_json() if call.seen else None,
         "rendered": call.text,
     }
 
 
 def _blocks(call: Call) -> list[dict[str, Any]]:
+    from transom.context.budget import share_of
     from transom.llm import estimate_tokens
 
-    names = ("name", "tier", "trust", "egress")
     return [
-        {name: block[name] for name in names} | {"tokens": estimate_tokens(block["text"])}
-        for block in call.request["blocks"]
+        {
+            "name": block.name,
+            "tier": str(block.tier),
+            "trust": block.trust,
+            "egress": block.egress,
+            "share": share_of(block),
+            "tokens": estimate_tokens(block.text),
+        }
+        for block in call.asked.window.blocks
     ]
 
 
@@ -147,7 +188,8 @@ def _header(call: Call) -> str:
 
 
 def _block_lines(call: Call) -> list[str]:
-    rows = [(one["name"], one["tier"], one["trust"], one["egress"], f"{one['tokens']} tokens") for one in _blocks(call)]
+    columns = ("name", "tier", "trust", "egress", "share")
+    rows = [(*(one[column] for column in columns), f"{one['tokens']} tokens") for one in _blocks(call)]
     tools = ", ".join(tool["name"] for tool in call.request["tools"])
     absent = _absent(call)
     left_out = [f"  left out: {one['name']} ({one['tokens']} tokens), {one['why']}" for one in call.request["dropped"]]
@@ -156,8 +198,25 @@ def _block_lines(call: Call) -> list[str]:
         *([f"  tools: {tools}"] if tools else []),
         *(f"  turn {number}: {_turn_line(turn)}" for number, turn in enumerate(call.request["turns"], 1)),
         *left_out,
+        *_share_lines(call.reply.get("shares", [])),
+        *_cache_lines(call),
         *([f"  may also see: {', '.join(absent)}"] if absent else []),
     ]
+
+
+def _share_lines(shares: list[dict[str, Any]]) -> list[str]:
+    """What each part of the window takes of what it is held to once the window is full."""
+    told = [f"{one['name']} {one['used']} of {one['limit']}" for one in shares]
+    used, limit = sum(one["used"] for one in shares), sum(one["limit"] for one in shares)
+    return [f"  used: {', '.join(told)}; together {used} of {limit} tokens"] if told else []
+
+
+def _cache_lines(call: Call) -> list[str]:
+    seen = call.seen
+    if not seen or not (seen.hit or seen.parting):
+        return []
+    broke = f"; broken by {seen.parting.name} ({seen.parting.how})" if seen.parting else ""
+    return [f"  cache: {seen.read} of {seen.tokens} tokens were sent before, as estimated{broke}"]
 
 
 def _turn_line(turn: dict[str, Any]) -> str:
@@ -172,9 +231,10 @@ def _turn_line(turn: dict[str, Any]) -> str:
     return f"called {', '.join(called)}" if called else "said"
 
 
-def _print_overview(calls: list[Call], run_id: str) -> None:
+def _print_overview(calls: list[Call], savings: list[str], run_id: str) -> None:
     for call in calls:
         print_text(style(_header(call), "bold"), *_block_lines(call), "")
+    print_text(*savings)
     more = f"one call in full: transom window show {run_id} --call N"
     print_text(more if calls else "no model was asked in this run")
 
@@ -202,11 +262,18 @@ def _changes(first: Call, last: Call) -> dict[str, Any]:
         "same_blocks": same,
         "same_tokens": sum(block["tokens"] for block in blocks[:same]),
         "first_difference": blocks[same]["name"] if same < len(blocks) else None,
+        "changes": _changed(first, last).to_json(),
         "lines": list(lines),
     }
 
 
-def _change_lines(changes: dict[str, Any]) -> list[str]:
+def _changed(first: Call, last: Call) -> Changes:
+    from transom.context.changes import Changes
+
+    return Changes.between(first.asked, last.asked)
+
+
+def _change_lines(changes: dict[str, Any], changed: Changes) -> list[str]:
     kept = f"the first {changes['same_blocks']} blocks ({changes['same_tokens']} tokens) are the same"
     parts = f"; block {changes['first_difference']} is the first that differs" if changes["first_difference"] else ""
-    return [kept + parts, *changes["lines"]]
+    return [kept + parts, *changed.lines(), *changes["lines"]]

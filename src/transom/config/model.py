@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo
 
 from transom.errors import SettingsError
 
@@ -161,12 +161,6 @@ class WindowSettings(_Section):
     compact_at: int = Field(default=50, ge=1)
     keep_recent: int = Field(default=20, ge=1)
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        if self.keep_recent > self.compact_at:
-            raise ValueError(f"keep_recent is {self.keep_recent}; must be at most compact_at, {self.compact_at}")
-        return self
-
 
 class SandboxSettings(_Section):
     """The level of isolation to insist on; None: the best that this machine offers."""
@@ -211,9 +205,12 @@ class Settings(_Section):
 
 _SEATS = ("agent_a", "agent_b", "reflect")
 _LATER_MODEL = "the models that it would choose from come later; `model` and --model decide"
+_LATER_LENGTH = "no product of this version has conversations that long"
 
 NOT_YET: dict[str, str] = {
     **{f"llm.{seat}.{name}": _LATER_MODEL for seat in _SEATS for name in ("provider", "model")},
+    "window.compact_at": _LATER_LENGTH,
+    "window.keep_recent": _LATER_LENGTH,
     "execution.enable_streaming": "the providers of this version answer in one piece",
 }
 """Keys that are accepted and have no effect yet, each with one clause that says why."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from transom.config.model import WindowSettings
+from transom.errors import SettingsError
 from transom.llm import Block, Tier
 
 ShareName = Literal["stable_prefix", "protocols", "playbook", "session_state", "conversation", "working_space"]
@@ -80,7 +81,13 @@ class Budget:
         Args:
             settings: the section `window`.
             model_tokens: the model's window as its provider knows it; `window.tokens` counts more.
+
+        Raises:
+            SettingsError: more events are to be kept than there may be.
         """
+        if settings.keep_recent > settings.compact_at:
+            what = f"is {settings.keep_recent}; must be at most window.compact_at, {settings.compact_at}"
+            raise SettingsError(what, where="window.keep_recent", hint="keep fewer, or fold later")
         total = settings.tokens or model_tokens or cls.total
         shares: dict[ShareName, int] = {name: getattr(settings.shares, name) for name in SHARES}
         return cls(total, settings.margin, shares, Compaction(settings.compact_at, settings.keep_recent))

@@ -61,13 +61,10 @@ class Seen:
     usage: Usage
 
     def to_json(self) -> dict[str, Json]:
-        broke: Json = None
-        if self.parting:
-            broke = {"name": self.parting.name, "how": self.parting.how}
         return {
             "prefix": self.prefix,
             "hit": self.hit,
-            "broke": broke,
+            "broke": self.parting.to_json() if self.parting else None,
             "tokens": self.tokens,
             "read": self.read,
             "written": self.written,

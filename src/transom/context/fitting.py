@@ -61,7 +61,12 @@ class Draft:
     @property
     def used(self) -> int:
         """Tokens of all of it."""
-        return self._tokens.tokens(self._whole.minus(SEPARATOR) if any(self._whole) else self._whole)
+        return self._tokens.tokens(self.size)
+
+    @property
+    def size(self) -> Measure:
+        """Of all of it."""
+        return self._whole.minus(SEPARATOR) if any(self._whole) else self._whole
 
     @property
     def request(self) -> Request:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from transom.canonical import Json
 from transom.context.history import SEPARATOR
 from transom.context.tokens import Measure, measure
 from transom.llm import Block, Request, Tier, ToolSpec, Turn, Window, render
@@ -55,6 +56,9 @@ class Parting:
     name: str
     how: How
 
+    def to_json(self) -> dict[str, Json]:
+        return {"name": self.name, "how": self.how}
+
 
 def piece_text(piece: Piece) -> str:
     """A piece as it is sent."""
@@ -94,16 +98,17 @@ def _common(one: Sequence[_T], other: Sequence[_T]) -> int:
 
 def _named(one: Sequence[Piece], other: Sequence[Piece], common: int, same: int) -> Parting:
     """What it is that differs: a piece that both have is changed, else one has come or gone."""
-    old = _name(one[common], common) if common < len(one) else ""
-    new = _name(other[common], common) if common < len(other) else ""
+    old = piece_name(one[common], common) if common < len(one) else ""
+    new = piece_name(other[common], common) if common < len(other) else ""
     if old == new:
         return Parting(same, new, "changed")
-    if new and new not in {_name(piece, index) for index, piece in enumerate(one)}:
+    if new and new not in {piece_name(piece, index) for index, piece in enumerate(one)}:
         return Parting(same, new, "added")
     return Parting(same, old, "gone")
 
 
-def _name(piece: Piece, index: int) -> str:
+def piece_name(piece: Piece, index: int = 0) -> str:
+    """What people know a piece by; a turn by its place in the conversation."""
     if isinstance(piece, Block):
         return f"block {piece.name}"
     if isinstance(piece, ToolSpec):

@@ -9,7 +9,7 @@ from transom.context.budget import Budget
 from transom.context.compaction import compact
 from transom.context.fitting import Draft
 from transom.context.history import History
-from transom.context.tokens import TokenCorrection
+from transom.context.tokens import Measure, TokenCorrection
 from transom.errors import VisibilityError
 from transom.llm import Block, Request, Role, Tier, Turn
 
@@ -25,6 +25,7 @@ class Assembled:
         request: what is asked; its window says how full its shares are.
         history: the one that was given, or that one folded.
         folded: how many events were folded for this request.
+        size: of the request, from which tokens are estimated.
         tokens: of the request, as estimated.
         tokens_before: what it would have taken without folding, as estimated.
     """
@@ -32,6 +33,7 @@ class Assembled:
     request: Request
     history: History
     folded: int
+    size: Measure
     tokens: int
     tokens_before: int
 
@@ -83,7 +85,7 @@ def go_on(
     folded = len(history.live) - len(draft.history.live)
     saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size) if folded else 0
     used = draft.used
-    return Assembled(draft.request, draft.history, folded, used, used + saved)
+    return Assembled(draft.request, draft.history, folded, draft.size, used, used + saved)
 
 
 def _ordered(role: Role, blocks: Sequence[Block]) -> tuple[Block, ...]:

@@ -4,7 +4,7 @@ Records of a run's stream, by kind:
 
     opened    {entry?}                                            how `transom resume` starts it again
     started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
-    reply     {stage, attempt, epoch, conversation, ordinal, request, chain, role, sees, window, reply}
+    reply     {stage, attempt, epoch, conversation, ordinal, request, chain, role, sees, window, reply, shares}
     intent    {stage, epoch, conversation, ordinal, request, call}        a tool that must not run twice is about to run
     tool      {stage, attempt, epoch, conversation, ordinal, request, call, name, effect, outcome}
     writing   {stage, output, file}                                     its file is about to be written

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from transom.canonical import Json, digest
+from transom.context import Budget
 from transom.errors import Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.runs.artifact import A_PERSON, Artifact, File, epoch_of, input_digest, lineage_of
@@ -61,6 +62,7 @@ class Run:
         self.chain = chain
         self.stage_seconds = STAGE_SECONDS
         self.log_calls = True
+        self.budget = Budget()
         self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
         self._ledger = Ledger(store, f"run/{run_id}", folder, lambda line: self.progress(line))

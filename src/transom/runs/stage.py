@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from transom.canonical import Json, canonical_json, digest, write_atomic
+from transom.context import Budget
 from transom.errors import ApprovalNeeded, InputError, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage
 from transom.llm.codec import reply_from_json
@@ -31,6 +32,7 @@ class Host(Protocol):
     chain: Chain
     telemetry: Telemetry
     log_calls: bool
+    budget: Budget
 
     @property
     def state(self) -> RunState: ...
@@ -68,6 +70,11 @@ class Stage:
         self._talks: dict[str, Talk] = {}
         self._told: Counter[str] = Counter()
         self._names: Counter[str] = Counter()
+
+    @property
+    def budget(self) -> Budget:
+        """How large the windows of its calls may be."""
+        return self._run.budget
 
     @property
     def host(self) -> Host:
@@ -161,8 +168,9 @@ class Stage:
     async def _journal(self, key: dict[str, object], talk: Talk, request: Request, role: Role, reply: Reply) -> None:
         marked = self._run.chain.policy.mark(request)
         window = await keep_window(self._run.store, talk, marked, self._run.state.tools)
+        shares = [share.to_json() for share in request.window.shares]
         told = {"role": request.role, "sees": sorted(role.sees), "window": window, "reply": reply.to_json()}
-        await self._run.append("reply", {**key, "attempt": self.attempt, **told})
+        await self._run.append("reply", {**key, "attempt": self.attempt, **told, "shares": shares})
 
     def call_keys(self, conversation: str = "main") -> list[dict[str, object]]:
         """What the outcomes of the calls of a conversation's last reply are journaled under, in their order."""

@@ -1,0 +1,156 @@
+"""An outline of a long text: what stands where, so that a model can ask for the parts that it needs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from transom.canonical import Json
+from transom.context.tokens import TokenCorrection
+
+Kind = Literal["json", "markdown", "log", "text"]
+
+LONGEST_LINE = 2_000
+"""Longer lines count as several, so that any text can be read in parts."""
+_MOST_LINES = 60
+_MOST_KEYS = 12
+_SHOWN = 80
+_LONGEST_ENTRY = 240
+_REST = 10  # tokens of the line that says how much more there is
+
+_STAMP = re.compile(r"^\W{0,2}(\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\w{3} +\d+ \d\d:)")
+_LEVEL = re.compile(r"\b(FATAL|ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE)\b", re.IGNORECASE)
+_HEADING = re.compile(r"^ {0,3}#{1,6} ", re.MULTILINE)
+_BAD = ("FATAL", "ERROR")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as they are numbered in outlines and slices; overlong ones are broken."""
+    broken = []
+    for line in text.split("\n"):
+        broken += [line[at : at + LONGEST_LINE] for at in range(0, len(line), LONGEST_LINE)] or [""]
+    return broken
+
+
+def kind_of(text: str) -> Kind:
+    """What a text looks like."""
+    if text.lstrip()[:1] in ("{", "[") and parsed(text) is not None:
+        return "json"
+    if len(_HEADING.findall(text)) >= 2:
+        return "markdown"
+    lines = lines_of(text)[:500]
+    logged = sum(bool(_STAMP.match(line) or _LEVEL.search(line)) for line in lines)
+    return "log" if len(lines) >= 5 and logged * 3 >= len(lines) else "text"
+
+
+def parsed(text: str) -> Json:
+    """Its JSON value; None where it is none, or is null."""
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def outline(text: str, most: int, tokens: TokenCorrection) -> str:
+    """What stands where in a text.
+
+    Args:
+        text: what it is made of.
+        most: tokens that the outline may take; it has at most sixty lines besides.
+        tokens: how they are estimated.
+    """
+    kind = kind_of(text)
+    entries: Iterator[str]
+    if kind == "json":
+        entries = json_entries(parsed(text))
+    elif kind == "markdown":
+        entries = _headings(text)
+    else:
+        entries = _marks(lines_of(text)) if kind == "log" else _beginnings(lines_of(text))
+    head = f"{kind}, {len(lines_of(text))} lines, {len(text)} characters"
+    told, more = _bounded(entries, most - tokens.count(head) - _REST, tokens)
+    return "\n".join([head, *told, *([f"... and {more} more"] if more else [])])
+
+
+def json_entries(value: Json) -> Iterator[str]:
+    """Each object and list in a value, the outer ones first: its pointer, and what it holds."""
+    waiting: deque[tuple[str, Json]] = deque([("", value)])
+    while waiting:
+        pointer, inner = waiting.popleft()
+        name = pointer or "the whole"
+        if isinstance(inner, dict):
+            yield f"{name}: object with {_keys(list(inner))}"
+            waiting += [(f"{pointer}/{_escaped(key)}", one) for key, one in inner.items()]
+        elif isinstance(inner, list):
+            first = inner[0] if inner else None
+            each = f", the first an object with {_keys(list(first))}" if isinstance(first, dict) else ""
+            yield f"{name}: list of {len(inner)}{each}"
+            waiting += [(f"{pointer}/{index}", one) for index, one in enumerate(inner) if isinstance(one, list)]
+            if isinstance(first, dict):
+                waiting += [(f"{pointer}/0/{_escaped(key)}", one) for key, one in first.items() if _nested(one)]
+        else:
+            yield f"{name}: {_cut(json.dumps(inner, ensure_ascii=False))}"
+
+
+def _nested(value: Json) -> bool:
+    return isinstance(value, dict | list)
+
+
+def _keys(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
+    return (", ".join(_cut(key) for key in keys[:_MOST_KEYS]) or "nothing") + more
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _headings(text: str) -> Iterator[str]:
+    from transom.formats.markdown import parse  # noqa: PLC0415  (only where there is Markdown)
+
+    for part in parse(text):
+        if part.level:
+            title = f"{part.number} {part.title}".strip()
+            yield f"line {part.line}: {'#' * part.level} {_cut(title)}"
+
+
+def _marks(lines: Sequence[str]) -> Iterator[str]:
+    """Of a log: how many lines of each level, the first and the last line, and where it says that something is bad."""
+    found = [(number, match[1].upper()) for number, line in enumerate(lines, 1) if (match := _LEVEL.search(line))]
+    levels = Counter(level for _, level in found)
+    if levels:
+        yield "levels: " + ", ".join(f"{level} {count}" for level, count in sorted(levels.items()))
+    filled = [number for number, line in enumerate(lines, 1) if line.strip()]
+    for number in dict.fromkeys((*filled[:1], *filled[-1:])):
+        yield f"line {number}: {_cut(lines[number - 1])}"
+    yield from (f"line {number}: {_cut(lines[number - 1])}" for number, level in found if level in _BAD)
+
+
+def _beginnings(lines: Sequence[str]) -> Iterator[str]:
+    """Of plain text: how its paragraphs begin."""
+    before = ""
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not before.strip():
+            yield f"line {number}: {_cut(line)}"
+        before = line
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def _bounded(entries: Iterator[str], most: int, tokens: TokenCorrection) -> tuple[list[str], int]:
+    told: list[str] = []
+    used = more = 0
+    for entry in entries:
+        used += tokens.count(f"{entry[:_LONGEST_ENTRY]}\n")
+        if len(told) < _MOST_LINES and used <= most:
+            told.append(entry[:_LONGEST_ENTRY])
+        else:
+            more += 1
+    return told, more

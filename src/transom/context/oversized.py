@@ -1,0 +1,103 @@
+"""A tool's result that is too long for a window: what stands in its place, by the role's strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from transom.context.budget import Budget
+from transom.context.outline import outline
+from transom.context.slices import READ_SLICE
+from transom.context.summary import RATIO, Summary, summarised, summary_room
+from transom.context.tokens import TokenCorrection
+from transom.llm import Block, Strategy, Tier, ToolResult
+
+PURPOSE, SOURCE = "purpose", "source"
+"""Blocks that a sub-conversation is given: what it is to find out, and in what."""
+
+_OPENS = 0.6  # of a sub-conversation's window, for its source
+
+
+class BlockSource(Protocol):
+    """Something that is looked up when it is needed: memory, a playbook. It never calls a model."""
+
+    async def blocks(self, query: str, budget: int) -> Sequence[Block]:
+        """What fits the query best, in at most so many tokens."""
+        ...
+
+
+@dataclass(frozen=True)
+class Oversized:
+    """A result that is kept as an artifact, and what is done about it.
+
+    Attributes:
+        result: as it came.
+        source: the name that it is read by.
+        tokens: that it would take, as estimated.
+        limit: that one result may take.
+        remedy: `refer`: an outline stands in its place; `delegate`: a sub-conversation reads it, and its summary does.
+    """
+
+    result: ToolResult
+    source: str
+    tokens: int
+    limit: int
+    remedy: Literal["refer", "delegate"]
+
+    def reference(self, tokens: TokenCorrection) -> ToolResult:
+        """What the model is told in its place. The outline is made of it, so it is trusted and kept back as it is."""
+        head = (
+            f"The result has about {self.tokens} tokens; one may take {self.limit}. It is kept whole as "
+            f"{self.source}. Read the parts that you need with {READ_SLICE.name}.\n"
+        )
+        told = outline(self.result.content, self.limit - tokens.count(head), tokens)
+        return replace(self.result, content=head + told)
+
+    def opening(self, purpose: str, budget: Budget, tokens: TokenCorrection) -> tuple[Block, ...]:
+        """What a sub-conversation about it begins with: the purpose, and the source, or where that is long its outline.
+
+        Args:
+            purpose: what it is to find out.
+            budget: of the sub-conversation.
+            tokens: how they are estimated.
+        """
+        content = self.result.content
+        if tokens.count(content) > int(budget.total * _OPENS):
+            content = self.reference(tokens).content
+        return (
+            Block(PURPOSE, purpose, Tier.SESSION),
+            Block(SOURCE, content, Tier.SESSION, self.result.trust, self.result.egress),
+        )
+
+    def returned(self, said: str, tokens: TokenCorrection, *, ratio: float = RATIO) -> tuple[ToolResult, Summary]:
+        """What the conversation is told once a sub-conversation has read it; the summary says what was struck.
+
+        Args:
+            said: its answer, "" where it failed: an extract by rule stands there then.
+            tokens: how they are estimated.
+            ratio: tokens of the result for each of the summary's.
+        """
+        room = summary_room(self.tokens, self.limit, ratio)
+        summary = summarised(said, self.result.content, room, tokens)
+        head = f"The result has about {self.tokens} tokens and is kept whole as {self.source}. What it says in brief:"
+        return replace(self.result, content=f"{head}\n{summary.text}"), summary
+
+
+def oversized(
+    result: ToolResult, source: str, strategy: Strategy, budget: Budget, tokens: TokenCorrection
+) -> Oversized | None:
+    """What is to be done about a result; None where it may stand in the window as it is.
+
+    Args:
+        result: of a tool.
+        source: the name that it could be kept under.
+        strategy: of the role; in a sub-conversation `truncate`, since those do not open further ones.
+        budget: of the window.
+        tokens: how they are estimated.
+    """
+    size = tokens.count(result.content)
+    if size <= budget.result_tokens:
+        return None
+    remedy: Literal["refer", "delegate"] = "delegate" if strategy == "sub_conversation" else "refer"
+    return Oversized(result, source, size, budget.result_tokens, remedy)

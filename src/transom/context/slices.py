@@ -1,0 +1,131 @@
+"""Reading a part of a text that is too long for a window. Nothing is cut off without a word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from transom.canonical import Json
+from transom.context.outline import json_entries, lines_of, parsed
+from transom.context.tokens import TokenCorrection
+from transom.errors import ToolRefused
+from transom.llm import ToolSpec
+
+_MOST_SEARCHED = 1_000
+_MOST_ENTRIES = 40
+
+READ_SLICE = ToolSpec(
+    "read_slice",
+    "Read a part of something that was too long to be shown whole: lines by their numbers, a value of a JSON text by"
+    " its pointer, or the lines that hold a text. What does not fit is named, with how to go on.",
+    {
+        "type": "object",
+        "properties": {
+            "source": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 1024,
+                "description": "Its name, as the outline or the note gives it.",
+            },
+            "first_line": {"type": "integer", "minimum": 1, "description": "The first line to read; else line 1."},
+            "last_line": {"type": "integer", "minimum": 1, "description": "The last one; else as many as fit."},
+            "pointer": {"type": "string", "maxLength": 4096, "description": "A JSON pointer, e.g. /issues/0/name."},
+            "find": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": _MOST_SEARCHED,
+                "description": "A text that the lines hold, whatever its case.",
+            },
+        },
+        "required": ["source"],
+        "additionalProperties": False,
+    },
+)
+"""The tool that reads slices; who registers it knows where the texts are kept."""
+
+
+def read_slice(text: str, arguments: Mapping[str, Json], most: int, tokens: TokenCorrection) -> str:
+    """What `read_slice` answers.
+
+    Args:
+        text: of the source that was asked for.
+        arguments: of the call, as its schema has them.
+        most: tokens that the answer may take.
+        tokens: how tokens are estimated.
+
+    Raises:
+        ToolRefused: there is nothing of that kind in the text, or more than one kind was asked for.
+    """
+    first, last = arguments.get("first_line"), arguments.get("last_line")
+    pointer, find = arguments.get("pointer"), arguments.get("find")
+    if sum((pointer is not None, find is not None, first is not None or last is not None)) > 1:
+        raise ToolRefused("lines, a pointer and a text to find cannot be asked for at once", hint="give one of them")
+    if isinstance(pointer, str):
+        return _value(text, pointer, most, tokens)
+    lines = lines_of(text)
+    if isinstance(find, str):
+        return _found(lines, find, most, tokens)
+    start = first if isinstance(first, int) else 1
+    end = min(last, len(lines)) if isinstance(last, int) else len(lines)
+    if start > len(lines) or end < start:
+        raise ToolRefused(f"there are no lines {start} to {last or end}", hint=f"it has lines 1 to {len(lines)}")
+    return _lines(lines, start, end, most, tokens)
+
+
+def _lines(lines: Sequence[str], start: int, end: int, most: int, tokens: TokenCorrection) -> str:
+    shown = list(_fitting(lines[start - 1 : end], most, tokens))
+    last = start + len(shown) - 1
+    head = f"lines {start} to {last} of {len(lines)}"
+    if last < end:
+        head += f"; there is no room for more, go on with first_line {last + 1}"
+    return "\n".join([head, *shown])
+
+
+def _found(lines: Sequence[str], find: str, most: int, tokens: TokenCorrection) -> str:
+    wanted = find.casefold()
+    held = [f"{number}: {line}" for number, line in enumerate(lines, 1) if wanted in line.casefold()]
+    if not held:
+        raise ToolRefused(f"no line of {len(lines)} holds {find!r}", hint="look for a shorter text")
+    shown = list(_fitting(held, most, tokens))
+    head = f"{len(held)} of {len(lines)} lines hold it"
+    if len(shown) < len(held):
+        head += f"; there is room for the first {len(shown)}, the others are read by their numbers or a longer text"
+    return "\n".join([head, *shown])
+
+
+def _fitting(lines: Sequence[str], most: int, tokens: TokenCorrection) -> Iterator[str]:
+    """As many whole lines as there is room for, at least one."""
+    used = 0
+    for index, line in enumerate(lines):
+        used += tokens.count(f"{line}\n")
+        if index and used > most:
+            return
+        yield line
+
+
+def _value(text: str, pointer: str, most: int, tokens: TokenCorrection) -> str:
+    whole = parsed(text)
+    if whole is None:
+        raise ToolRefused("it is not JSON, so no pointer leads into it", hint="read it by lines")
+    value: Json = whole
+    for step in pointer.removeprefix("/").split("/") if pointer.strip("/") else ():
+        value = _step(value, step.replace("~1", "/").replace("~0", "~"), pointer)
+    told = json.dumps(value, ensure_ascii=False, indent=1)
+    if tokens.count(told) <= most:
+        return told
+    entries = list(json_entries(value))
+    more = f"\n... and {len(entries) - _MOST_ENTRIES} more" if len(entries) > _MOST_ENTRIES else ""
+    head = f"it is too long to be shown whole; what it holds, by pointers from {pointer or 'the whole'}:"
+    return "\n".join([head, *entries[:_MOST_ENTRIES]]) + more
+
+
+def _step(value: Json, key: str, pointer: str) -> Json:
+    if isinstance(value, dict):
+        if key in value:
+            return value[key]
+        raise ToolRefused(f"{pointer} leads nowhere: there is no {key!r}", hint=f"there are {', '.join(value)[:200]}")
+    if isinstance(value, list):
+        if key.isdigit() and int(key) < len(value):
+            return value[int(key)]
+        raise ToolRefused(f"{pointer} leads nowhere: there is no item {key!r}", hint=f"there are 0 to {len(value) - 1}")
+    raise ToolRefused(f"{pointer} leads nowhere: what is before {key!r} holds nothing", hint="ask for that")

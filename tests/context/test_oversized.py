@@ -1,0 +1,218 @@
+"""What stands in a window for a result that is too long for it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.context.streams import CODE, LOG, PROSE, ROW
+from tests.fuzzing import examples
+from transom.context import Budget, TokenCorrection
+from transom.context.facts import Source, facts_of
+from transom.context.outline import kind_of, lines_of, outline
+from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
+from transom.context.slices import READ_SLICE, read_slice
+from transom.context.summary import STRUCK, extract, summarised, summary_room
+from transom.context.tokens import Measure
+from transom.errors import ToolRefused
+from transom.llm import Tier, ToolResult
+from transom.tools.schema import check_schema
+
+PLAIN = TokenCorrection()
+DOCUMENT = json.dumps(
+    {"total": 3, "issues": [{"id": f"BUG-{n}", "tags": ["a", "b"]} for n in range(400)], "a/b": {"c~d": 1}}
+)
+PAGE = (
+    "# Design\n\nIntro.\n\n## Limits\n\nAt most 480 endpoints.\n\n```\n# no heading\n```\n\n## Open points\n\nNone.\n"
+    + PROSE * 40
+)
+REPORT = LOG * 400 + "2026-11-22T10:00:00 ERROR [X-1] it broke at u_core/u_mul\n"
+
+
+def big(content: str, **more: object) -> Oversized:
+    result = ToolResult("c1", "read", content, **more)  # type: ignore[arg-type]  # by name
+    found = oversized(result, "artifact 1", "truncate", Budget(total=20_000), PLAIN)
+    assert found is not None
+    return found
+
+
+def test_a_result_may_take_a_share_of_the_window_and_never_more_than_a_limit() -> None:
+    assert [Budget(total=total).result_tokens for total in (10_000, 100_000, 1_000_000)] == [1_500, 15_000, 25_000]
+    budget = Budget(total=10_000)
+    fits, over = ToolResult("1", "t", "x" * 4_500), ToolResult("1", "t", "x" * 4_501)
+    assert oversized(fits, "a", "truncate", budget, PLAIN) is None
+    found = {strategy: oversized(over, "a", strategy, budget, PLAIN) for strategy in ("truncate", "memory")}
+    assert [one.remedy for one in found.values() if one] == ["refer", "refer"]
+    delegated = oversized(over, "a", "sub_conversation", budget, PLAIN)
+    assert delegated is not None
+    assert (delegated.remedy, delegated.tokens, delegated.limit) == ("delegate", 1_501, 1_500)
+    learned = PLAIN.learned(Measure(1_000, 0), 1_000)
+    assert oversized(fits, "a", "truncate", budget, learned) is not None, "as the model counts, it does not fit"
+
+
+def test_a_reference_says_how_much_it_is_and_where_what_stands() -> None:
+    told = big(PAGE * 12, egress="local").reference(PLAIN)
+    assert told.egress == "local"
+    assert told.trust == "untrusted"
+    assert "kept whole as artifact 1" in told.content
+    assert READ_SLICE.name in told.content
+    assert "line 5: ## Limits" in told.content
+    assert "no heading" not in told.content
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    st.sampled_from([PROSE, ROW, LOG, CODE, PAGE, DOCUMENT, "x"]),
+    st.integers(3_500, 60_000),
+    st.integers(3_000, 20_000),
+)
+def test_a_reference_is_never_too_long_itself(kind: str, size: int, total: int) -> None:
+    content = (kind * (size // len(kind) + 1))[:size]
+    found = oversized(ToolResult("1", "t", content), "a", "truncate", Budget(total=total), PLAIN)
+    if found is not None:
+        assert PLAIN.count(found.reference(PLAIN).content) <= found.limit
+
+
+@pytest.mark.parametrize(("text", "kind"), [(DOCUMENT, "json"), (PAGE, "markdown"), (REPORT, "log"), (PROSE, "text")])
+def test_what_a_text_looks_like(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+    assert outline(text, 5_000, PLAIN).startswith(f"{kind}, {len(lines_of(text))} lines, {len(text)} characters\n")
+
+
+def test_outlines_lead_to_what_they_name() -> None:
+    told = outline(DOCUMENT, 5_000, PLAIN)
+    assert "/issues: list of 400, the first an object with id, tags" in told
+    assert read_slice(DOCUMENT, {"pointer": "/issues/7/id"}, 100, PLAIN) == '"BUG-7"'
+    assert "/a~1b: object with c~d" in told
+    assert read_slice(DOCUMENT, {"pointer": "/a~1b/c~0d"}, 100, PLAIN) == "1"
+    told = outline(REPORT, 5_000, PLAIN)
+    assert "levels: ERROR 1, WARN 400" in told
+    assert "line 401: 2026-11-22T10:00:00 ERROR [X-1] it broke at u_core/u_mul" in told
+    assert "line 1: the timing report" in outline(PROSE, 5_000, PLAIN)
+    assert "and " in outline(PROSE.replace(". ", ".\n\n") * 100, 5_000, PLAIN).splitlines()[-1]
+
+
+def test_a_slice_says_what_it_is_and_how_to_go_on() -> None:
+    assert read_slice("a\nb\nc", {}, 100, PLAIN) == "lines 1 to 3 of 3\na\nb\nc"
+    assert read_slice("a\nb\nc", {"first_line": 2, "last_line": 2}, 100, PLAIN) == "lines 2 to 2 of 3\nb"
+    assert read_slice("a\nb\nc", {"last_line": 9}, 100, PLAIN) == "lines 1 to 3 of 3\na\nb\nc"
+    long = "\n".join(f"line {number}" for number in range(1, 101))
+    first = read_slice(long, {"first_line": 10}, 30, PLAIN)
+    assert first.splitlines()[0] == "lines 10 to 19 of 100; there is no room for more, go on with first_line 20"
+    found = read_slice(long, {"find": "LINE 10"}, 100, PLAIN)
+    assert found == "2 of 100 lines hold it\n10: line 10\n100: line 100"
+    assert "there is room for the first" in read_slice(long, {"find": "line"}, 30, PLAIN)
+    assert "it is too long to be shown whole" in read_slice(DOCUMENT, {"pointer": "/issues"}, 50, PLAIN)
+    assert len(lines_of("x" * 5_000)) == 3, "an endless line can be read in parts"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "what"),
+    [
+        ("a", {"first_line": 2}, "no lines 2 to 1"),
+        ("a\nb", {"first_line": 2, "last_line": 1}, "no lines 2 to 1"),
+        ("a", {"find": "z"}, "no line of 1 holds 'z'"),
+        ("a", {"pointer": "/x"}, "it is not JSON"),
+        (DOCUMENT, {"pointer": "/issues/400"}, "there is no item '400'"),
+        (DOCUMENT, {"pointer": "/nothing"}, "there is no 'nothing'"),
+        (DOCUMENT, {"pointer": "/total/x"}, "what is before 'x' holds nothing"),
+        (DOCUMENT, {"pointer": "/total", "find": "x"}, "cannot be asked for at once"),
+    ],
+)
+def test_a_slice_that_is_not_there_is_refused_with_what_to_do(text: str, arguments: dict[str, str], what: str) -> None:
+    with pytest.raises(ToolRefused, match=what) as caught:
+        read_slice(text, arguments, 100, PLAIN)
+    assert caught.value.hint
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(st.text(alphabet="ab \n1", max_size=400), st.integers(1, 60))
+def test_slices_one_after_another_are_the_whole(text: str, most: int) -> None:
+    read: list[str] = []
+    while len(read) < len(lines_of(text)):
+        head, *lines = read_slice(text, {"first_line": len(read) + 1}, most, PLAIN).split("\n")
+        assert lines
+        read += lines
+        assert ("go on with" in head) == (len(read) < len(lines_of(text)))
+    assert "\n".join(read) == text
+
+
+def test_the_tool_has_a_schema_that_vendors_take() -> None:
+    check_schema(READ_SLICE.parameters, READ_SLICE.name)
+    assert READ_SLICE.effect == "pure"
+
+
+def test_numbers_and_ids_are_looked_up_in_the_source() -> None:
+    source = Source("BUG-12 has 1,234 hits; slack -0.0134 at u_core/u_alu[3]; 97.5 % of 12 ms, ratio 0.857142, v1.2.3.")
+    said = "BUG-12: 1234 hits, slack 0.0134, about -0.013, u_core/u_alu[3] 97.5% = 0.975, 12ms, 85.7 %, v1.2.3 passed."
+    assert [fact.text for fact in facts_of(said) if not source.has(fact)] == []
+    wrong = "BUG-13, 1,235 hits, slack 0.0135, u_core/u_alu[4], 96 %, 13 ms, 85.8 %, v1.2.4, 7 more"
+    assert [fact.text for fact in facts_of(wrong) if source.has(fact)] == []
+    assert len(list(facts_of(wrong))) == 9
+    assert list(facts_of("1. first and/or second, e.g. pass/fail\n2) then")) == []
+
+
+def test_what_the_source_does_not_say_is_struck_and_reported() -> None:
+    source = REPORT + "Coverage is 85 % in CI-7.\n"
+    summary = summarised("Coverage is 85 %, in CI-7; 99 tests failed at u_core/u_div.", source, 500, PLAIN)
+    assert summary.struck == ("99", "u_core/u_div")
+    assert summary.text.startswith(f"Coverage is 85 %, in CI-7; {STRUCK} tests failed at {STRUCK}.")
+    assert (summary.by, summary.cut) == ("model", False)
+    assert "Also named in the source: " in summary.text
+    assert "u_core/u_mul" in summary.text
+
+
+def test_without_a_summary_lines_are_chosen_by_rule_and_marked() -> None:
+    source = PROSE.replace(". ", ".\n") * 50 + "ERROR in u_core/u_mul\n" + "nothing here\n" * 200
+    for said in ("", " \n"):
+        summary = summarised(said, source, 200, PLAIN)
+        assert summary.by == "extract"
+        assert summary.cut
+        assert summary.text.startswith(f"[no summary; lines chosen by rule of {len(lines_of(source))}]\n1: ")
+        assert ": ERROR in u_core/u_mul\n" in summary.text
+    assert summary == summarised("", source, 200, PLAIN), "the same every time"
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(st.sampled_from([PROSE, ROW, LOG, PAGE]), st.text(max_size=3_000), st.integers(60, 800))
+def test_a_summary_keeps_to_its_room(kind: str, said: str, room: int) -> None:
+    source = kind * 20
+    for summary in (summarised(said, source, room, PLAIN), summarised(kind * 3 + said, source, room, PLAIN)):
+        assert PLAIN.count(summary.text) <= room + 1
+        known = Source(source)
+        kept = summary.text.replace(STRUCK, "") if summary.by == "model" else ""
+        assert all(known.has(fact) for fact in facts_of(kept.partition("[cut:")[0]))
+    assert PLAIN.count(extract(source, room, PLAIN).text) <= room + 1
+
+
+def test_the_ratio_is_the_callers() -> None:
+    assert summary_room(50_000, 15_000) == 5_000
+    assert summary_room(50_000, 15_000, ratio=2) == 15_000
+    assert summary_room(1_000, 15_000, ratio=100) == 200
+
+
+def test_a_sub_conversation_opens_with_the_source_or_its_outline() -> None:
+    found = big(PAGE * 4, egress="local")
+    purpose, source = found.opening("what is open?", Budget(total=40_000), PLAIN)
+    assert (purpose.name, purpose.text, purpose.trust) == (PURPOSE, "what is open?", "ours")
+    assert (source.name, source.text, source.tier) == (SOURCE, PAGE * 4, Tier.SESSION)
+    assert (source.trust, source.egress) == ("untrusted", "local")
+    _, outlined = found.opening("what is open?", Budget(total=5_000), PLAIN)
+    assert outlined.text == found.reference(PLAIN).content
+
+
+def test_what_a_sub_conversation_returns_is_bounded_and_keeps_its_trust() -> None:
+    found = big(REPORT, egress="local")
+    result, summary = found.returned("It broke at u_core/u_mul, 12 of 480, 77 times.", PLAIN)
+    assert (result.id, result.trust, result.egress, result.is_error) == ("c1", "untrusted", "local", False)
+    assert "kept whole as artifact 1" in result.content
+    assert f"12 of 480, {STRUCK} times" in result.content
+    assert summary.struck == ("77",)
+    failed, summary = found.returned("", PLAIN)
+    assert summary.by == "extract"
+    assert PLAIN.count(failed.content) <= found.limit
+    tight, _ = found.returned(PROSE * 50, PLAIN, ratio=50)
+    assert PLAIN.count(tight.content) < PLAIN.count(result.content) + 400
