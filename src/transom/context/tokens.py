@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Self
 
 from transom.canonical import Json
@@ -77,7 +78,7 @@ class TokenCorrection:
         faded = tuple(_FADING * old + more for old, more in zip(self.moments, new, strict=True))
         return type(self)(self.seen + 1, faded)  # type: ignore[arg-type]  # as long as `new`
 
-    @property
+    @cached_property
     def _weights(self) -> tuple[float, float]:
         if not self.seen:
             return _UNCORRECTED, _UNCORRECTED

@@ -86,6 +86,13 @@ class ToolDefinition:
         """What a model is shown of it."""
         return ToolSpec(self.name, self.description, self.parameters, self.effect)
 
+    @cached_property
+    def defaults(self) -> Arguments:
+        """What arguments are where a call does not give them."""
+        properties = self.parameters.get("properties")
+        found = properties.items() if isinstance(properties, dict) else ()
+        return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
+
     async def run(self, arguments: Arguments) -> Outcome:
         """Carry it out, whatever kind of function the handler is."""
         found: Any

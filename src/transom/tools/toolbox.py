@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from transom.canonical import Json, canonical_json
+from transom.canonical import Json
 from transom.errors import (
     EgressError,
     InvalidArgumentsError,
@@ -132,7 +132,7 @@ class Toolbox:
                 "; ".join(wrong[:_MOST_COMPLAINTS]),
                 hint=f"correct the arguments and call it again; its parameters are {_text(dict(tool.parameters))}",
             )
-        return tool, {**_defaults(tool.spec), **call.arguments}
+        return tool, {**tool.defaults, **call.arguments}
 
 
 def used_up(calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
@@ -166,11 +166,6 @@ def again(call: ToolCall, before: ToolResult) -> Ran:
     )
 
 
-def same_call(call: ToolCall) -> str:
-    """Equal for calls that ask for the same."""
-    return canonical_json([call.name, call.arguments])
-
-
 async def _carried_out(tool: ToolDefinition, arguments: Arguments, seconds: float | None) -> Outcome:
     most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
     limit = asyncio.timeout(most)
@@ -190,12 +185,6 @@ async def _carried_out(tool: ToolDefinition, arguments: Arguments, seconds: floa
         said = (text or str(error)).partition("\n")[0][:500]
         raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
     return outcome
-
-
-def _defaults(spec: ToolSpec) -> Arguments:
-    properties = spec.parameters.get("properties")
-    found = properties.items() if isinstance(properties, dict) else ()
-    return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
 
 
 def _text(content: Json) -> str:
