@@ -32,6 +32,17 @@ def off(request: Request, tokens: TokenCorrection, count: Tokenizer) -> float:
     return abs(tokens.count(text) / count(text) - 1)
 
 
+def test_a_conversation_learns_as_it_goes_on() -> None:
+    tokens, history = TokenCorrection(), History()
+    for number in range(8):
+        history = history.add(*exchange(number, KINDS[number % len(KINDS)], 600))
+        made = go_on(ROLE, [], history, tokens=tokens)
+        real = small(render(made.request).as_text())
+        assert number < 5 or abs(made.tokens / real - 1) <= 0.10
+        history, tokens = made.history, tokens.learned(made.size, real)
+    assert abs(PLAIN.tokens(made.size) / real - 1) > 0.10, "else there was nothing to learn"
+
+
 def learned_in(rounds: list[tuple[str, int]], count: Tokenizer) -> tuple[TokenCorrection, Request]:
     """What a conversation of such results teaches, and its last request."""
     tokens, history = TokenCorrection(), History()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from transom.context.budget import GIVING, SHARES, Budget, ShareName, share_of
 from transom.context.compaction import shrink
@@ -55,13 +56,17 @@ class Draft:
         for turn in self._turns:
             self._add("conversation", turn_size(turn))
         self._add("conversation", self.history.size)
+        self._whole = self._sum()
 
     @property
     def used(self) -> int:
         """Tokens of all of it."""
-        sizes = self._sizes.values()
-        whole = Measure(sum(size.plain for size in sizes), sum(size.dense for size in sizes))
-        return self._tokens.tokens(whole.minus(SEPARATOR) if any(whole) else whole)
+        return self._tokens.tokens(self.size)
+
+    @property
+    def size(self) -> Measure:
+        """The measure of all of it."""
+        return self._whole.minus(SEPARATOR) if any(self._whole) else self._whole
 
     @property
     def request(self) -> Request:
@@ -78,6 +83,8 @@ class Draft:
         Raises:
             WindowOverflow: nothing is left that could go; with the sizes of all parts.
         """
+        if self.used <= self._limit:
+            return
         for to_share in (True, False):
             for name in GIVING:
                 while self.used > self._limit and (not to_share or self._used(name) > self._limits[name]):
@@ -94,7 +101,7 @@ class Draft:
         if block is None:
             return False
         self._kept.remove(block)
-        self._sizes[name] = self._sizes[name].minus(_block_size(block))
+        self._set(name, self._sizes[name].minus(_block_size(block)))
         why = f"over the limit of {self._limit} tokens"
         self._dropped.append(Dropped(block.name, self._tokens.count(block.text), why))
         return True
@@ -105,7 +112,8 @@ class Draft:
         folded = shrink(self.history, self._limits["conversation"], self._tokens, hard=hard)
         if folded is self.history:
             return False
-        self.history, self._sizes["conversation"] = folded, folded.size
+        self.history = folded
+        self._set("conversation", folded.size)
         return True
 
     def _used(self, name: ShareName) -> int:
@@ -113,6 +121,17 @@ class Draft:
 
     def _add(self, name: ShareName, size: Measure) -> None:
         self._sizes[name] = self._sizes[name].plus(size)
+
+    def _sum(self) -> Measure:
+        plain = dense = 0
+        for size in self._sizes.values():
+            plain += size.plain
+            dense += size.dense
+        return Measure(plain, dense)
+
+    def _set(self, name: ShareName, size: Measure) -> None:
+        self._sizes[name] = size
+        self._whole = self._sum()
 
     def _overflow(self) -> WindowOverflow:
         used: dict[str, int] = {name: self._used(name) for name in SHARES if self._used(name)}
@@ -134,8 +153,16 @@ def _may_go(block: Block) -> bool:
 
 
 def _block_size(block: Block) -> Measure:
-    return measure(render_block(block)).plus(SEPARATOR)
+    return _once(block, lambda: measure(render_block(block)).plus(SEPARATOR))
 
 
 def _tool_size(tool: ToolSpec) -> Measure:
-    return measure(render(Request("", Window(()), (tool,))).as_text()).plus(SEPARATOR)
+    return _once(tool, lambda: measure(render(Request("", Window(()), (tool,))).as_text()).plus(SEPARATOR))
+
+
+def _once(thing: Block | ToolSpec, find: Callable[[], Measure]) -> Measure:
+    """The size of something that never changes, found once in its life: it stands in every window of a conversation."""
+    kept = thing.__dict__
+    if "_size" not in kept:
+        kept["_size"] = find()
+    return cast("Measure", kept["_size"])

@@ -9,7 +9,7 @@ from transom.context.budget import Budget
 from transom.context.compaction import compact
 from transom.context.fitting import Draft
 from transom.context.history import History
-from transom.context.tokens import TokenCorrection
+from transom.context.tokens import Measure, TokenCorrection
 from transom.errors import VisibilityError
 from transom.llm import Block, Request, Role, Tier, Turn
 
@@ -27,6 +27,7 @@ class Assembled:
         folded: how many events were folded for this request.
         tokens: of the request, as estimated.
         tokens_before: what it would have taken without folding, as estimated.
+        size: its measure: with the usage that comes back, the next estimates learn from it (`TokenCorrection.learned`).
     """
 
     request: Request
@@ -34,6 +35,7 @@ class Assembled:
     folded: int
     tokens: int
     tokens_before: int
+    size: Measure
 
 
 def assemble(
@@ -81,8 +83,9 @@ def go_on(
     draft = Draft(role, _ordered(role, blocks), compacted, budget, tokens)
     draft.fit()
     folded = len(history.live) - len(draft.history.live)
-    saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size)
-    return Assembled(draft.request, draft.history, folded, draft.used, draft.used + saved)
+    saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size) if folded else 0
+    used = draft.used
+    return Assembled(draft.request, draft.history, folded, used, used + saved, draft.size)
 
 
 def _ordered(role: Role, blocks: Sequence[Block]) -> tuple[Block, ...]:
