@@ -8,7 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.context.streams import KINDS, PROSE, ROW, TOKENIZERS, Tokenizer, exchange, kinds, pieces, sizes, small
+from tests.context.streams import (
+    KINDS,
+    PROSE,
+    ROW,
+    TOKENIZERS,
+    Tokenizer,
+    even,
+    exchange,
+    kinds,
+    pieces,
+    sizes,
+    small,
+)
 from tests.fuzzing import examples
 from transom.canonical import Json, canonical_json
 from transom.context import Budget, History, TokenCorrection, assemble, go_on
@@ -85,6 +97,19 @@ def test_without_usage_it_is_the_estimate_that_everything_else_uses() -> None:
     assert (PLAIN.seen, tokens.seen) == (0, 1)
 
 
+def test_what_has_to_fit_is_estimated_from_above_where_the_text_is_another_than_before() -> None:
+    for count in TOKENIZERS:
+        for before in KINDS:
+            tokens = PLAIN
+            for _ in range(5):
+                tokens = tokens.learned(measure(before * 20), count(before * 20))
+            assert tokens.at_most(measure(before)) == pytest.approx(tokens.count(before), abs=2)
+            for after in KINDS:
+                assert tokens.at_most(measure(after * 20)) >= tokens.count(after * 20)
+                assert count is not even or tokens.at_most(measure(after * 20)) >= 0.98 * even(after * 20)
+    assert tokens.count(PROSE * 20) < 0.98 * even(PROSE * 20), "the fit alone would be too low"
+
+
 @given(st.text(), st.text())
 def test_measures_add_up(one: str, other: str) -> None:
     assert measure(one + other) == measure(one).plus(measure(other))
@@ -110,7 +135,7 @@ def test_a_correction_survives_a_journal() -> None:
     again = TokenCorrection.from_json(json.loads(canonical_json(tokens.to_json())))
     assert again == tokens
     assert again.count(PROSE) == tokens.count(PROSE)
-    wrongs: list[Json] = [None, {}, {"seen": 1, "moments": [1.0]}, {"seen": "1", "moments": [0, 0, 0, 0, 0]}]
+    wrongs: list[Json] = [None, {}, {"seen": 1, "moments": [1.0]}, {"seen": "1", "moments": [0, 0, 0, 0, 0, 0]}]
     for wrong in wrongs:
         with pytest.raises(ValueError, match="not a correction"):
             TokenCorrection.from_json(wrong)
@@ -142,7 +167,7 @@ def test_any_window_obeys_its_budget(
         assembled = go_on(ROLE, listed, history, budget=budget, tokens=tokens)
     except WindowOverflow as error:
         assert error.needed > error.limit == budget.window_tokens(500)
-        assert sum(error.shares.values()) == pytest.approx(error.needed, abs=6)
+        assert sum(error.shares.values()) <= error.needed + 6
         return
     request = assembled.request
     assert count(render(request).as_text()) + 500 <= total

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from transom.canonical import digest
-from transom.context.segments import piece_text
+from transom.context.segments import Piece, piece_text
 from transom.context.tokens import TokenCorrection
 from transom.llm import Block, Tier, ToolSpec
 
@@ -48,7 +48,8 @@ class StablePrefix:
 
     @property
     def _text(self) -> str:
-        return "\n\n".join(piece_text(piece) for piece in (*self.tools, *self.blocks))
+        pieces: tuple[Piece, ...] = (*self.tools, *self.blocks)
+        return "\n\n".join(piece_text(piece) for piece in pieces)
 
 
 def _place(block: Block) -> tuple[int, str]:
