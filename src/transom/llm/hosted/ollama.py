@@ -17,7 +17,7 @@ from transom.llm.hosted.failures import (
     parsed,
     unreadable,
 )
-from transom.llm.hosted.server import OneLoop, Server
+from transom.llm.hosted.server import NO_KEY, OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard
 from transom.llm.render import render
 from transom.llm.shapes import CameBack, Opaque, Request, Text, ToolCall, ToolSpec, Turn, Usage
@@ -104,7 +104,7 @@ class OllamaVendor:
 
         guard = body_guard(AsyncByteStream, self._server.max_body)
         headers = {"Accept-Encoding": "identity"}
-        if self._server.key_variable:
+        if self._server.api_key != NO_KEY:
             headers["authorization"] = f"Bearer {self._server.api_key}"
         return AsyncClient(
             host=self._server.base_url,
