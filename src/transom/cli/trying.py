@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from transom.cli.output import print_json, print_text, style, table
 from transom.cli.session import Session
+from transom.cli.told import without_credentials
 from transom.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def hosted_rows(session: Session) -> list[dict[str, Any]]:
 
 
 def _state(session: Session, kind: str) -> dict[str, Any]:
-    from transom.llm.hosted.connect import place_of
+    from transom.llm.hosted.connecting import place_of
 
     if find_spec(kind) is None:
         return {"answers": False, "says": f"its SDK is not installed: pip install 'transom[{kind}]'"}
@@ -42,7 +43,7 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
     if place.needs_key and place.key is None:
         return {"answers": False, "says": f"there is no key: {place.key_variable} is not set"}
     key = f"with the key in {place.key_variable}" if place.key else "without a key"
-    said = f"is asked at {place.url} {key}; `doctor --provider {kind}:NAME` tries it"
+    said = f"is asked at {without_credentials(place.url)} {key}; `doctor --provider {kind}:NAME` tries it"
     return {"answers": None, "says": said}
 
 
@@ -54,7 +55,7 @@ def try_provider(session: Session, name: str) -> int:
     """
     from transom.cli.providers import Surroundings
     from transom.llm.hosted.checkup import checkup
-    from transom.llm.hosted.connect import place_of
+    from transom.llm.hosted.connecting import place_of
 
     kind = name.partition(":")[0]
     settings = getattr(session.settings.llm, kind)
@@ -70,7 +71,7 @@ def try_provider(session: Session, name: str) -> int:
             wrong_key=wrong,
         )
     )
-    return _print(session, name, place.url, rows)
+    return _print(session, name, without_credentials(place.url) or "", rows)
 
 
 def _maker(name: str, around: Any, environ: Mapping[str, str]) -> Make:

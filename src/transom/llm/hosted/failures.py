@@ -18,7 +18,6 @@ from transom.errors import (
     RequestRefused,
 )
 
-_SHOWN = 300
 _OVERFLOW_CODES = {"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"}
 _OVERFLOW_WORDS = re.compile(
     r"context[ _](?:length|window|size|limit)|prompt is too long|input (?:length|tokens) exceed|too many tokens", re.I
@@ -142,7 +141,7 @@ def _read(body: Json) -> tuple[str, str]:
 
 def _line(said: Json) -> str:
     text = said if isinstance(said, str) else "" if said is None else json.dumps(said)
-    return " ".join(text.split())[:_SHOWN]
+    return " ".join(text.split())
 
 
 def _sizes(said: str, body: Json) -> tuple[int | None, int | None]:

@@ -20,6 +20,7 @@ from transom.llm.render import render
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Said, Usage
 
 _log = logging.getLogger(__name__)
+_SHOWN = 400
 _SHORTEST_KEY = 6  # a shorter one ("none") is no secret, and its removal would garble ordinary text
 
 
@@ -147,6 +148,7 @@ class HostedProvider:
         key = self._server.api_key
         if len(key) >= _SHORTEST_KEY:
             error.what = error.what.replace(key, "[redacted]")
+        error.what = error.what[:_SHOWN]  # only now: half a key would not be found
         error.where = error.where or self.name
         if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
             error.hint = f"check the key in {self._server.key_variable}"
