@@ -74,10 +74,14 @@ def _complaints(reply: Reply, held: Check) -> list[str]:
     if reply.calls or reply.stop != "end":
         return []
     try:
-        value = json.loads(reply.text)
-    except ValueError as error:
+        value = json.loads(reply.text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         return [f"it is no JSON: {error}"]
     return held(value)
+
+
+def _no_number(text: str) -> Json:
+    raise ValueError(f"{text} is no number there")
 
 
 def schema_check(schema: Mapping[str, Json]) -> Check:

@@ -119,13 +119,29 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (when - datetime.now(UTC)).total_seconds())
 
 
+def read_json(text: str) -> Json:
+    """A text as JSON.
+
+    Raises:
+        ValueError: it is none: also where it holds NaN or an infinity, or is nested without measure.
+    """
+    try:
+        value: Json = json.loads(text, parse_constant=_no_number)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value
+
+
+def _no_number(text: str) -> Json:
+    raise ValueError(f"{text} is no JSON")
+
+
 def parsed(text: str) -> Json:
     """A body as JSON, where it is some."""
     try:
-        value: Json = json.loads(text)
+        return read_json(text)
     except ValueError:
         return text
-    return value
 
 
 def _read(body: Json) -> tuple[str, str]:
