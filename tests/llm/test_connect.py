@@ -37,7 +37,7 @@ def says(dialect: Dialect, text: str = "pong") -> object:
     return answer
 
 
-ROUTER, AZURE, LLAMA = "https://openrouter.ai/api/v1", "https://x.openai.azure.com", "http://llama:8080/v1"
+ROUTER, AZURE, LLAMA = "https://openrouter.ai/api/v1", "https://name.openai.azure.com", "http://llama:8080/v1"
 MINE = OpenAISettings(base_url="http://a", key_variable="MINE")
 PLACES: list[tuple[str, HostedSettings, dict[str, str], tuple[str, str, str, bool]]] = [
     ("openai", OpenAISettings(), {}, ("https://api.openai.com/v1", "openai", "OPENAI_API_KEY", True)),
