@@ -32,7 +32,7 @@ class SteadyProvider:
 
     def __init__(self, provider: Provider, policy: RetryPolicy | None = None, bucket: Bucket | None = None) -> None:
         self._provider = provider
-        self._policy = policy or RetryPolicy()
+        self.policy = policy or RetryPolicy()
         self._bucket = bucket or Bucket(provider.name)
 
     @property
@@ -74,13 +74,12 @@ class SteadyProvider:
             await asyncio.sleep(wait)
             heard: list[Delta] = []
             try:
-                with child_span(f"attempt {self.name}", "client") as span:
-                    span.set(keys.ATTEMPT, len(causes) + 1)
-                    span.set(keys.RETRY_WAIT, wait)
+                told = {keys.PROVIDER: self.name, keys.ATTEMPT: len(causes) + 1, keys.RETRY_WAIT: wait}
+                with child_span(f"attempt {self.name}", "client", **told):
                     return await self._once(request, _noting(on_delta, heard))
             except ProviderError as error:
                 causes.append(error)
-                wait = self._policy.wait(len(causes), error)
+                wait = self.policy.wait(len(causes), error)
                 if wait is not None and isinstance(error, RateLimited):
                     await self._bucket.hold(wait)
                 if wait is not None and heard and on_delta:
