@@ -54,6 +54,11 @@ class Mutant:
     written: tuple[int, ...] = ()
 
     @property
+    def item(self) -> str:
+        """Id of the item whose evidence it is."""
+        return self.place.partition(" ")[0]
+
+    @property
     def says(self) -> str:
         return f"{self.way}: {SAYS[self.way]}"
 
