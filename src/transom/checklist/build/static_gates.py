@@ -112,7 +112,7 @@ def check_contract_names(atoms: Parts) -> list[Finding]:
     for tree in trees(atoms):
         top = {id(node) for node in tree.body}
         for node in ast.walk(tree):
-            for name in set(_bound(node)) & SIGNATURES.keys():
+            for name in (one for one in _bound(node) if one in SIGNATURES):
                 defined.append(name)
                 if defined.count(name) > 1 or id(node) not in top or not isinstance(node, ast.FunctionDef):
                     line = getattr(node, "lineno", None)
