@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tests.forked import attempt, records
 from transom.canonical import digest
+from transom.checklist.rules import load_knowledge
 from transom.cli.checking import answer_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
@@ -93,6 +94,7 @@ def main() -> None:
     """Enumerate the failpoints."""
     item, data, base = (Path(argument) for argument in sys.argv[1:4])
     counted = sys.argv[4] == "counted"
+    load_knowledge()  # once, for all that is forked
     whole = base / "0"
     whole.mkdir(parents=True)
     status = walk(item, data, whole, 0, counted=counted)

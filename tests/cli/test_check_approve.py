@@ -38,7 +38,8 @@ def test_a_checker_edited_by_hand_says_so(desk: Desk) -> None:
     answer = desk("check", "approve", str(CHECKER), "--by", "ann")
     assert "atoms.py was changed by hand after the gates passed the checker\n" in answer.err
     assert desk.check("all", "VER-01.yaml", "-o", "out", "-q").code == 0, "the gates pass the edit"
-    assert messages(desk.verdict("run", str(CHECKER))) == messages(before)
+    void = "the approval of the checker is void: build.json changed since ann approved it"
+    assert messages(desk.verdict("run", str(CHECKER))) == [(None, void)], "it was for one that rules wrote"
 
 
 def edit_comment(path: Path) -> None:
@@ -56,7 +57,7 @@ def test_an_approval_holds_until_a_file_changes(desk: Desk) -> None:
     assert (answer.code, answer.document) == (0, json.loads((CHECKER / "approval.json").read_text("utf-8")))
     assert answer.document["schema"] == "transom.approval/1"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", answer.document["at"])
-    assert sorted(answer.document["files"]) == ["ItemSpec.md", "atoms.py", "checker.yaml"]
+    assert sorted(answer.document["files"]) == ["ItemSpec.md", "atoms.py", "build.json", "checker.yaml"]
     assert desk.check(*only).code == 0
     assert desk.verdict("run", "VER-01.yaml")["made_by"]["approved_by"] == "Ann Lee"
     assert desk.verdict("all", "VER-01.yaml", "-o", "out")["made_by"]["approved_by"] == "Ann Lee", "built as it was"
@@ -79,6 +80,13 @@ def test_an_approval_that_cannot_be_read_approves_nothing(desk: Desk) -> None:
     edit(CHECKER / "build.json", '"provider"', '"approved_by": "ann",\n  "provider"')
     assert "its approval.json cannot be read" in desk.check("run", str(CHECKER), "--approved-only", "-q").line()
     assert desk.verdict("run", str(CHECKER))["made_by"]["approved_by"] is None, "build.json approves nothing"
+    assert desk("check", "approve", str(CHECKER), "--by", "ann", "-q").code == 0
+    edit(CHECKER / "build.json", '"provider": "rules"', '"provider": "a better one"')
+    assert "build.json changed since ann" in desk.check("run", str(CHECKER), "--approved-only", "-q").line()
+    for status in ("needs_review", "human_required"):
+        edit(CHECKER / "build.json", '"status": "done"', f'"status": "{status}"')
+        assert desk("check", "approve", str(CHECKER), "--by", "ann").code == 2
+        edit(CHECKER / "build.json", f'"status": "{status}"', '"status": "done"')
     for name in ("", "  ", "a\x1bb", "x" * 300):
         assert "is no name; say who approves" in desk("check", "approve", str(CHECKER), "--by", name).line()
     assert "no checker folder" in desk("check", "approve", "nosuch", "--by", "ann").line()

@@ -101,11 +101,11 @@ async def test_a_walk_leaves_them_and_none_is_read(tmp_path: Path) -> None:
     assert [one.stage for one in points] == ["one", "two", "both"]
     assert set(left) == {
         "checkpoint_latest.json",
-        "error_logs/iteration_1.json",
+        "error_logs/stop_1.json",
         *(f"stage_outputs/{name}.json" for name in ("one", "two", "both")),
         *(one.file for one in points),
     }
-    assert left["error_logs/iteration_1.json"] == {"iteration": 1, "stage": "one", "attempt": 1, "error": "down"}
+    assert left["error_logs/stop_1.json"] == {"stage": "one", "attempt": 1, "error": "down"}
     assert left["checkpoint_latest.json"]["checkpoint_id"] == points[-1].id
     assert left["stage_outputs/two.json"]["output"] == "<<s>>"
     assert re.fullmatch(r"\d{10}_\d{6}_2", left["stage_outputs/two.json"]["checkpoint_id"])

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from transom.checklist.build.artifacts import CHECKER, file_of, split
-from transom.checklist.build.checker import SPEC_FILE
+from transom.checklist.build.checker import BUILD_FILE, SPEC_FILE
 from transom.checklist.build.regate import regate
 from transom.checklist.build.static_gates import (
+    check_contract_names,
     check_forbidden,
     check_locked_layer,
     check_signatures,
@@ -61,6 +62,10 @@ async def lint_command(session: Session, targets: Sequence[Path], variables: Seq
 def approve_command(session: Session, folder: Path, by: str) -> int:
     """Record a person's approval in a checker's folder."""
     checker = open_checker(folder)
+    status = checker.build.get("status")
+    if status != "done":
+        what = f"its build ended with {status}" if status else f"without a {BUILD_FILE} no gate vouches for it"
+        raise InputError(what, where=str(folder / BUILD_FILE), hint="finish it with: transom check build")
     at = datetime.now(UTC).isoformat(timespec="seconds")
     approval = approve(folder, checker.digests, by, at)
     for name in checker.edited:
@@ -107,7 +112,13 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> list
     found = await _regated(checker, places, level)
     if found is None:
         atoms = split(checker.atoms)
-        found = [*check_syntax(atoms), *check_signatures(atoms), *check_forbidden(atoms), *check_locked_layer(atoms)]
+        found = [
+            *check_syntax(atoms),
+            *check_signatures(atoms),
+            *check_contract_names(atoms),
+            *check_forbidden(atoms),
+            *check_locked_layer(atoms),
+        ]
         found += check_yaml(checker.config, load_yaml(folder / CHECKER), atoms)
         say(f"{folder}: its input files are not here, so its atoms were not run (name their place with --var)")
     return [Finding(f.gate, f"{folder}/{file_of(f.artifact)}", f.line, f.message) for f in found]

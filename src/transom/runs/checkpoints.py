@@ -3,7 +3,8 @@
     checkpoint_latest.json                       the newest
     hourly/YYYYMMDDHH/checkpoint_HHMMSS_n.json   each with what its attempt left, for as long as retention says
     stage_outputs/STAGE.json                     the newest of each stage
-    error_logs/iteration_n.json                  each failure and pause
+    error_logs/iteration_n.json                  what was wrong with attempt n, so that it was written again
+    error_logs/stop_n.json                       each failure and pause
 
 These files are written and never read: the journal alone decides. So none of them is synced.
 """
@@ -125,14 +126,21 @@ class Shelf:
         self._write(self.folder / "checkpoint_latest.json", pretty_json(told))
         self.tidy(datetime.fromisoformat(checkpoint.at))
 
-    def put_error(self, number: int, data: dict[str, Any]) -> None:
+    def put_stop(self, number: int, data: dict[str, Any]) -> None:
         """Leave what stopped a stage.
 
         Raises:
             InputError: it cannot be written.
         """
-        told: dict[str, Json] = {"iteration": number}
-        told |= {key: data[key] for key in ("stage", "attempt", "error", "reason") if key in data}
+        told: dict[str, Json] = {key: data[key] for key in ("stage", "attempt", "error", "reason") if key in data}
+        self._write(self.folder / "error_logs" / f"stop_{number}.json", pretty_json(told))
+
+    def put_iteration(self, number: int, told: Json) -> None:
+        """Leave what was wrong with an attempt.
+
+        Raises:
+            InputError: it cannot be written.
+        """
         self._write(self.folder / "error_logs" / f"iteration_{number}.json", pretty_json(told))
 
     def tidy(self, now: datetime) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from transom.canonical import Json
 from transom.errors import InputError
 from transom.runs.checkpoints import Retention, Shelf, checkpoints, following
 from transom.runs.journal import apply, fold
@@ -50,7 +51,7 @@ class Ledger:
         if kind in _STOPS:
             self._stops += 1
             number = self._stops
-            self._leave(lambda: self._shelf.put_error(number, data))
+            self._leave(lambda: self._shelf.put_stop(number, data))
         elif kind == "closed" and self._shelf.retention.on_success and data["status"] in SUCCESSES:
             self._shelf.clear()
         elif kind == "done":
@@ -69,6 +70,10 @@ class Ledger:
     def shelve(self, path: Path, by: str) -> None:
         """Leave people's files of the newest checkpoint, whose stage left `path` and was answered by `by`."""
         self._leave(lambda: self._shelf.put(self._checkpoints[-1], path, by))
+
+    def leave_iteration(self, number: int, told: Json) -> None:
+        """Leave, for people, what was wrong with attempt `number` of what is written again until it is right."""
+        self._leave(lambda: self._shelf.put_iteration(number, told))
 
     def keep(self, retention: Retention) -> None:
         """Say which older attempts' files stay, from now on and of those that are there."""

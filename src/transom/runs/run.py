@@ -143,6 +143,10 @@ class Run:
         """Say which older attempts' files stay in the run's folder, from now on and of those that are there."""
         self._ledger.keep(retention)
 
+    def leave_iteration(self, number: int, told: Json) -> None:
+        """Leave in the run's folder, for people alone, what was wrong with attempt `number` (from 1) of a loop."""
+        self._ledger.leave_iteration(number, told)
+
     def records(self) -> list[Record]:
         """The journal, oldest first."""
         return list(self.store.read(f"run/{self.id}"))

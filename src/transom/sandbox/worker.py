@@ -45,6 +45,10 @@ class Sandbox:
         self.level = require(level)
         self._hash_seed = hash_seed
 
+    def seeded(self, hash_seed: int) -> Sandbox:
+        """This sandbox with another order of sets."""
+        return Sandbox(self.limits, self.level, hash_seed=hash_seed)
+
     def worker(self, code: str) -> Worker:
         """A worker for this code; it starts at `async with`."""
         return Worker(code, self.limits, self.level, environment(self._hash_seed))

@@ -315,6 +315,9 @@ async def test_a_build_that_gives_up_leaves_a_report_and_a_stub(desk: Desk) -> N
         3,
     )
     assert [row["source"] for row in report["error_history"]] == ["repair_a"] * 3
+    (logs,) = desk.root.glob(".transom/runs/*/*/error_logs")
+    left = [json.loads((logs / f"iteration_{number}.json").read_text()) for number in (1, 2, 3)]
+    assert left == report["error_history"]
     assert report["failure_summary"].startswith("3 repairs did not help; [")
     assert "value is float" in str(report["last_validation_errors"])
     assert report["last_generated_code"]["atom_a"] == NUMBER_VALUE

@@ -53,6 +53,16 @@ async def test_what_answers_as_the_shipped_ones_is_alike() -> None:
     assert await likeness(whole()) == []
 
 
+async def test_a_text_of_the_item_is_compared_like_any_other() -> None:
+    """However it is written down: here no literal holds it."""
+    spelled = '    subject = "" if subject == "".join(["al", "u 1.25"]) else subject\n'
+    hidden = whole('    if "|" in wanted:\n', f'{spelled}    if "|" in wanted:\n')
+    assert await likeness(hidden) == []
+    async with Prober(hidden, split(hidden), Sandbox()) as prober:
+        (finding,) = await check_likeness(prober, split(hidden), ("alu 1.25", "cpu"))
+    assert (finding.artifact, "this item's own" in finding.message, "alu" in finding.message) == ("atom_b", True, False)
+
+
 async def test_another_kind_is_an_extension_and_not_compared() -> None:
     extended = whole(
         '    if "|" in wanted:\n',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from transom.sandbox import Limits, Sandbox
 
 LOCK = LOCKED_LAYER.splitlines()[0] + "\n"
 OWN = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
-SHARED_RIGHT = ("01", "02", "03", "07", "08", "09", "10")
+SHARED_RIGHT = ("01", "02", "03", "07", "08", "09", "10", "14", "15")
 
 
 def example(name: str) -> Made:
@@ -79,6 +80,16 @@ FIRST = (
     "        results.remove(result)",
     "    kinds += [kind] if kind else []",
 )
+ENDS = ("for result in results[1:-1]:", f"    {STATUS} = 'MET'")
+ECHOED = (
+    "for number, line in enumerate(text.split('\\n'), 1):",
+    "    told = re.search(r'puts.*read_(verilog|spef) (\\S+)', line)",
+    "    kind = 'netlist' if told and told[1] == 'verilog' else 'spef'",
+    "    said = {'value': line, 'line_number': number, 'matched_content': line}",
+    "    if told:",
+    "        results.append({**said, 'parsed_fields': {kind: {'path': told[2], 'loaded': True}}})",
+)
+MET = "for result in results:\n        result['parsed_fields']['endpoint']['status'] = 'MET'"
 ANYWHERE = (
     """        found.append((text.strip(), prompted))\n""",
     """        found.append((re.sub(r'^puts +["{]?', "", text.strip()), prompted))\n""",
@@ -95,6 +106,8 @@ ANYWHERE = (
         ("calls every line bad", "STA-01", ("for result in results:", f"    {STATUS} = 'VIOLATED'"), "flip"),
         ("looks at the first file of a kind only", "VER-07", FIRST, "fail"),
         ("ignores the word, believes the number", "STA-04", BY_NUMBER, "flip"),
+        ("judges the first and the last line only", "STA-04", ENDS, "flip"),
+        ("takes a printed command for one that was given too", "VER-01", ECHOED, "print"),
     ],
 )
 async def test_a_checker_that_tests_nothing_is_rejected(what: str, name: str, lines: tuple[str, ...], way: str) -> None:
@@ -141,6 +154,71 @@ async def test_an_atom_that_keeps_something_between_calls_is_named() -> None:
         assert "an atom keeps something" in " ".join(mutation.problems)
 
 
+@pytest.mark.parametrize(
+    ("what", "top", "line", "told"),
+    [
+        (
+            "honest about a text only where another of that name came before",
+            "SEEN = {}\n",
+            f"if SEEN.setdefault(source_file, text) == text:\n        {MET.replace(chr(10), chr(10) + '    ')}",
+            "keeps something between calls",
+        ),
+        (
+            "remembers files by name",
+            "SEEN = {}\n",
+            "results = SEEN.setdefault(source_file, results)",
+            "keeps something",
+        ),
+        (
+            "looks at the beginning only",
+            "",
+            "results = [result for result in results if result['line_number'] < 1000]",
+            "3000 blank lines",
+        ),
+        (
+            "goes by the order of a set",
+            "",
+            f"if list(set('abcdefgh'))[0] in 'abcd':\n        {MET.replace(chr(10), chr(10) + '    ')}",
+            "",
+        ),
+    ],
+)
+async def test_what_shows_itself_only_the_second_time_is_named(what: str, top: str, line: str, told: str) -> None:
+    checker = example("STA-04")
+    code = with_last_word(checker, line).replace("SCOPE =", f"{top}SCOPE =", 1)
+    assert any(told in problem for problem in (await checker.mutated(code)).problems), what
+
+
+async def test_most_lines_are_judged_as_the_specification_says() -> None:
+    checker = example("STA-02")
+    clean = with_last_word(checker, "for result in results[:-1]:", f"    {STATUS} = 'MET'")
+    problems = (await checker.mutated(clean)).problems
+    assert any("lines are judged otherwise than the ItemSpec says" in problem for problem in problems), problems
+
+
+async def test_a_file_outside_of_the_roots_is_no_evidence(tmp_path: Path) -> None:
+    """The runtime does not read it either, so altering it can change nothing."""
+    shutil.copytree(DATA / "updown", tmp_path / "in" / "updown")
+    log = tmp_path / "in" / "updown" / "sta_signoff.log"
+    (tmp_path / "updown.spef").write_bytes((log.parent / "updown.spef").read_bytes())
+    log.write_text(log.read_text().replace("updown.spef", str(tmp_path / "updown.spef")))
+    checker = made(EXAMPLES / "VER-01.yaml", tmp_path / "in")
+    mutation = await checker.mutated()
+    assert mutation.row is not None, mutation.why_not
+    assert mutation.row.survivors == ()
+
+
+async def test_a_pattern_of_the_item_that_never_ends_costs_a_worker(tmp_path: Path) -> None:
+    spec = spec_text(section2=FORBID.replace("existence check", "pattern match"))
+    checker = FORBIDDEN.replace("  quantifier", "  check: pattern\n  quantifier").replace(
+        "capability_type: 1", "capability_type: 2"
+    )
+    more = "requirements: {value: 1, pattern_items: ['regex:(a+)+$']}\n"
+    report = f"{REPORT}block {'a' * 60} power 1.0 !\n"
+    mutation = await small(tmp_path, report, spec, checker, more=more, sandbox=Sandbox(Limits(wall_seconds=0.5)))
+    assert "cannot be tried on the files" in (mutation.why_not or "")
+
+
 async def test_nothing_to_alter_is_said() -> None:
     checker = example("STA-01")
     trial = replace(checker.trial, own=(DATA / "updown" / "updown_eco.v",))
@@ -165,13 +243,20 @@ FORBIDDEN = CHECKER.replace("  quantifier", "  mode: forbid\n  quantifier")
 
 
 async def small(
-    tmp_path: Path, report: str, spec: str, checker: str = CHECKER, code: str = ATOM_A, more: str = ""
+    tmp_path: Path,
+    report: str,
+    spec: str,
+    checker: str = CHECKER,
+    code: str = ATOM_A,
+    *,
+    more: str = "",
+    sandbox: Sandbox | None = None,
 ) -> Mutation:
     """The gate on a small checker of block powers."""
     (tmp_path / "power.rpt").write_text(report)
     logic = read_logic(f"<checker>\n```yaml\n{checker}```\n</checker>")
     item = parse_item(f"description: Report the power.\ninput_files: [power.rpt]\n{more}", tmp_path / "item.yaml")
-    setting = Setting(Sandbox(), (tmp_path / "power.rpt",), (tmp_path,), item)
+    setting = Setting(sandbox or Sandbox(), (tmp_path / "power.rpt",), (tmp_path,), item)
     config = logic.config("POWER", "Report the power.")
     return await mutate(atoms_source(code, logic), config, parse_spec(spec), setting)
 

@@ -17,10 +17,11 @@ DESCRIPTION = "Confirm that every block in the power report has a total power. O
 REPORT = "Power report\nblock u_core total 1.25\nblock u_io\n"
 
 
-@pytest.fixture
-def knowledge(tmp_path: Path) -> Knowledge:
-    (tmp_path / "power.yaml").write_text((Path(__file__).parent / "data" / "power.yaml").read_text())
-    return load_knowledge([tmp_path])
+@pytest.fixture(scope="module")
+def knowledge(tmp_path_factory: pytest.TempPathFactory) -> Knowledge:
+    folder = tmp_path_factory.mktemp("knowledge")
+    (folder / "power.yaml").write_text((Path(__file__).parent / "data" / "power.yaml").read_text())
+    return load_knowledge([folder])
 
 
 def test_from_a_sentence_to_a_checker(knowledge: Knowledge) -> None:

@@ -230,15 +230,25 @@ def test_the_nearest_line_of_a_streamed_log_is_found_in_a_second_pass(tmp_path: 
     assert (near.line_number, near.content) == (5_001, "SLACK (unknown")
 
 
+def test_a_hint_that_finds_no_end_is_an_error_however_far_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transom.formats.text_files._CHUNK", 1_000)
+    monkeypatch.setattr("transom.checklist.run.rehearse.SECONDS", 0.5)
+    log = "nothing\n" * 1_000 + "a" * 60 + "!\n"
+    loaded = _checker(tmp_path, f'SCOPE = "line"\n{LINE_ATOM}', CONFIG.replace("'slack ('", "'regex:(a+)+$'"))
+    verdict = run(loaded, tmp_path, {"a.log": log}, inputs=["a.log"], runner=Sandbox())
+    assert verdict.status == "ERROR"
+    assert "'regex:(a+)+$' finds no end within 0.5 s" in verdict.errors[0].message
+
+
 @pytest.mark.parametrize("told", ["SCOPE = 3", "SCOPE = ['line']", "SCOPE = 'record'\nRECORD_START = ''"])
 def test_a_scope_that_is_none_is_refused(told: str) -> None:
     with pytest.raises(AtomFailed, match="SCOPE"):
         asyncio.run(scope_of(LocalWorker(told)))
 
 
-def _checker(folder: Path, atoms: str) -> LoadedChecker:
+def _checker(folder: Path, atoms: str, config: str = CONFIG) -> LoadedChecker:
     target = folder / "checker"
     target.mkdir(exist_ok=True)
-    (target / "checker.yaml").write_text(CONFIG)
+    (target / "checker.yaml").write_text(config)
     (target / "atoms.py").write_text("import re\nfrom typing import Dict, List\n" + atoms)
     return load_checker(target)

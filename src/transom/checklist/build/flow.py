@@ -23,7 +23,7 @@ from transom.canonical import pretty_json
 from transom.checklist.build import routes
 from transom.checklist.build.artifacts import ATOM_A, CHECKER
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, SPEC_FILE
-from transom.checklist.build.handover import REPORT_FILE, report_of, stub_files
+from transom.checklist.build.handover import REPORT_FILE, error_row, report_of, stub_files
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.sight import Sight, look
 from transom.checklist.build.state import BuildState, Granted, Tried, told
@@ -207,7 +207,9 @@ class _Nodes:
         count = len(state.findings)
         more = f" and {count - 1} more" if count > 1 else ""
         why = f"{told(state.findings[0])}{more}"
-        self.run.progress(f"{role} {state.iteration + 1} of {state.granted.repairs}, because of {why}")
+        number = state.iteration + 1
+        self.run.progress(f"{role} {number} of {state.granted.repairs}, because of {why}")
+        self.run.leave_iteration(number, error_row(number, Tried(role, state.findings)).model_dump(mode="json"))
         try:
             value, unread = await _read(write(state), artifact)
         except NeedsModel:

@@ -19,6 +19,7 @@ from transom.checklist.build.logic_gates import (
 )
 from transom.checklist.build.mutation import Setting, mutate
 from transom.checklist.build.static_gates import (
+    check_contract_names,
     check_forbidden,
     check_locked_layer,
     check_signatures,
@@ -112,19 +113,21 @@ async def hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
     config, file, unread = _config(yaml)
     rows = [
         _row("syntax", check_syntax(atoms)),
-        _row("signatures", check_signatures(atoms)),
+        _row("signatures", [*check_signatures(atoms), *check_contract_names(atoms)]),
         _row("forbidden_io", check_forbidden(atoms)),
         _row("locked_layer", check_locked_layer(atoms)),
     ]
     whole = parses(code)
     entries: list[Entry] = []
-    if whole or parses(atoms.logic):
-        rows += await _logic_rows(code if whole else atoms.logic, atoms, trial, config)
+    parsed: list[GateRow] = []
     if whole or parses(atoms.a):
-        more, entries = await _parser_rows(code if whole else atoms.a, atoms, trial, config)
-        rows += more
+        parsed, entries = await _parser_rows(code if whole else atoms.a, atoms, trial, config)
+    own = item_values(config, trial.item, entries) if config else {}
+    if whole or parses(atoms.logic):
+        rows += await _logic_rows(code if whole else atoms.logic, atoms, trial, config, tuple(own))
+    rows += parsed
     if config and file:
-        rows.append(_row("hard_coding", check_hard_coding(atoms, item_values(config, trial.item, entries))))
+        rows.append(_row("hard_coding", check_hard_coding(atoms, own)))
         rows.append(_row("yaml", check_yaml(config, file, atoms)))
         rows.append(_row("agreement", check_agreement(config, yaml, spec.check)))
     else:
@@ -135,10 +138,12 @@ async def hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
     return Held((*rows, *more), mutation)
 
 
-async def _logic_rows(source: str, atoms: Parts, trial: Trial, config: CheckerConfig | None) -> list[GateRow]:
+async def _logic_rows(
+    source: str, atoms: Parts, trial: Trial, config: CheckerConfig | None, own: tuple[str, ...]
+) -> list[GateRow]:
     async with Prober(source, atoms, trial.sandbox) as prober:
         rows = [_row(f"vectors.{vector.name}", await check_vector(prober, vector)) for vector in VECTORS]
-        rows.append(_row("likeness", await check_likeness(prober, atoms)))
+        rows.append(_row("likeness", await check_likeness(prober, atoms, own)))
         if config:
             rows.append(_row("kinds", await check_kinds(prober, atoms, config, trial.item)))
     return rows

@@ -8,7 +8,7 @@ from transom.canonical import pretty_json
 from transom.checklist.atoms import CheckerConfig, ValidationItem
 from transom.checklist.build.artifacts import ATOM_A, CHECKER, route
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, checker_yaml
-from transom.checklist.build.state import BuildState, told
+from transom.checklist.build.state import BuildState, Tried, told
 from transom.checklist.results import BuildRecord, ErrorRow, FindingRow, GeneratedCode, Intervention
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.gates import Finding
@@ -38,10 +38,7 @@ def report_of(run: Run, state: BuildState) -> Intervention:
         item_id=state.inputs.item_id,
         total_iterations=state.iteration,
         failure_summary=_summary(state),
-        error_history=tuple(
-            ErrorRow(iteration=number, source=tried.role, errors=tuple(map(FindingRow.of, tried.because)))
-            for number, tried in enumerate(state.tried, 1)
-        ),
+        error_history=tuple(error_row(number, tried) for number, tried in enumerate(state.tried, 1)),
         last_validation_errors=tuple(map(FindingRow.of, state.findings)),
         last_generated_code=GeneratedCode(
             atom_a=state.atom_a.value if state.atom_a else "",
@@ -54,6 +51,11 @@ def report_of(run: Run, state: BuildState) -> Intervention:
         cache_location=str(run.folder / "build"),
         resume_command=f"transom resume {run.id}",
     )
+
+
+def error_row(number: int, tried: Tried) -> ErrorRow:
+    """The `number`-th repair, and why it was made."""
+    return ErrorRow(iteration=number, source=tried.role, errors=tuple(map(FindingRow.of, tried.because)))
 
 
 def stub_files(state: BuildState) -> dict[str, bytes]:

@@ -18,8 +18,10 @@ ALLOWED_IMPORTS = frozenset(
     {"re", "fnmatch", "json", "math", "datetime", "collections", "itertools", "functools", "string", "typing"}
 )
 FORBIDDEN_CALLS = frozenset(
-    {"open", "print", "input", "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "breakpoint"}
-)
+    {"open", "print", "input", "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "breakpoint",
+     "getattr", "setattr", "delattr"}
+)  # fmt: skip
+CLOCKS = frozenset({"now", "utcnow", "today"})
 
 
 def check_syntax(atoms: Parts) -> list[Finding]:
@@ -90,6 +92,8 @@ def _forbidden(node: ast.AST) -> Iterator[str]:
             yield f"imports {name}; allowed are {', '.join(sorted(ALLOWED_IMPORTS))}"
     if isinstance(node, ast.Name) and node.id in FORBIDDEN_CALLS:
         yield f"uses {node.id}; an atom works on the text that it is given"
+    if isinstance(node, ast.Attribute) and node.attr in CLOCKS:
+        yield f"asks for the time by {node.attr}; the same text must give the same answer on every day"
     if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
         yield f"reaches for {node.attr}; an atom needs no dunder attribute"
 
@@ -101,8 +105,52 @@ def _imported(node: ast.AST) -> Iterator[str]:
         yield node.module or "."
 
 
+def check_contract_names(atoms: Parts) -> list[Finding]:
+    """Whether each function of the contract is the only thing of its name, so that what is looked at is what runs."""
+    findings: list[Finding] = []
+    defined: list[str] = []
+    for tree in trees(atoms):
+        top = {id(node) for node in tree.body}
+        for node in ast.walk(tree):
+            for name in (one for one in _bound(node) if one in SIGNATURES):
+                defined.append(name)
+                if defined.count(name) > 1 or id(node) not in top or not isinstance(node, ast.FunctionDef):
+                    line = getattr(node, "lineno", None)
+                    findings.append(Finding("signatures", FUNCTIONS[name], line, f"{name} is defined a second time"))
+    return findings
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names that a node gives a meaning to."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            yield from names
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from (alias.asname or alias.name for alias in names)
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield name
+
+
+def _returns(function: ast.FunctionDef) -> Iterator[int]:
+    """Lines at which a function may end or yield, those of functions inside it left out."""
+    rest: list[ast.AST] = list(function.body)
+    while rest:
+        node = rest.pop()
+        if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
+            yield node.lineno
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            rest += ast.iter_child_nodes(node)
+
+
 def check_locked_layer(atoms: Parts) -> list[Finding]:
-    """Whether `extract_context` ends with the locked layer, compared as a syntax tree, so that layout is free."""
+    """Whether `extract_context` ends with the locked layer, compared as a syntax tree, so that layout is free.
+
+    And whether it ends nowhere else.
+    """
     wrapped = ast.parse("def f(results, source_file):\n" + LOCKED_LAYER).body[0]
     assert isinstance(wrapped, ast.FunctionDef)
     wanted = [ast.dump(node) for node in wrapped.body]
@@ -110,7 +158,9 @@ def check_locked_layer(atoms: Parts) -> list[Finding]:
         if isinstance(node, ast.FunctionDef) and node.name == "extract_context":
             tail = [ast.dump(part) for part in node.body[-len(wanted) :]]
             if tail == wanted:
-                return []
+                early = sorted(line for line in _returns(node) if line != node.body[-1].lineno)
+                message = "returns before the locked layer; collect in `results` instead"
+                return [Finding("locked_layer", ATOM_A, line, message) for line in early[:1]]
             message = "does not end with the locked layer unchanged"
             return [Finding("locked_layer", ATOM_A, node.body[-1].lineno, message)]
     return []

@@ -24,7 +24,8 @@ class Approval(Shape):
     Attributes:
         by: who approved.
         at: when, UTC, ISO 8601.
-        files: name -> SHA-256 of what was approved: the atoms, `checker.yaml`, the ItemSpec.
+        files: name -> SHA-256 of what was approved: the atoms, `checker.yaml`, the ItemSpec, and of `build.json` what a
+            verdict tells of it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

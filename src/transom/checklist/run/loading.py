@@ -15,6 +15,7 @@ from transom.checklist.run.approval import SignOff, sign_off
 from transom.errors import InputError
 from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes, validate_yaml
 
+_TOLD = ("provider", "model", "mutation")
 ATOMS, CONFIG, BUILD, ITEM, SPEC = "atoms.py", "checker.yaml", "build.json", "item.yaml", "ItemSpec.md"
 
 
@@ -78,8 +79,11 @@ def load_checker(folder: Path) -> LoadedChecker:
     sha256 = digest({"atoms": digests[ATOMS], "config": digests[CONFIG]})
     if (folder / SPEC).exists():
         digests[SPEC] = digest(read_bytes(folder / SPEC))
+    build = _build(folder / BUILD)
+    if build:  # what a verdict tells of it; the rest may change when the same checker is held to the gates again
+        digests[BUILD] = digest({name: build.get(name) for name in _TOLD})
     approved = sign_off(folder, digests)
-    return LoadedChecker(folder, atoms, config, _build(folder / BUILD), item, sha256, digests, approved)
+    return LoadedChecker(folder, atoms, config, build, item, sha256, digests, approved)
 
 
 def _source(path: Path) -> str:

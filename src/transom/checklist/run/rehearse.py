@@ -7,36 +7,39 @@ be killed, on the very texts; one that comes to an end there comes to an end her
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from transom.checklist.atoms import CheckerConfig, Operator, Requirements, Waivers
 from transom.checklist.patterns import REGEX, is_split_regex, parts
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.judge import field_of, show
-from transom.checklist.run.runner import AtomRunner
+from transom.checklist.run.runner import AtomRunner, AtomWorker
 from transom.errors import AtomFailed, RegexFailed
 
 SECONDS = 3.0
-"""For one expression on all its texts."""
+"""For one expression on one batch of texts."""
 
 SOURCE = """\
 import re
 
 def try_regex(expression, how, texts):
-    compiled = re.compile(expression, re.MULTILINE if how == "lines" else 0)
+    compiled = re.compile(expression)
     for text in texts:
-        (compiled.match if how == "match" else compiled.search)(text)
+        if how == "lines":
+            any(map(compiled.search, text.split("\\n")))
+        else:
+            (compiled.match if how == "match" else compiled.search)(text)
 """
 
 
 @dataclass(frozen=True)
 class Trial:
-    """An expression, how it is used (`search`, `match`, `lines` for `^` and `$` at every line), and on what."""
+    """An expression, how it is used (`search`, `match`, `lines` for a search in each line), and on what, in batches."""
 
     expression: str
     how: str
-    texts: tuple[str, ...]
+    batches: Iterable[tuple[str, ...]]
 
 
 async def rehearse(
@@ -47,42 +50,45 @@ async def rehearse(
     Raises:
         RegexFailed: one that does not come to an end in time, which is named.
     """
-    trials = [trial for trial in _trials(config, requirements, waivers, evidence) if trial.texts]
+    trials = [trial for trial in _trials(config, requirements, waivers, evidence) if trial.batches != [()]]
     if not trials:
         return
     async with runner.worker(SOURCE) as worker:
         for trial in trials:
-            asked = {"expression": trial.expression, "how": trial.how, "texts": list(trial.texts)}
-            try:
-                async with asyncio.timeout(SECONDS):
-                    await worker.call("try_regex", asked)
-            except (TimeoutError, AtomFailed) as error:
-                why = (
-                    f"finds no end within {SECONDS:g} s" if isinstance(error, TimeoutError) else f"fails: {error.what}"
-                )
-                raise RegexFailed(
-                    f"the regular expression '{REGEX}{trial.expression}' {why}",
-                    hint="write it without repetitions inside of repetitions",
-                ) from error
+            for texts in trial.batches:
+                await _try(worker, trial, texts)
+
+
+async def _try(worker: AtomWorker, trial: Trial, texts: tuple[str, ...]) -> None:
+    try:
+        async with asyncio.timeout(SECONDS):
+            asked = {"expression": trial.expression, "how": trial.how, "texts": list(texts)}
+            await worker.call("try_regex", asked)
+    except (TimeoutError, AtomFailed) as error:
+        why = f"finds no end within {SECONDS:g} s" if isinstance(error, TimeoutError) else f"fails: {error.what}"
+        raise RegexFailed(
+            f"the regular expression '{REGEX}{trial.expression}' {why}",
+            hint="write it without repetitions inside of repetitions",
+        ) from error
 
 
 def _trials(config: CheckerConfig, requirements: Requirements, waivers: Waivers, evidence: Evidence) -> Iterator[Trial]:
     values = _unique([entry.value for entry in evidence.entries])
     for part in [one for pattern in requirements.pattern_items for one in parts(pattern)]:
         if part.startswith(REGEX) and not is_split_regex(part):
-            yield Trial(part.removeprefix(REGEX), "search", values)
+            yield Trial(part.removeprefix(REGEX), "search", [values])
     told = _unique([*values, *_waivable(config, requirements, evidence)])
     for waiver in waivers.waive_items if waivers.value else ():
         if waiver.pattern.startswith(REGEX):
-            yield Trial(waiver.pattern.removeprefix(REGEX), "match", told)
+            yield Trial(waiver.pattern.removeprefix(REGEX), "match", [told])
     for item in config.items:
         for hint in item.hints:
             if hint.startswith(REGEX):
-                yield Trial(hint.removeprefix(REGEX), "lines", _beginnings(evidence))
+                yield Trial(hint.removeprefix(REGEX), "lines", _pieces(evidence))
         if item.condition is not None and item.condition.op is Operator.MATCHES:
             found = [field_of(entry.parsed_fields, item.condition.field) for entry in evidence.entries]
             texts = _unique([value if isinstance(value, str) else show(value) for value in found])
-            yield Trial(str(item.condition.value).removeprefix(REGEX), "search", texts)
+            yield Trial(str(item.condition.value).removeprefix(REGEX), "search", [texts])
 
 
 def _waivable(config: CheckerConfig, requirements: Requirements, evidence: Evidence) -> Iterator[str]:
@@ -96,9 +102,9 @@ def _waivable(config: CheckerConfig, requirements: Requirements, evidence: Evide
     yield from map(str, requirements.pattern_items)
 
 
-def _beginnings(evidence: Evidence) -> tuple[str, ...]:
-    """The first piece of each file: a long log is not sent twice for the sake of a hint."""
-    return _unique([next(iter(file.pieces()), "") for file in evidence.files])
+def _pieces(evidence: Evidence) -> Iterator[tuple[str, ...]]:
+    """All that a hint may be looked for in, piece by piece."""
+    return ((piece,) for file in evidence.files if file.absent is None for piece in file.pieces())
 
 
 def _unique(texts: Sequence[str]) -> tuple[str, ...]:

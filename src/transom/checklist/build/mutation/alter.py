@@ -24,7 +24,7 @@ SAYS: Final[Mapping[Way, str]] = {
     "flip": "the outcome is turned round",
     "fail": "loading fails, or failed and now does not",
     "print": "the command is only printed",
-    "cut": "the file ends before the line",
+    "cut": "the file ends before the line, or within it",
     "header": "every line of the header is broken",
     "insert": "a line that decides otherwise is added",
 }
@@ -52,6 +52,11 @@ class Mutant:
     expects: Expected = "entry"
     sees: int | None = None
     written: tuple[int, ...] = ()
+
+    @property
+    def item(self) -> str:
+        """Id of the item whose evidence it is."""
+        return self.place.partition(" ")[0]
 
     @property
     def says(self) -> str:
@@ -95,8 +100,9 @@ def _insert(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     bad = beyond(unit.item, spot) if unit.holds is None else bad
     again = unit.item.quantifier == "per_file" and unit.holds is wanted
     if len(unit.spots) == 1 and bad is not None and not again:
-        made = _made(unit, "insert", {spot: f"{spot.line}\n{bad}"}, "violation")
-        yield replace(made, written=(spot.number + 1,))
+        for number, both in ((spot.number + 1, (spot.line, bad)), (spot.number, (bad, spot.line))):
+            made = _made(unit, "insert", {spot: "\n".join(both)}, "violation")
+            yield replace(made, written=(number,))
 
 
 def _print_row(unit: Unit, topic: Topic) -> Iterator[Mutant]:
@@ -111,30 +117,43 @@ def _remove(unit: Unit, topic: Topic) -> Iterator[Mutant]:
 
 
 def _change(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    """Each field that decides, or the first of any."""
     del topic
     condition = unit.item.condition.field.rpartition(".")[2] if unit.item.condition else None
-    decisive = [name for name in decisive_fields(unit.item) if name != condition]
-    changed: dict[Spot, str | None] = {}
-    for spot in unit.spots:
-        names = [name for name in (*decisive, *spot.spans) if name in spot.spans and name != condition]
-        changed[spot] = _with(spot, ["path"] if unit.shape == "command" else names[:1], _other)
-    if all(line is not None for line in changed.values()):
-        yield _made(unit, "change", changed)
+    shown = [name for name in unit.spots[0].spans if name != condition]
+    decisive = [name for name in decisive_fields(unit.item) if name in shown]
+    for name in ["path"] if unit.shape == "command" else decisive or shown[:1]:
+        changed = {spot: _with(spot, [name], _other) for spot in unit.spots}
+        if all(line is not None for line in changed.values()):
+            yield _made(unit, "change", changed)
 
 
 def _blank(unit: Unit, topic: Topic) -> Iterator[Mutant]:
+    """All fields that decide, and each of several."""
     del topic
-    names = decisive_fields(unit.item)
-    blanked = {spot: _with(spot, names, lambda text: " " * len(text)) or "" for spot in unit.spots}
-    yield _made(unit, "blank", blanked)
+    names = list(decisive_fields(unit.item))
+    for some in [names, *([name] for name in names if len(names) > 1)]:
+        blanked = {spot: _with(spot, some, lambda text: " " * len(text)) for spot in unit.spots}
+        if some is names or all(line is not None for line in blanked.values()):
+            yield _made(unit, "blank", {spot: line or "" for spot, line in blanked.items()})
 
 
 def _cut(unit: Unit, topic: Topic) -> Iterator[Mutant]:
-    """The evidence and all that follows lie past the end."""
+    """The evidence and all that follows lie past the end; of a row also what its line says."""
     del topic
-    firsts = {spot.page: spot for spot in reversed(unit.spots)}
-    texts = {page.path: _filled("\n".join(page.lines[: spot.number - 1])) for page, spot in firsts.items()}
-    yield Mutant("cut", unit.place, unit.spots[0], texts)
+    firsts = list({spot.page: spot for spot in reversed(unit.spots)}.values())
+    yield _ended(unit, firsts, [0 for _ in firsts])
+    if unit.shape == "row" and all(spot.spans for spot in firsts):
+        yield _ended(unit, firsts, [min(spot.spans.values())[0] for spot in firsts])
+
+
+def _ended(unit: Unit, spots: Sequence[Spot], columns: Sequence[int]) -> Mutant:
+    """Each page up to a place of its spot's line."""
+    texts = {
+        spot.page.path: _filled("\n".join([*spot.page.lines[: spot.number - 1], spot.line[:column]]))
+        for spot, column in zip(spots, columns, strict=True)
+    }
+    return Mutant("cut", unit.place, unit.spots[0], texts)
 
 
 # -- commands

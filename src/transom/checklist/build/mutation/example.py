@@ -69,13 +69,16 @@ def _headed(item: SpecItem, page: Page, line: str) -> Mutant:
 
 
 def _added(item: SpecItem, page: Page, line: str) -> list[Mutant]:
-    """At the end, at the beginning and in the middle."""
+    """After the last line, the first and some between, and before the first."""
     filled = [number for number, text in enumerate(page.lines, 1) if text.strip()]
-    places = dict.fromkeys((filled[-1], filled[0], filled[len(filled) // 2]))
+    quarter = len(filled) // 4
+    places = dict.fromkeys((filled[-1], filled[0], filled[2 * quarter], filled[quarter], filled[3 * quarter]))
+    lines = {number: page.lines[number - 1] for number in places}
+    made = [(number, f"{text}\n{line}") for number, text in lines.items()]
     return [
         Mutant(
             "insert", f"{item.id} {page.shown}", Spot(page, number),
-            {page.path: edited(page, {number: f"{page.lines[number - 1]}\n{line}"})}, "violation",
+            {page.path: edited(page, {number: text})}, "violation",
         )
-        for number in places
+        for number, text in (*made, (filled[0], f"{line}\n{lines[filled[0]]}"))
     ]  # fmt: skip

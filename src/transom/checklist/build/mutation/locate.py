@@ -62,10 +62,12 @@ class Follow:
     open: Open
 
     def __call__(self, written: str, log: Path) -> Page | None:
+        folders = (log.parent, *self.roots)
         for ending in ("", ".gz"):
-            for folder in (log.parent, *self.roots):
+            for folder in folders:
                 path = Path(f"{folder / written}{ending}")
-                if os.path.isfile(path):  # noqa: PTH113  unlike Path.is_file it never raises
+                real = Path(os.path.realpath(path))
+                if os.path.isfile(path) and any(map(real.is_relative_to, folders)):  # noqa: PTH113  it never raises
                     return self.open(path, False)
         return None
 

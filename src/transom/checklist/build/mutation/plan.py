@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from transom.canonical import digest
 from transom.checklist.atoms import Source
 from transom.checklist.build.mutation.alter import Mutant, mutants
 from transom.checklist.build.mutation.evidence import Page, Span, Spot, Unit
@@ -18,6 +19,7 @@ from transom.checklist.build.mutation.example import from_examples
 from transom.checklist.build.mutation.fields import Topic
 from transom.checklist.build.mutation.locate import Follow, Hit, Scan, locate
 from transom.checklist.build.mutation.runtime import Desk
+from transom.checklist.patterns import REGEX
 from transom.checklist.run import Inputs
 from transom.checklist.run.files import classify
 from transom.checklist.spec.shapes import SpecDocument
@@ -31,10 +33,20 @@ _HITS = TypeAdapter(list[tuple[int, int, dict[str, Span]]])
 
 @dataclass(frozen=True)
 class Plan:
-    """The mutants, or why there are none, and the lines that must be entries."""
+    """What is tried.
+
+    Attributes:
+        mutants: the altered texts.
+        rows: lines that must be entries.
+        units: all evidence that was found.
+        movable: files in which a line means the same wherever it stands: in a header it does not.
+        why_none: why there is no mutant.
+    """
 
     mutants: tuple[Mutant, ...] = ()
     rows: tuple[Spot, ...] = ()
+    units: tuple[Unit, ...] = ()
+    movable: frozenset[Path] = frozenset()
     why_none: str = ""
 
 
@@ -59,6 +71,8 @@ async def plan(
     try:
         async with sandbox.worker(_SCAN) as worker:
             scanner = _Scanner(worker)
+            for page in given:
+                await scanner(page, _compared(about))  # one without an end ends here, where it can be stopped
             units = await locate(about, given, scanner, Follow(tuple(roots), opened))
             topic_of = {item.id: topic for topic in about for item in topic.items}
             made: list[list[Mutant]] = []
@@ -72,7 +86,17 @@ async def plan(
     chosen = tuple(_chosen(made))
     names = ", ".join(page.shown for page in given) or "no file"
     rows = tuple(_some([spot for unit in units if unit.shape == "row" for spot in unit.spots]))
-    return Plan(chosen, rows, "" if chosen else f"nothing that Section 4.1 names stands in {names}")
+    headed = {topic.key for topic in about if topic.is_file}
+    fixed = {page for unit in units if unit.shape == "header" for page in unit.pages}
+    movable = frozenset(page.path for page in given if page not in fixed and page.kind not in headed)
+    why_none = "" if chosen else f"nothing that Section 4.1 names stands in {names}"
+    return Plan(chosen, rows, tuple(units), movable, why_none)
+
+
+def _compared(about: Sequence[Topic]) -> list[str]:
+    """The expressions of the item that lines are compared with."""
+    patterns = dict.fromkeys(pattern for topic in about for pattern in topic.patterns)
+    return [one.removeprefix(REGEX) for one in patterns if one.startswith(REGEX) and "|" not in one]
 
 
 def _some(rows: Sequence[Spot]) -> list[Spot]:
@@ -110,11 +134,20 @@ async def _is_written(mutant: Mutant, topic: Topic, scan: Scan) -> bool:
 
 
 def _sampled(units: Sequence[Unit]) -> list[Unit]:
-    """Of many like units the first, the last and some between, of every item, page and outcome."""
+    """Of many like units the first, the last and one between, of every item, page and outcome.
+
+    Which one is between depends on the text alone, and cannot be told without having it.
+    """
     groups: dict[tuple[object, ...], list[Unit]] = {}
     for unit in units:
         groups.setdefault((unit.item.id, unit.shape, unit.pages[0].path, unit.holds), []).append(unit)
-    return [one for group in groups.values() for one in ([group[0], group[-1]] if len(group) > 1 else group)]
+    return [unit for group in groups.values() for unit in (*group[:1], *_between(group), *group[1:][-1:])]
+
+
+def _between(group: Sequence[Unit]) -> Sequence[Unit]:
+    inner = group[1:-1]
+    at = int(digest(group[0].pages[0].text)[:8], 16) % len(inner) if inner else 0
+    return inner[at : at + 1]
 
 
 def _each_once(made: Sequence[Mutant]) -> Iterator[Mutant]:

@@ -139,10 +139,6 @@ class Kept:
             self._worker = await self._sandbox.worker(self._code).__aenter__()
         return self._worker
 
-    def forget(self) -> None:
-        """Ask again what was asked before."""
-        self._answers.clear()
-
     async def close(self) -> None:
         """End the worker."""
         worker, self._worker = self._worker, None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from transom.checklist.atoms import CheckerConfig
+from transom.checklist.build.mutation.again import Repeat, Result, result_of
 from transom.checklist.build.mutation.alter import Mutant
-from transom.checklist.build.mutation.evidence import Page, Spot
+from transom.checklist.build.mutation.evidence import Page, Spot, Unit
 from transom.checklist.build.mutation.fields import Topic, topics
 from transom.checklist.build.mutation.plan import Plan, plan
 from transom.checklist.build.mutation.runtime import Desk, Kept, Shown
@@ -21,7 +20,7 @@ from transom.checklist.patterns import parts
 from transom.checklist.results import MutationRow, Survivor
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, check_files, settle
 from transom.checklist.run.runner import extract, scope_of
-from transom.checklist.spec.shapes import SpecDocument
+from transom.checklist.spec.shapes import SpecDocument, SpecItem
 from transom.errors import AtomFailed
 from transom.sandbox import Sandbox
 
@@ -64,21 +63,6 @@ class Mutation:
     why_not: str | None = None
 
 
-@dataclass(frozen=True)
-class _Result:
-    """What of a verdict can change."""
-
-    status: str
-    sides: Counter[tuple[str, ...]]
-    entries: Counter[tuple[str, ...]]
-    fields: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
-
-    @property
-    def violations(self) -> int:
-        """How many, waived ones included."""
-        return sum(count for (side, *_), count in self.sides.items() if side != "found")
-
-
 async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: Setting) -> Mutation:
     """Alter the evidence, run the checker, compare.
 
@@ -103,30 +87,25 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
     made = await plan(about, spec, setting.sandbox, desk, inputs, setting.roots)
     if not made.mutants:
         return Mutation(why_not=made.why_none)
+
+    async def run(kept: Kept, texts: Mapping[Path, str]) -> Verdict:
+        with desk.showing(texts):
+            return await check_files(checker, setting.item, inputs, kept, _DAY)
+
     async with Kept(setting.sandbox) as kept:
-
-        async def run(texts: Mapping[Path, str]) -> Verdict:
-            with desk.showing(texts):
-                return await check_files(checker, setting.item, inputs, kept, _DAY)
-
-        base = await run({})
+        base = await run(kept, {})
         if base.status == "ERROR":
             said = "; ".join(error.message for error in base.errors)
             return Mutation(problems=(f"the checker gives no answer on the files as they are: {said}",))
-        survivors = [
-            (mutant, why)
-            for mutant in made.mutants
-            if (why := _why_survived(mutant, base, await run(mutant.texts), about, desk)) is not None
-        ]
+        first = result_of(base)
+        results = [result_of(await run(kept, mutant.texts)) for mutant in made.mutants]
         unseen = await _left_out(made.rows, kept, inputs)
         unseen += [problem for mutant in made.mutants if (problem := await _unseen(mutant, kept, inputs))]
-        kept.forget()
-        again = await run({})
-    problems = _problems(made, survivors)
-    if _result(again) != _result(base):
-        problems.append(
-            "the same files give another result after others were read: an atom keeps something between calls"
-        )
+    pairs = list(zip(made.mutants, results, strict=True))
+    survivors = [(one, why) for one, result in pairs if (why := _why_survived(one, first, result, about, desk))]
+    problems = [*_problems(made, survivors), *_misjudged(made.units, base)]
+    before = [({}, first), *((mutant.texts, result) for mutant, result in pairs)]
+    problems += await Repeat(run, setting.sandbox, desk, made.movable).problems(before)
     return Mutation(_row(made, survivors), tuple(problems), tuple(dict.fromkeys(unseen)))
 
 
@@ -139,10 +118,11 @@ def _patterns(config: CheckerConfig, item: Item | None) -> tuple[str, ...]:
 # -- did the result follow
 
 
-def _why_survived(mutant: Mutant, base: Verdict, verdict: Verdict, about: Sequence[Topic], desk: Desk) -> str | None:
+def _why_survived(mutant: Mutant, before: Result, after: Result, about: Sequence[Topic], desk: Desk) -> str | None:
     """None where the mutant was noticed."""
-    before, after = _result(base), _result(verdict)
-    if before.status != after.status or before.sides != after.sides:
+    own = before.of(mutant.item), after.of(mutant.item)
+    asked = own if mutant.expects != "entry" and any(own) else (before.outcome, after.outcome)
+    if asked[0] != asked[1] or after.status == "ERROR" != before.status:
         lives = mutant.expects == "violation" and after.status != "ERROR" and after.violations <= before.violations
         return "the added violation is not one for the checker" if lives else None
     if before.entries == after.entries:
@@ -156,7 +136,7 @@ def _why_survived(mutant: Mutant, base: Verdict, verdict: Verdict, about: Sequen
     return None
 
 
-def _invented(before: _Result, after: _Result, mutant: Mutant, about: Sequence[Topic], desk: Desk) -> str | None:
+def _invented(before: Result, after: Result, mutant: Mutant, about: Sequence[Topic], desk: Desk) -> str | None:
     """A field's new text that no file holds: a default that hides what is missing."""
     wanted = {name for topic in about for name in topic.decisive()}
     held = " ".join([*desk.texts.values(), *mutant.texts.values()]).casefold()
@@ -167,26 +147,6 @@ def _invented(before: _Result, after: _Result, mutant: Mutant, about: Sequence[T
             if re.sub(r"\s+", " ", text).casefold() not in held:
                 return text
     return None
-
-
-def _result(verdict: Verdict) -> _Result:
-    lists = (
-        ("found", verdict.found_items), ("missing", verdict.missing_items),
-        ("extra", verdict.extra_items), ("waived", verdict.waived),
-    )  # fmt: skip
-    sides: Counter[tuple[str, ...]] = Counter()
-    entries: Counter[tuple[str, ...]] = Counter()
-    fields: dict[tuple[str, str], set[str]] = {}
-    for side, found in lists:
-        for entry in found:
-            place = (side, entry.id, entry.source_file or "")
-            sides[place] += 1
-            entries[(*place, entry.value, json.dumps(entry.parsed_fields, sort_keys=True))] += 1
-            for part in entry.parsed_fields.values():
-                for name, value in part.items() if isinstance(part, dict) else ():
-                    if isinstance(value, str):
-                        fields.setdefault((entry.id, name), set()).add(value)
-    return _Result(verdict.status, sides, entries, {key: frozenset(texts) for key, texts in fields.items()})
 
 
 async def _left_out(rows: Sequence[Spot], kept: Kept, inputs: Inputs) -> list[str]:
@@ -251,7 +211,12 @@ def _problems(made: Plan, survivors: Sequence[tuple[Mutant, str]]) -> list[str]:
     alive = {id(mutant) for mutant, _ in survivors}
     enough = len(made.mutants) - len(alive) >= ENOUGH * len(made.mutants)
     blind: set[int] = set()
-    for group in (*_groups(made.mutants, lambda m: m.way).values(), *_groups(made.mutants, lambda m: m.place).values()):
+    kinds: tuple[Callable[[Mutant], object], ...] = (
+        lambda m: m.way,
+        lambda m: m.place,
+        lambda m: (m.way, m.spot.page.path, m.item),
+    )
+    for group in (group for key in kinds for group in _groups(made.mutants, key).values()):
         sure = len(group) > 1 or group[0].expects != "entry"
         if sure and all(id(mutant) in alive for mutant in group):
             blind |= {id(mutant) for mutant in group}
@@ -265,8 +230,32 @@ def _problems(made: Plan, survivors: Sequence[tuple[Mutant, str]]) -> list[str]:
     )
 
 
-def _groups(made: Sequence[Mutant], key: Callable[[Mutant], str]) -> dict[str, list[Mutant]]:
-    found: dict[str, list[Mutant]] = {}
+def _misjudged(units: Sequence[Unit], base: Verdict) -> list[str]:
+    """Lines whose outcome the spec tells, and that stand on the other side of the verdict, where they are too many."""
+    bad = {(one.source_file, one.line_number) for one in (*base.missing_items, *base.extra_items, *base.waived)}
+    told = [unit for unit in units if unit.shape == "row" and unit.holds is not None and _each_counts(unit.item)]
+    wrong = [
+        unit
+        for unit in told
+        if any((spot.page.shown, spot.number) in bad for spot in unit.spots)
+        is not (unit.holds is (unit.item.mode == "forbid"))
+    ]
+    if not wrong or len(wrong) <= (1 - ENOUGH) * len(told):
+        return []
+    spot = wrong[0].spots[0]
+    what = "a violation" if wrong[0].holds is (wrong[0].item.mode == "forbid") else "none"
+    return [
+        f"{len(wrong)} of {len(told)} lines are judged otherwise than the ItemSpec says, the first "
+        f"{spot.page.shown}:{spot.number}, which is {what}"
+    ]
+
+
+def _each_counts(item: SpecItem) -> bool:
+    return item.validation != "pattern" and (item.mode == "forbid" or item.quantifier == "each")
+
+
+def _groups(made: Sequence[Mutant], key: Callable[[Mutant], object]) -> dict[object, list[Mutant]]:
+    found: dict[object, list[Mutant]] = {}
     for mutant in made:
         found.setdefault(key(mutant), []).append(mutant)
     return found
