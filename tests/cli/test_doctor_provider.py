@@ -119,6 +119,20 @@ def recorded(dialect: Dialect) -> Any:
     return answer
 
 
+def test_what_a_server_writes_is_shown_as_it_comes(server: LocalServer, desk: Desk) -> None:
+    server.answer = recorded(OpenAI())
+    item, data = str(RECORDING / "item.yaml"), f"CHECKLIST_ROOT={EXAMPLES / 'data'}"
+    arguments = ["check", "all", item, "--var", data, "--model", "openai:m", "--base-url", f"{server.url}/v1"]
+    quiet, plain, more = (desk(*arguments, "--workspace", f"w{option}", *option.split()) for option in ("-q", "", "-v"))
+    assert {quiet.code, plain.code, more.code} == {1}, more.err[-400:]
+    calls = json.loads((RECORDING / "calls.json").read_text("utf-8"))["calls"]
+    written = "".join(part["text"] for call in calls[:1] for part in call["reply"]["parts"])
+    assert written in more.err
+    assert written not in plain.err
+    assert "round2_section1: working\n" in plain.err
+    assert quiet.err == ""
+
+
 def test_a_check_is_answered_by_a_server_and_each_reply_paid_for_once(server: LocalServer, desk: Desk) -> None:
     server.answer = recorded(OpenAI())
     item, data = str(RECORDING / "item.yaml"), f"CHECKLIST_ROOT={EXAMPLES / 'data'}"

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from transom.cli.live import Live
 from transom.cli.output import say
 from transom.errors import InputError
 
@@ -62,6 +63,7 @@ class Session:
     base_url: str | None = None
     failpoint: int | None = None
     open_runs: list[str] = field(default_factory=list)
+    live: Live = field(default_factory=Live)
     chains: list[tuple[Surroundings, Chain]] = field(default_factory=list)
 
     @staticmethod
@@ -85,7 +87,9 @@ class Session:
         verbosity = -1 if options.quiet else options.verbose
         configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file)
         failpoint = _failpoint(environ.get(FAILPOINT, ""))
-        return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint)
+        return Session(
+            settings, cwd, options.format, verbosity, options.base_url, failpoint, live=Live(whole=verbosity > 0)
+        )
 
     @property
     def workspace_root(self) -> Path:
@@ -103,6 +107,7 @@ class Session:
 
     def progress(self, line: str) -> None:
         """One line on stderr, unless -q was given."""
+        self.live.end()
         if self.verbosity >= 0:
             say(line)
 
@@ -171,6 +176,8 @@ class Session:
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
+        if self.verbosity >= 0 and any(one.caps.streaming for one in run.chain.providers):
+            run.on_delta = self.live
         run.budget = Budget.of(self.settings.window)
         cache = self.settings.cache
         run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
@@ -181,6 +188,7 @@ class Session:
             except Exception:
                 self.open_runs.remove(run.id)
                 raise
+            self.live.end()
             # Ctrl-C arrives as CancelledError or KeyboardInterrupt and leaves the id in the list.
             self.open_runs.remove(run.id)
 

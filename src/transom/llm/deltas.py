@@ -33,3 +33,15 @@ def tell(reply: Reply, on_delta: OnDelta | None) -> Reply:
             if isinstance(part, Text | ToolCall):
                 on_delta(part)
     return reply
+
+
+def both(one: OnDelta | None, other: OnDelta | None) -> OnDelta | None:
+    """A listener that hands on to two, as far as they are there."""
+    if one is None or other is None:
+        return one or other
+
+    def hear(delta: Delta) -> None:
+        one(delta)
+        other(delta)
+
+    return hear

@@ -20,6 +20,7 @@ from transom.canonical import Json, digest
 from transom.context import Budget
 from transom.errors import Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
+from transom.llm.deltas import OnDelta
 from transom.runs.artifact import A_PERSON, Artifact, File, epoch_of, input_digest, lineage_of
 from transom.runs.checkpoints import Retention
 from transom.runs.choices import answered, how_to_answer, why_it_waits
@@ -62,6 +63,7 @@ class Run:
         self.chain = chain
         self.stage_seconds = STAGE_SECONDS
         self.log_calls = True
+        self.on_delta: OnDelta | None = None
         self.budget = Budget()
         self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)

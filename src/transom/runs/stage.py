@@ -14,7 +14,7 @@ from transom.context import Budget
 from transom.errors import ApprovalNeeded, InputError, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage
 from transom.llm.codec import reply_from_json
-from transom.llm.deltas import OnDelta, tell
+from transom.llm.deltas import OnDelta, both, tell
 from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.calls import logged
 from transom.runs.journal import RunState, tool_key
@@ -32,6 +32,7 @@ class Host(Protocol):
     chain: Chain
     telemetry: Telemetry
     log_calls: bool
+    on_delta: OnDelta | None
     budget: Budget
 
     @property
@@ -156,7 +157,8 @@ class Stage:
             return reply
 
     async def _asked(self, request: Request, on_delta: OnDelta | None) -> Reply:
-        return await self._run.chain.complete(request, only=self._pinned, on_delta=on_delta)
+        hear = both(on_delta, self._run.on_delta)
+        return await self._run.chain.complete(request, only=self._pinned, on_delta=hear)
 
     def _journaled(self, key: dict[str, object]) -> Reply | None:
         data = self._run.journaled_reply(key)

@@ -1,0 +1,52 @@
+"""What a model is writing, on stderr, while it writes."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from transom.llm.deltas import Again, Delta
+from transom.llm.shapes import Text
+
+_EVERY = 0.1  # seconds between two counts
+_CLEAR = "\r\x1b[K"
+
+
+class Live:
+    """Hears replies as they come.
+
+    Args:
+        whole: the text itself is shown; else, on a terminal, how long it is so far.
+    """
+
+    def __init__(self, *, whole: bool = False) -> None:
+        self._whole = whole
+        self._counts = not whole and sys.stderr.isatty()
+        self._length = 0
+        self._shown = 0.0
+
+    def __call__(self, delta: Delta) -> None:
+        if isinstance(delta, Again):
+            self._write(f"\n[all of this is void: {delta.why}]\n" if self._whole else "")
+            self._length = 0
+        elif isinstance(delta, Text):
+            self._length += len(delta.text)
+            if self._whole:
+                self._write(delta.text)
+            elif self._counts and time.monotonic() - self._shown > _EVERY:
+                self._shown = time.monotonic()
+                self._write(f"{_CLEAR}  {self._length} characters so far")
+
+    def end(self) -> None:
+        """What comes next on stderr begins a line."""
+        if self._length:
+            self._write("\n" if self._whole else _CLEAR if self._counts else "")
+        self._length = 0
+
+    @staticmethod
+    def _write(text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            return  # nobody reads it
