@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.errors import RequestRefused
-from transom.llm.limits import TABLE, Bucket, Limits, Memory
+from transom.llm import limits
+from transom.llm.limits import TABLE, Limits, Memory
 from transom.store import SqliteStore
 
 PERIOD = 0.3
+Bucket = partial(limits.Bucket, grace=0)
+"""Here what is taken arrives at once."""
 
 
 def most_in_a_period(times: Sequence[float], costs: Sequence[int], period: float = PERIOD) -> int:
@@ -25,7 +29,7 @@ def most_in_a_period(times: Sequence[float], costs: Sequence[int], period: float
     return max(sum(cost for at, cost in paired if start <= at < start + period) for start, _ in paired)
 
 
-async def spend(bucket: Bucket, jobs: Sequence[int], log: list[tuple[float, int]]) -> None:
+async def spend(bucket: limits.Bucket, jobs: Sequence[int], log: list[tuple[float, int]]) -> None:
     for tokens in jobs:
         await bucket.take(tokens)
         log.append((time.monotonic(), tokens))
@@ -70,6 +74,24 @@ async def test_what_was_not_used_is_given_back() -> None:
     assert not waiting.done()
     await bucket.settle(taken, 40)
     await asyncio.wait_for(waiting, 1)
+
+
+async def test_what_is_under_way_counts_from_when_it_may_arrive() -> None:
+    now = [1_000.0]
+    bucket = limits.Bucket("p", Limits(requests=2), clock=lambda: now[0])
+    slow, quick = await bucket.take(1), await bucket.take(1)
+    now[0] += 1
+    await bucket.settle(quick, 1)  # it arrived within this second
+    now[0] += 60.5
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(bucket.take(1), 0.05)
+    now[0] += 1
+    await asyncio.wait_for(bucket.take(1), 1)
+    await bucket.settle(slow, 1)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(bucket.take(1), 0.05)
+    now[0] += 4
+    await asyncio.wait_for(bucket.take(1), 1)
 
 
 async def test_what_can_never_fit_is_refused_with_both_numbers() -> None:

@@ -105,6 +105,18 @@ class StoreConformance:
 
         self.run(location, work)
 
+    def test_an_append_that_nobody_waits_for_is_there_before_the_next(self, location: Path) -> None:
+        async def work(store: Store) -> list[str]:
+            soon = store.append_soon("s", "first", 1)
+            await store.append("s", "second", 2)
+            kinds = [record.kind for record in store.read("s")]
+            assert await soon < await store.append_soon("s", "third", 3)
+            store.append_soon("s", "last", 4)
+            return kinds
+
+        assert self.run(location, work) == ["first", "second"]
+        assert [record.kind for record in self.records(location, "s")] == ["first", "second", "third", "last"]
+
     def test_concurrent_appends_all_arrive_in_the_order_they_were_handed_over(self, location: Path) -> None:
         async def work(store: Store) -> list[int]:
             return await asyncio.gather(*(store.append("s", "k", n) for n in range(200)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import cached_property
 
-# A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, resp_msg[15], report.rpt, 1.2.3, 3fa9
+# A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, data_bus[15], report.rpt, 1.2.3, 3fa9
 _ID = re.compile(
     r"(?<!\w)(?:[A-Za-z_][\w./:\[\]+-]*[\w\]]|/[\w./-]+\w|\d+(?:[.:/-]\w+){2,}"
     r"|(?!\d+[eE]\d+\b)\d+[A-Za-z_]\w*[\d_]\w*)"

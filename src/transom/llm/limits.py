@@ -84,19 +84,20 @@ class _Ledger:
     def add(self, slot: int, requests: int, tokens: int) -> _Ledger:
         """With that much more in a slot."""
         before = self.spent.get(slot, (0, 0))
-        return _Ledger({**self.spent, slot: (before[0] + requests, before[1] + tokens)}, self.until)
+        after = (max(0, before[0] + requests), max(0, before[1] + tokens))
+        return _Ledger({**self.spent, slot: after}, self.until)
 
     def to_json(self) -> Json:
         spent: list[Json] = [[slot, *cost] for slot, cost in sorted(self.spent.items())]
         return {"spent": spent, "until": self.until}
 
 
-def _ledger(data: Any, now: float, slot: int) -> _Ledger:
+def _ledger(data: Any, now: float, slot: int, grace: int) -> _Ledger:
     """What is kept, as far as it counts now. What lies in the future was written before the clock was set back."""
     if data is None:
         return _Ledger()
     spent = {number: (requests, tokens) for number, requests, tokens in data["spent"]}
-    counting = {number: cost for number, cost in spent.items() if -1 <= slot - number <= _SLOTS}
+    counting = {number: cost for number, cost in spent.items() if -1 - grace <= slot - number <= _SLOTS}
     return _Ledger(counting, data["until"] if data["until"] - now < _LONGEST_HOLD else 0.0)
 
 
@@ -112,6 +113,8 @@ class Bucket:
         limits: for one period.
         shelf: where the state lies, usually a store, so that restarts and other processes count too.
         period: seconds.
+        grace: seconds that a request may be under way before it reaches the server. It counts from the end of them, or
+            from its reply if that is sooner: the server counts what arrives, not what is sent.
         clock: seconds of the wall clock: a monotonic one would not survive a restart.
     """
 
@@ -122,12 +125,14 @@ class Bucket:
         *,
         shelf: Shelf | None = None,
         period: float = 60.0,
+        grace: float = 5.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._name = name
         self._limits = limits
         self._shelf = shelf or Memory()
         self._slot_seconds = period / _SLOTS
+        self._grace = int(grace / self._slot_seconds)
         self._clock = clock
         self._door = asyncio.Lock()
 
@@ -151,14 +156,14 @@ class Bucket:
                 wait = max(held.until - now, held.wait(self._limits, tokens, slot) * self._slot_seconds)
                 if wait > 0:
                     await asyncio.sleep(min(wait, self._slot_seconds))  # less may have been taken than was reserved
-                elif not self._limits or await self._keep(data, held.add(slot, 1, tokens)):
-                    return Taken(slot, tokens)
+                elif not self._limits or await self._keep(data, held.add(slot + self._grace, 1, tokens)):
+                    return Taken(slot + self._grace, tokens)
 
     async def settle(self, taken: Taken, tokens: int) -> None:
-        """Say what a request really took."""
-        if self._limits.tokens is None or tokens == taken.tokens:
-            return
-        await self._change(lambda held: held.add(taken.slot, 0, tokens - taken.tokens))
+        """Say that a request is over, and what it really took."""
+        if self._limits:
+            ended = min(taken.slot, int(self._clock() / self._slot_seconds))
+            await self._change(lambda held: held.add(taken.slot, -1, -taken.tokens).add(ended, 1, tokens))
 
     async def hold(self, seconds: float) -> None:
         """Let nobody ask for that long: the server has said so to one, and means all."""
@@ -175,7 +180,7 @@ class Bucket:
         """The state as it lies there, what of it counts, the time and its slot."""
         data, now = self._shelf.get(TABLE, self._name), self._clock()
         slot = int(now / self._slot_seconds)
-        return data, _ledger(data, now, slot), now, slot
+        return data, _ledger(data, now, slot, self._grace), now, slot
 
     async def _keep(self, old: Json | None, new: _Ledger) -> bool:
         return await self._shelf.swap(TABLE, self._name, old, new.to_json())

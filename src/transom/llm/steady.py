@@ -88,12 +88,15 @@ class SteadyProvider:
 
     async def _once(self, request: Request, on_delta: OnDelta | None) -> Reply:
         taken = await self._bucket.take(self.estimate_tokens(request) + request.settings.max_tokens)
+        spent = taken.tokens
         try:
             reply = await self._provider.complete(request, on_delta=on_delta)
+            spent = reply.usage.input_tokens + reply.usage.output_tokens
         except _FREE:
-            await self._bucket.settle(taken, 0)
+            spent = 0
             raise
-        await self._bucket.settle(taken, reply.usage.input_tokens + reply.usage.output_tokens)
+        finally:
+            await self._bucket.settle(taken, spent)
         return reply
 
 

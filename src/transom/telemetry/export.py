@@ -75,7 +75,7 @@ class TraceFile:
     def start(self, name: str, kind: str, parent: SpanRecord | None, attributes: dict[str, Value]) -> SpanRecord:
         """Start a span under `parent`, or a root of this trace."""
         parent_id = parent.span_id if parent else ""
-        span = SpanRecord(secrets.token_hex(8), parent_id, name, kind, time.time_ns(), attributes)
+        span = SpanRecord(os.urandom(8).hex(), parent_id, name, kind, time.time_ns(), attributes)
         self._started.write(
             {"spanId": span.span_id, "parentSpanId": parent_id, "name": name, "startTimeUnixNano": str(span.start)}
         )

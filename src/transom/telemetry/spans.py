@@ -165,8 +165,8 @@ class Span:
         return {key: self._plain(value) for key, value in attributes.items() if value is not None}
 
     def _plain(self, value: Any) -> Value:
-        if isinstance(value, str):
-            return self._text(value)
+        if type(value) is str and self._owner._redact:
+            return self._owner._redact(value)
         if isinstance(value, bool | int | float):
             return value
         if isinstance(value, list | tuple):
