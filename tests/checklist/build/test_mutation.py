@@ -196,6 +196,14 @@ async def test_most_lines_are_judged_as_the_specification_says() -> None:
     assert any("lines are judged otherwise than the ItemSpec says" in problem for problem in problems), problems
 
 
+async def test_a_word_that_hides_what_is_missing_is_named() -> None:
+    checker = example("VER-02")
+    told = "told.update({name: said if said is not None else 'unknown' for name, said in told.items()})"
+    hidden = ("for result in results:", "    told = result['parsed_fields'].get('netlist') or {}", f"    {told}")
+    problems = (await checker.mutated(with_last_word(checker, *hidden))).problems
+    assert any("says 'unknown' for" in problem for problem in problems), problems
+
+
 async def test_a_file_outside_of_the_roots_is_no_evidence(tmp_path: Path) -> None:
     """The runtime does not read it either, so altering it can change nothing."""
     shutil.copytree(DATA / "updown", tmp_path / "in" / "updown")

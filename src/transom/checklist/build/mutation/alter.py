@@ -29,7 +29,7 @@ SAYS: Final[Mapping[Way, str]] = {
     "insert": "a line that decides otherwise is added",
 }
 # What a header says where it says nothing: it may go and nothing is lost, but a real text in its place must show.
-_NOTHING = re.compile(r"(?i)\W*(?:unknown|undefined|unspecified|tb[ad]|to ?do|n\W?a|none|null|nil|xx+)?\W*")
+NOTHING: Final = re.compile(r"(?i)\W*(?:unknown|undefined|unspecified|tb[ad]|to ?do|n\W?a|none|null|nil|xx+)?\W*")
 _PROMPT = r"\s*(?:[\w.@]{0,30}[>%]\s*)?"
 
 
@@ -210,7 +210,7 @@ def _remove_each(unit: Unit, topic: Topic) -> Iterator[Mutant]:
 
 def _tells(spot: Spot) -> bool:
     """Whether a line of a header shows any field with a text that says something."""
-    return not spot.spans or any(_NOTHING.fullmatch(spot.said(name) or "") is None for name in spot.spans)
+    return not spot.spans or any(NOTHING.fullmatch(spot.said(name) or "") is None for name in spot.spans)
 
 
 def _real(known: str, text: str) -> str:

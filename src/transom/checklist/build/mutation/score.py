@@ -10,7 +10,7 @@ from pathlib import Path
 
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.mutation.again import Repeat, Result, result_of
-from transom.checklist.build.mutation.alter import Mutant
+from transom.checklist.build.mutation.alter import NOTHING, Mutant
 from transom.checklist.build.mutation.evidence import Page, Spot, Unit
 from transom.checklist.build.mutation.fields import Topic, topics
 from transom.checklist.build.mutation.plan import Plan, plan
@@ -103,7 +103,7 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
         unseen += [problem for mutant in made.mutants if (problem := await _unseen(mutant, kept, inputs))]
     pairs = list(zip(made.mutants, results, strict=True))
     survivors = [(one, why) for one, result in pairs if (why := _why_survived(one, first, result, about, desk))]
-    problems = [*_problems(made, survivors), *_misjudged(made.units, base)]
+    problems = [*_problems(made, survivors), *_misjudged(made.units, base), *_hidden(first, about, desk)]
     before = [({}, first), *((mutant.texts, result) for mutant, result in pairs)]
     problems += await Repeat(run, setting.sandbox, desk, made.movable).problems(before)
     return Mutation(_row(made, survivors), tuple(problems), tuple(dict.fromkeys(unseen)))
@@ -228,6 +228,18 @@ def _problems(made: Plan, survivors: Sequence[tuple[Mutant, str]]) -> list[str]:
     return said + (
         [f"and {len(told) - len(shown)} more alterations that leave the result as it is"] if told[_SHOWN:] else []
     )
+
+
+def _hidden(base: Result, about: Sequence[Topic], desk: Desk) -> list[str]:
+    """Fields that decide and say, in words that no file has, that they say nothing: so nobody misses them."""
+    wanted = {name for topic in about for name in topic.decisive()}
+    held = " ".join(desk.texts.values()).casefold()
+    return [
+        f"the entry of {ident} says {text!r} for {name}, which stands in no file; what is not there is None"
+        for (ident, name), said in sorted(base.fields.items())
+        for text in sorted(said)
+        if name in wanted and text.strip() and NOTHING.fullmatch(text) and text.casefold() not in held
+    ]
 
 
 def _misjudged(units: Sequence[Unit], base: Verdict) -> list[str]:
