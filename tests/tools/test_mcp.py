@@ -21,8 +21,6 @@ from transom.llm import CameBack, ToolCall
 from transom.tools import ToolLimits
 from transom.tools.mcp import McpServer
 
-pytest.importorskip("mcp")
-
 SERVER = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
 
 
