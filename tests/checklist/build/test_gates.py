@@ -199,6 +199,22 @@ async def test_each_fault_is_named_by_its_gate(tmp_path: Path, old: str, new: st
     assert any(message in text for text in found.get(gate, [])), found
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('{"name": match[1], "power": match[2]}', "dict(name=match[1], power=match[2])"),
+        ('{"name": match[1], "power": match[2]}', 'dict(zip("name power".split(), match.groups()))'),
+        (
+            "def extract_context",
+            "class Kind:\n    def extract_context(self):\n        return 1\n\n\ndef extract_context",
+        ),
+    ],
+)
+async def test_ways_of_writing_are_free(tmp_path: Path, old: str, new: str) -> None:
+    assert old in ATOM_A
+    assert faults(await held(tmp_path, ATOM_A.replace(old, new, 1))) == {}
+
+
 @pytest.mark.parametrize("told", ['SCOPE = "line"', 'SCOPE = "record"\nRECORD_START = r"^block"'])
 async def test_atoms_that_read_long_logs_pass_too(tmp_path: Path, told: str) -> None:
     assert faults(await held(tmp_path, ATOM_A.replace('SCOPE = "file"', told))) == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from transom.checklist.atoms import LOCKED_LAYER, SIGNATURES, CheckerConfig
@@ -111,7 +112,8 @@ def check_contract_names(atoms: Parts) -> list[Finding]:
     defined: list[str] = []
     for tree in trees(atoms):
         top = {id(node) for node in tree.body}
-        for node in ast.walk(tree):
+        methods = {id(node) for kind in ast.walk(tree) if isinstance(kind, ast.ClassDef) for node in kind.body}
+        for node in (node for node in ast.walk(tree) if id(node) not in methods):
             for name in (one for one in _bound(node) if one in SIGNATURES):
                 defined.append(name)
                 if defined.count(name) > 1 or id(node) not in top or not isinstance(node, ast.FunctionDef):
@@ -180,13 +182,23 @@ def check_yaml(config: CheckerConfig, file: YamlFile, atoms: Parts) -> list[Find
     findings += [_at(file, problem, *keys) for problem, *keys in _unusable(config)]
     if not parses(atoms.a):
         return findings
-    named = {node.value for node in ast.walk(ast.parse(atoms.a)) if isinstance(node, ast.Constant)}
+    named = {name for node in ast.walk(ast.parse(atoms.a)) for name in _keys(node)}
     for index, item in enumerate(config.items):
         for field, *keys in _fields(config, index):
             if not set(field.split(".")) <= named:
                 message = f"item {item.id} uses {field}, which atom A never emits"
                 findings.append(_at(file, message, "items", index, *keys))
     return findings
+
+
+def _keys(node: ast.AST) -> Iterator[str]:
+    """The keys that a dict may have by what stands in the code: texts, lists of words, named groups, keywords."""
+    if isinstance(node, ast.keyword) and node.arg:
+        yield node.arg
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        words = node.value.split()
+        yield from words if all(map(str.isidentifier, words)) else [node.value]
+        yield from re.findall(r"\(\?P<(\w+)>", node.value)
 
 
 def _unusable(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ...]]]:

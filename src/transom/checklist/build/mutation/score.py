@@ -104,6 +104,7 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
     pairs = list(zip(made.mutants, results, strict=True))
     survivors = [(one, why) for one, result in pairs if (why := _why_survived(one, first, result, about, desk))]
     problems = [*_problems(made, survivors), *_misjudged(made.units, base), *_hidden(first, about, desk)]
+    problems += _strange(made.units, about, base)
     before = [({}, first), *((mutant.texts, result) for mutant, result in pairs)]
     problems += await Repeat(run, setting.sandbox, desk, made.movable).problems(before)
     return Mutation(_row(made, survivors), tuple(problems), tuple(dict.fromkeys(unseen)))
@@ -213,7 +214,7 @@ def _problems(made: Plan, survivors: Sequence[tuple[Mutant, str]]) -> list[str]:
     blind: set[int] = set()
     kinds: tuple[Callable[[Mutant], object], ...] = (
         lambda m: m.way,
-        lambda m: m.place,
+        lambda m: (m.place, m.way == "cut"),
         lambda m: (m.way, m.spot.page.path, m.item),
     )
     for group in (group for key in kinds for group in _groups(made.mutants, key).values()):
@@ -259,6 +260,26 @@ def _misjudged(units: Sequence[Unit], base: Verdict) -> list[str]:
     return [
         f"{len(wrong)} of {len(told)} lines are judged otherwise than the ItemSpec says, the first "
         f"{spot.page.shown}:{spot.number}, which is {what}"
+    ]
+
+
+def _strange(units: Sequence[Unit], about: Sequence[Topic], base: Verdict) -> list[str]:
+    """Violations on lines that are none by the spec's patterns, where they are too many."""
+    rows = {unit.item.id for unit in units if unit.shape == "row"}
+    rows |= {item.id for topic in about for item in topic.items if item.mode == "forbid" and not topic.is_file}
+    known = {(spot.page.shown, spot.number) for unit in units for spot in unit.spots}
+    told = [
+        (one.source_file, one.line_number)
+        for one in (*base.missing_items, *base.extra_items, *base.waived)
+        if one.line_number and one.id in rows
+    ]
+    strange = [place for place in told if place not in known]
+    if len(strange) <= (1 - ENOUGH) * len(told):
+        return []
+    file, line = strange[0]
+    return [
+        f"{len(strange)} of {len(told)} violations stand on lines that the patterns of Section 4.1 do not describe, "
+        f"the first {file}:{line}"
     ]
 
 
