@@ -39,6 +39,7 @@ OPERATION_DURATION: Final = "gen_ai.client.operation.duration"
 TOKEN_USAGE: Final = "gen_ai.client.token.usage"
 
 # Our own.
+OPEN: Final = "transom.open"
 RUN_ID: Final = "transom.run.id"
 RUN_KIND: Final = "transom.run.kind"
 STAGE: Final = "transom.stage"

@@ -29,6 +29,10 @@ class Redactor:
         ordered = sorted(values, key=lambda value: (-len(value), value))
         self._pattern = re.compile("|".join([*map(re.escape, ordered), _SHAPE]))
 
+    def finds(self, text: str) -> bool:
+        """Whether there is a secret in it."""
+        return self._pattern.search(text) is not None
+
     def __call__(self, text: str) -> str:
         """`text` without its secrets."""
         return self._pattern.sub(_INSTEAD, text)
