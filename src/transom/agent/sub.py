@@ -28,6 +28,7 @@ from transom.errors import (
 )
 from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
 from transom.llm.render import turn_text
+from transom.runs.spans import of_conversation
 from transom.telemetry import keys
 from transom.tools import Arguments, Ran, Toolbox, ToolDefinition, ToolLimits
 
@@ -164,13 +165,12 @@ class Delegation:
         role = replace(sub_role(talk.role, [block.name for block in blocks], room), tools=box.specs)
         sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell, keep=self.keep)
         await open_sub(talk, name, purpose)
-        attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: role.name, keys.CONVERSATION_ID: name}
+        attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: role.name, **of_conversation(name)}
         with talk.stage.host.telemetry.span(f"sub_conversation {role.name}", **attributes) as span:
-            span.set(keys.PARENT_CONVERSATION, talk.name)
             try:
                 _, reply = await sub.ask(blocks)
             except FAILURES as error:
-                span.set(keys.SUMMARY, error.what)
+                span.fail(type(error).__name__, "lines of its sources stand in for its answer")
                 return "", error.what
         good = reply.stop in ("end", "tool_calls") and reply.text.strip()
         return (reply.text, "") if good else ("", f"it ended with {reply.stop} and no answer")

@@ -12,6 +12,7 @@ from transom.llm.deltas import OnDelta
 from transom.llm.egress import EgressPolicy
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
 from transom.llm.structured import complete_checked
+from transom.telemetry import keys
 
 _OPEN = EgressPolicy()
 
@@ -123,6 +124,12 @@ class Chain:
 
     def _named(self, name: str | None) -> tuple[Provider, ...]:
         return tuple(provider for provider in self.providers if provider.name == name)
+
+
+def of_provider(name: str) -> dict[str, str]:
+    """What a span says of who answers: `vendor:model`, or a name that is both."""
+    vendor, _, model = name.partition(":")
+    return {keys.PROVIDER: vendor, keys.REQUEST_MODEL: model or vendor}
 
 
 def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _OPEN) -> None:

@@ -7,15 +7,19 @@ every run of the workspace, and whoever listens must hear that a broken reply be
 from __future__ import annotations
 
 import asyncio
+import logging
+from typing import Any
 
 from transom.errors import AuthenticationFailed, ProviderError, RateLimited, RequestRefused, with_causes
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, Delta, OnDelta
 from transom.llm.limits import Bucket
-from transom.llm.provider import Provider
+from transom.llm.provider import Provider, of_provider
 from transom.llm.retry import RetryPolicy
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
 from transom.telemetry import child_span, keys
+
+_log = logging.getLogger(__name__)
 
 _FREE = (AuthenticationFailed, RateLimited, RequestRefused)
 """What a server refuses it does not count as tokens."""
@@ -74,18 +78,23 @@ class SteadyProvider:
             await asyncio.sleep(wait)
             heard: list[Delta] = []
             try:
-                with child_span(f"attempt {self.name}", "client") as span:
-                    span.set(keys.ATTEMPT, len(causes) + 1)
-                    span.set(keys.RETRY_WAIT, wait)
+                with child_span(f"attempt {self.name}", "client", **self._attributes(len(causes) + 1, wait)):
                     return await self._once(request, _noting(on_delta, heard))
             except ProviderError as error:
                 causes.append(error)
                 wait = self._policy.wait(len(causes), error)
+                if wait is not None:
+                    told = (self.name, len(causes), type(error).__name__, wait)
+                    _log.warning("%s: attempt %d failed with %s; asked again in %.2f s", *told)
                 if wait is not None and isinstance(error, RateLimited):
                     await self._bucket.hold(wait)
                 if wait is not None and heard and on_delta:
                     on_delta(Again(error.what))
         raise with_causes(causes)
+
+    def _attributes(self, attempt: int, wait: float) -> dict[str, Any]:
+        told = {keys.OPERATION: keys.ATTEMPT_CHAT, keys.ATTEMPT: attempt, keys.RETRY_WAIT: wait}
+        return {**of_provider(self.name), **told}
 
     async def _once(self, request: Request, on_delta: OnDelta | None) -> Reply:
         taken = await self._bucket.take(self.estimate_tokens(request) + request.settings.max_tokens)

@@ -100,7 +100,7 @@ class TraceFile:
             f'"name":{quoted(name[:_LONGEST_NAME])},"kind":{_KINDS[kind]},"startTimeUnixNano":"{span.start}",'
             f'"endTimeUnixNano":"{span.start}",{_OPEN}'
         )
-        span.place = self._lines.put(line.encode().ljust(PLACE - 1) + b"\n")
+        span.place = self._lines.put(f"{line:<{PLACE - 1}}\n".encode())
         return span
 
     def end(self, span: SpanRecord) -> None:
@@ -207,13 +207,19 @@ class _Lines:
             place = self._places.pop()
         except IndexError:
             return self._new_place(line)
-        self._write(line, place)
+        try:
+            os.pwrite(self._middle, line, place)
+        except OSError as error:
+            self._told(error)
         return place
 
     def free(self, place: int | None) -> None:
         """Leave an empty line in a place, and use it again."""
         if place is not None and self._end >= 0:
-            self._write(_FREE, place)
+            try:
+                os.pwrite(self._middle, _FREE, place)
+            except OSError as error:
+                self._told(error)
             self._places.append(place)
 
     def _new_place(self, line: bytes) -> int | None:
@@ -225,12 +231,6 @@ class _Lines:
         except OSError as error:
             self._told(error)
             return None
-
-    def _write(self, line: bytes, place: int) -> None:
-        try:
-            os.pwrite(self._middle, line, place)
-        except OSError as error:
-            self._told(error)
 
     def _told(self, error: OSError) -> None:
         if not self._failed:

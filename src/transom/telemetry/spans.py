@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from pathlib import Path
 from types import TracebackType
@@ -38,10 +38,15 @@ def current_span() -> Span | None:
 def child_span(name: str, kind: Kind = "internal", /, **attributes: Any) -> Span:
     """A span beneath the one that is open in this task, in its trace; one that leaves nothing where none is open.
 
-    For code that is called inside of a traced step and is handed no trace of its own. See `Telemetry.span`.
+    For code that is called inside of a traced step and is handed no trace of its own. It belongs to the same
+    conversation. See `Telemetry.span`.
     """
     open_one = _current.get()
-    return open_one._owner.span(name, kind, **attributes) if open_one else _OFF
+    if open_one is None or open_one._record is None:
+        return _OFF
+    known = open_one._record.attributes
+    inherited: dict[str, Any] = {key: known[key] for key in (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION) if key in known}
+    return open_one._owner.span(name, kind, **{**inherited, **attributes})
 
 
 class Telemetry:
@@ -148,6 +153,11 @@ class Span:
             self._record.attributes[keys.ERROR_TYPE] = kind
             self._record.fail(self._text(f"{kind}: {message}" if message else kind))
 
+    def began(self, at: int) -> None:
+        """It began before it was known to be worth a span: nanoseconds since 1970."""
+        if self._record:
+            self._record.start = at
+
     def event(self, name: str, /, **attributes: Any) -> None:
         """Something that happened at one moment."""
         if self._record:
@@ -178,16 +188,14 @@ class Span:
     def _redacted(self, attributes: dict[str, Value]) -> dict[str, Value]:
         """The attributes without secrets; looked for once, since there hardly ever is one."""
         redact = self._owner._redact
-        texts = [one for value in attributes.values() for one in ([value] if type(value) is str else _texts(value))]
-        if redact is None or not redact.finds("\0".join(texts)):
+        many = [value if type(value) is list else (value,) for value in attributes.values()]
+        if redact is None or not redact.finds("\0".join([one for each in many for one in each if type(one) is str])):
             return attributes
-        return {
-            key: redact(value) if isinstance(value, str) else [redact(one) for one in value] if _texts(value) else value
-            for key, value in attributes.items()
-        }
+        return {key: _each(redact, value) for key, value in attributes.items()}
 
     def _text(self, text: str) -> str:
-        return self._owner._redact(text) if self._owner._redact else text
+        redact = self._owner._redact
+        return redact(text) if redact and redact.finds(text) else text
 
 
 _AS_IT_IS = frozenset({str, bool, int, float})
@@ -210,9 +218,12 @@ def _value(value: Any) -> Value:
     return json.dumps(value, default=str, skipkeys=True) if isinstance(value, dict) else str(value)
 
 
-def _texts(value: Value) -> Sequence[str]:
-    """The texts of a list of them."""
-    return value if type(value) is list and value and type(value[0]) is str else ()
+def _each(redact: Redactor, value: Value) -> Value:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        return [redact(one) for one in value]
+    return value
 
 
 _OFF = Span(Telemetry(), "off", "internal", {})
