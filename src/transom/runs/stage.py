@@ -15,6 +15,7 @@ from transom.errors import ApprovalNeeded, InputError, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage
 from transom.llm.codec import reply_from_json
 from transom.llm.deltas import OnDelta, tell
+from transom.llm.provider import of_provider
 from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.calls import logged
 from transom.runs.journal import RunState, tool_key
@@ -134,7 +135,11 @@ class Stage:
             if reply is None:
                 asked = self._complete(request, on_delta)
                 asked = logged(request, asked) if self._run.log_calls else asked
-                reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
+                try:
+                    reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
+                except (TransomError, TimeoutError):
+                    span.update(of_provider(self._pinned or self._run.chain.name))
+                    raise
                 await self._journal(key, talk, request, role, reply)
             else:
                 tell(reply, on_delta)

@@ -99,6 +99,23 @@ def waterfall(rows: Sequence[SpanRow]) -> list[str]:
     return lines
 
 
+def failures(rows: Sequence[SpanRow]) -> list[str]:
+    """Lines of text: each error where it began, and each span that never ended and has none open beneath it.
+
+    An error that goes on through the spans around it is told once.
+    """
+    above = {row.parent_id for row in rows if row.status == "error"}
+    around = {row.parent_id for row in rows if row.status == "open"}
+    lines = [
+        f"failed: {_one_line(row.name)}: {_one_line(row.message) or 'no word of why'}"
+        for row in rows
+        if row.status == "error" and row.span_id not in above
+    ]
+    return lines + [
+        f"never ended: {_one_line(row.name)}" for row in rows if row.status == "open" and row.span_id not in around
+    ]
+
+
 def _tree(rows: Sequence[SpanRow]) -> Iterator[tuple[SpanRow, int]]:
     """Depth first, siblings by start; iterative, since a trace of a long loop may be deep."""
     known = {row.span_id for row in rows}

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["internal", "client", "server", "producer", "consumer"]
 
+_INHERITED = (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION)
+
 _current: ContextVar[Span | None] = ContextVar("transom_span", default=None)
 
 
@@ -45,7 +47,9 @@ def child_span(name: str, kind: Kind = "internal", /, **attributes: Any) -> Span
     if open_one is None or open_one._record is None:
         return _OFF
     known = open_one._record.attributes
-    inherited: dict[str, Any] = {key: known[key] for key in (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION) if key in known}
+    inherited: dict[str, Any] = {
+        key: known[key] for key in (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION) if key in known
+    }
     return open_one._owner.span(name, kind, **{**inherited, **attributes})
 
 
