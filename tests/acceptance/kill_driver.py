@@ -25,6 +25,7 @@ from transom.cli.session import Session
 from transom.cli.told import Options
 from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider
 from transom.runs.checkpoints import FOR_PEOPLE
+from transom.store import SqliteStore
 
 
 class CountedSession(Session):
@@ -32,8 +33,8 @@ class CountedSession(Session):
 
     log: Path
 
-    def chain(self) -> Chain:
-        rules: Provider = super().chain().providers[0]
+    def chain(self, store: SqliteStore | None = None) -> Chain:
+        rules: Provider = super().chain(store).providers[0]
 
         async def answer(request: Request) -> Reply:
             with self.log.open("a", encoding="utf-8") as out:

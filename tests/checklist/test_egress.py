@@ -12,7 +12,7 @@ from tests.checklist.test_pipeline import ITEM, SPEC, manner
 from tests.checklist.test_visibility import replies
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import Places, checker_of
-from transom.cli.providers import build_chain
+from transom.cli.providers import Surroundings, build_chain
 from transom.config import load_settings
 from transom.errors import EgressError, SettingsError
 from transom.llm import Block, CameBack, Chain, EgressPolicy, Request, ScriptedProvider, ToolResult, Window, render
@@ -26,7 +26,7 @@ def policy_of(folder: Path, text: str, **environ: str) -> EgressPolicy:
     """The policy that a settings file or variables yield, by the door that every command uses."""
     (folder / "transom.yaml").write_text(text, "utf-8")
     settings = load_settings(folder, environ=environ)
-    return build_chain("rules", folder, settings).policy
+    return build_chain("rules", Surroundings(folder, settings)).policy
 
 
 async def built(folder: Path, policy: EgressPolicy, *, local: bool = False) -> tuple[str, str]:

@@ -34,7 +34,7 @@ def test_what_it_finds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "replay": True,
         "anthropic": False,
         "openai": False,
-        "ollama": False,
+        "ollama": None,
     }
     assert {one["name"] for one in document["tools"]} >= {"yosys", "sta"}
     assert len(document["knowledge"]["domains"]) >= 2
@@ -66,17 +66,17 @@ def test_a_domain_with_too_few_waivers_is_remarked_on(here: Path, capsys: pytest
 
 
 def test_settings_without_effect_are_named_with_their_place(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "transom.yaml").write_text("execution:\n  timeout_per_stage: 10\n  enable_streaming: false\n")
+    (here / "transom.yaml").write_text("execution:\n  timeout_per_stage: 10\nllm: {agent_a: {model: x}}\n")
     idle = doctor(capsys)["settings"]["without_effect"]
     assert idle == [
         {
-            "key": "execution.enable_streaming",
+            "key": "llm.agent_a.model",
             "where": f"{here}/transom.yaml:3",
-            "why": NOT_YET["execution.enable_streaming"],
+            "why": NOT_YET["llm.agent_a.model"],
         }
     ]
     main(["doctor"])
-    assert f"execution.enable_streaming ({here}/transom.yaml:3) has no effect yet: " in capsys.readouterr().out
+    assert f"llm.agent_a.model ({here}/transom.yaml:3) has no effect yet: " in capsys.readouterr().out
 
 
 def test_a_network_file_system_is_named(

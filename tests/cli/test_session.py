@@ -188,10 +188,11 @@ def test_the_embedded_rules_are_the_default(tmp_path: Path) -> None:
 
 
 PROVIDERS = {
-    "anthropic:some-model": "--model: this version has no provider anthropic yet; use rules or replay:PATH",
-    "ruls": "--model: unknown provider 'ruls'; use rules or replay:PATH; anthropic, openai, ollama come later",
+    "anthropic:some-model": "anthropic:some-model: there is no key: ANTHROPIC_API_KEY is not set; set it",
+    "openai": "--model: provider openai needs the name of a model; say openai:NAME, e.g. openai:gpt",
+    "ruls": "--model: unknown provider 'ruls'; use rules, replay:PATH, anthropic:NAME, openai:NAME or ollama:NAME",
     "": "--model: unknown provider ''; use rules",
-    "replay": "--model: unknown provider 'replay'; use rules or replay:PATH",
+    "replay": "--model: unknown provider 'replay'; use rules, replay:PATH",
     "replay:no.json": "no.json: cannot read the recording",
 }
 

@@ -12,8 +12,9 @@ from tests.context.streams import PROSE, call, exchange
 from transom.config.model import WindowSettings
 from transom.context import DEFAULT_SHARES, SHARES, Budget, Compaction, History, assemble, go_on
 from transom.context.budget import GIVING, share_of
+from transom.context.tokens import measure
 from transom.errors import SettingsError, WindowOverflow
-from transom.llm import Block, CallSettings, Role, Tier, ToolSpec
+from transom.llm import Block, CallSettings, Role, Tier, ToolSpec, render
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object"})
 ROLE = Role(
@@ -116,6 +117,13 @@ def test_a_conversation_folds_before_anything_goes() -> None:
     assert made.request.window.turns == made.history.turns
     assert made.tokens_before > made.tokens
     assert before == history.size, "the one that was given is as it was"
+
+
+def test_what_was_measured_is_what_is_sent() -> None:
+    made = go_on(ROLE, list(FULL.values()), History.of(exchange(1)), budget=Budget(total=9_000))
+    assert made.size == measure(render(made.request).as_text())
+    empty = Role("p.none", (), frozenset())
+    assert go_on(empty, [], History()).size == measure("")
 
 
 def test_a_failure_is_kept_where_everything_else_is_folded() -> None:

@@ -8,7 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.context.streams import KINDS, PROSE, ROW, TOKENIZERS, Tokenizer, exchange, kinds, pieces, sizes, small
+from tests.context.streams import (
+    KINDS,
+    PROSE,
+    ROW,
+    TOKENIZERS,
+    Tokenizer,
+    even,
+    exchange,
+    kinds,
+    pieces,
+    sizes,
+    small,
+)
 from tests.fuzzing import examples
 from transom.canonical import Json, canonical_json
 from transom.context import Budget, History, TokenCorrection, assemble, go_on
@@ -32,6 +44,17 @@ def off(request: Request, tokens: TokenCorrection, count: Tokenizer) -> float:
     return abs(tokens.count(text) / count(text) - 1)
 
 
+def test_a_conversation_learns_as_it_goes_on() -> None:
+    tokens, history = TokenCorrection(), History()
+    for number in range(8):
+        history = history.add(*exchange(number, KINDS[number % len(KINDS)], 600))
+        made = go_on(ROLE, [], history, tokens=tokens)
+        real = small(render(made.request).as_text())
+        assert number < 5 or abs(made.tokens / real - 1) <= 0.10
+        history, tokens = made.history, tokens.learned(made.size, real)
+    assert abs(PLAIN.tokens(made.size) / real - 1) > 0.10, "else there was nothing to learn"
+
+
 def learned_in(rounds: list[tuple[str, int]], count: Tokenizer) -> tuple[TokenCorrection, Request]:
     """What a conversation of such results teaches, and its last request."""
     tokens, history = TokenCorrection(), History()
@@ -47,9 +70,17 @@ def learned_in(rounds: list[tuple[str, int]], count: Tokenizer) -> tuple[TokenCo
 rounds = st.lists(st.tuples(kinds, sizes), min_size=6, max_size=12)
 
 
+@st.composite
+def alike(draw: st.DrawFn) -> list[tuple[str, int]]:
+    """Results of up to three kinds, each of which comes in the first five turns; no tokenizer is known unseen."""
+    pool = draw(st.lists(kinds, min_size=1, max_size=3, unique=True))
+    first = [(pool[number % len(pool)], draw(st.integers(500, 2_000))) for number in range(5)]
+    return first + draw(st.lists(st.tuples(st.sampled_from(pool), sizes), min_size=1, max_size=7))
+
+
 @pytest.mark.parametrize("count", TOKENIZERS)
 @settings(max_examples=examples(40), deadline=None)
-@given(rounds)
+@given(alike())
 def test_after_five_turns_the_estimate_is_within_a_tenth(count: Tokenizer, made: list[tuple[str, int]]) -> None:
     tokens, request = learned_in(made, count)
     assert tokens.seen >= 5
@@ -72,6 +103,19 @@ def test_without_usage_it_is_the_estimate_that_everything_else_uses() -> None:
     tokens, request = learned_in([(PROSE, 400)] * 2, small)
     assert PLAIN.tokens(measure(render(request).as_text())) == estimate_tokens(render(request).as_text())
     assert (PLAIN.seen, tokens.seen) == (0, 1)
+
+
+def test_what_has_to_fit_is_estimated_from_above_where_the_text_is_another_than_before() -> None:
+    for count in TOKENIZERS:
+        for before in KINDS:
+            tokens = PLAIN
+            for _ in range(5):
+                tokens = tokens.learned(measure(before * 20), count(before * 20))
+            assert tokens.at_most(measure(before)) == pytest.approx(tokens.count(before), abs=2)
+            for after in KINDS:
+                assert tokens.at_most(measure(after * 20)) >= tokens.count(after * 20)
+                assert count is not even or tokens.at_most(measure(after * 20)) >= 0.98 * even(after * 20)
+    assert tokens.count(PROSE * 20) < 0.98 * even(PROSE * 20), "the fit alone would be too low"
 
 
 @given(st.text(), st.text())
@@ -99,7 +143,7 @@ def test_a_correction_survives_a_journal() -> None:
     again = TokenCorrection.from_json(json.loads(canonical_json(tokens.to_json())))
     assert again == tokens
     assert again.count(PROSE) == tokens.count(PROSE)
-    wrongs: list[Json] = [None, {}, {"seen": 1, "moments": [1.0]}, {"seen": "1", "moments": [0, 0, 0, 0, 0]}]
+    wrongs: list[Json] = [None, {}, {"seen": 1, "moments": [1.0]}, {"seen": "1", "moments": [0, 0, 0, 0, 0, 0]}]
     for wrong in wrongs:
         with pytest.raises(ValueError, match="not a correction"):
             TokenCorrection.from_json(wrong)
@@ -131,7 +175,7 @@ def test_any_window_obeys_its_budget(
         assembled = go_on(ROLE, listed, history, budget=budget, tokens=tokens)
     except WindowOverflow as error:
         assert error.needed > error.limit == budget.window_tokens(500)
-        assert sum(error.shares.values()) == pytest.approx(error.needed, abs=6)
+        assert sum(error.shares.values()) <= error.needed + 6
         return
     request = assembled.request
     assert count(render(request).as_text()) + 500 <= total

@@ -17,6 +17,8 @@ from tests.repository.tracked import ROOT, text_of, tracked
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 MOST_BYTES = 2 << 20
 KNOWN_HOSTS = {"keepachangelog.com", "semver.org", "json-schema.org", "www.apache.org", "gnu.org", "no-color.org"}
+VENDORS = {"api.anthropic.com", "api.openai.com", "openrouter.ai", "name.openai.azure.com"}
+"""Whose servers a user may name a model of."""
 OWN_HOST = re.compile(r"(^127\.0\.0\.1|^\w+|\.invalid|\.test|(^|\.)example(\.\w+)?)$")
 PIN = re.compile(r"^[a-z0-9][a-z0-9-]*==\S+( ; [^\\]+)? \\$")
 
@@ -34,7 +36,7 @@ def test_no_address_but_of_standards_and_of_this_machine_itself() -> None:
 
 
 def _may_be_named(host: str) -> bool:
-    return host in KNOWN_HOSTS or OWN_HOST.search(host) is not None
+    return host.lower() in KNOWN_HOSTS | VENDORS or OWN_HOST.search(host) is not None
 
 
 def test_no_path_of_the_machine_that_it_was_written_on() -> None:

@@ -105,6 +105,18 @@ class StoreConformance:
 
         self.run(location, work)
 
+    def test_an_append_that_nobody_waits_for_is_there_before_the_next(self, location: Path) -> None:
+        async def work(store: Store) -> list[str]:
+            soon = store.append_soon("s", "first", 1)
+            await store.append("s", "second", 2)
+            kinds = [record.kind for record in store.read("s")]
+            assert await soon < await store.append_soon("s", "third", 3)
+            store.append_soon("s", "last", 4)
+            return kinds
+
+        assert self.run(location, work) == ["first", "second"]
+        assert [record.kind for record in self.records(location, "s")] == ["first", "second", "third", "last"]
+
     def test_concurrent_appends_all_arrive_in_the_order_they_were_handed_over(self, location: Path) -> None:
         async def work(store: Store) -> list[int]:
             return await asyncio.gather(*(store.append("s", "k", n) for n in range(200)))
@@ -178,6 +190,7 @@ class StoreConformance:
                 store.put(name, "k", 1),
                 store.put("t", name, 1),
                 store.put_if_absent("t", name, 1),
+                store.swap("t", name, None, 1),
             ):
                 with pytest.raises(StoreError, match="cannot name a"):
                     await write
@@ -225,6 +238,30 @@ class StoreConformance:
             await store.delete("t", "b")
             assert store.items("t") == {"a": {"x": [1]}}
             assert store.items("other") == {"b": 3}
+
+        self.run(location, work)
+
+    def test_swap_replaces_only_what_was_read(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            assert await store.swap("t", "k", 1, 2) is False
+            assert store.get("t", "k") is None
+            assert await store.swap("t", "k", None, {"b": 1, "a": [1.5]}) is True
+            assert await store.swap("t", "k", None, 0) is False
+            assert await store.swap("t", "k", {"a": [1.5], "b": 1}, 3) is True
+            assert store.get("t", "k") == 3
+
+        self.run(location, work)
+
+    def test_of_many_swaps_none_is_lost(self, location: Path) -> None:
+        async def add(store: Store, times: int) -> None:
+            while times:
+                before = store.get("t", "n")
+                times -= await store.swap("t", "n", before, (before if isinstance(before, int) else 0) + 1)
+
+        async def work(store: Store) -> None:
+            async with child.open_store(self.opener, str(location)) as other:
+                await asyncio.gather(*(add(one, 10) for one in (store, other) for _ in range(3)))
+            assert store.get("t", "n") == 60
 
         self.run(location, work)
 

@@ -183,6 +183,8 @@ class Agent:
                 cap = error.cap if isinstance(error, CapReached) else "turns"
                 span.set(keys.CAP, cap)
                 return self._stopped(talk, cap)
+            finally:
+                await talk.stage.host.settle()
         talk.add(Said(reply.parts))
         self._window = request.window
         return self._response(talk, reply, "answered" if reply.stop in ("end", "tool_calls") else reply.stop)

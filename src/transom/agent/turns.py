@@ -37,7 +37,7 @@ from transom.llm.deltas import Delta
 from transom.runs import Stage
 from transom.tools import Toolbox
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
-from transom.tools.toolbox import again, done_before, refused, same_call, used_up
+from transom.tools.toolbox import again, done_before, refused, used_up
 
 Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
 """Makes a result that is too large for a window small enough; hands others back as they are."""
@@ -184,8 +184,10 @@ class Conversation:
 
     def _batches(self, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
         """Calls that are carried out together: of equal ones the first, and then the others, which repeat it."""
-        first = {same_call(calls[number]): number for number in reversed(numbers)} if len(numbers) > 1 else {}
-        later = [number for number in numbers if first.get(same_call(calls[number]), number) != number] if first else []
+        if len(numbers) < 2:
+            return [list(numbers)] if numbers else []
+        first = {calls[number].wanted: number for number in reversed(numbers)}
+        later = [number for number in numbers if first[calls[number].wanted] != number]
         return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
     async def _one(self, key: dict[str, object], call: ToolCall) -> Ran:
@@ -205,7 +207,7 @@ class Conversation:
         Raises:
             ApprovalNeeded: a person has to be asked first.
         """
-        before = None if tool.fresh else self._made.get(same_call(call))
+        before = None if tool.fresh else self._made.get(call.wanted)
         if before:
             return again(call, before)
         if not tool.needs_approval:
@@ -218,7 +220,7 @@ class Conversation:
 
     def _took(self, call: ToolCall, ran: Ran) -> Ran:
         if not ran.result.is_error:
-            self._made.setdefault(same_call(call), ran.result)
+            self._made.setdefault(call.wanted, ran.result)
         return ran
 
     async def _told(self, call: ToolCall, ran: Ran) -> ToolResult:

@@ -40,6 +40,7 @@ class RoundRow(Shape):
     input_tokens: int
     output_tokens: int
     cached_tokens: int
+    cache_write_tokens: int = 0
 
 
 class Document(Shape):

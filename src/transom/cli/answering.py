@@ -14,7 +14,7 @@ from transom.cli.output import print_json, print_text
 from transom.cli.session import Session
 from transom.errors import InputError
 
-CHOICES = ("keep", "redo")
+CHOICES = ("keep", "redo", "approve", "refuse")
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,17 @@ async def answer(
     words: Annotated[
         str | None,
         typer.Argument(
-            metavar="keep|redo|WORDS",
-            help="keep: the file you edited counts. redo: make it again. WORDS: what a build that gave up should do.",
+            metavar="keep|redo|approve|refuse|WORDS",
+            help="keep: the file you edited counts. redo: make it again. approve, refuse: a tool call that waits."
+            " WORDS: what a build that gave up should do.",
         ),
     ] = None,
     stage: Annotated[
         str | None, typer.Option("--stage", metavar="NAME", help="For which stage, where several wait.")
     ] = None,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Told to the model, where you refuse a tool call.")
+    ] = "",
     edit: Annotated[
         list[Path] | None,
         typer.Option("--edit", metavar="FILE", help="Your atoms.py or checker.yaml, for a build that gave up."),
@@ -58,11 +62,13 @@ async def answer(
             taken = await _give(session, store, row, help_)
             _say(session, row, f"taken: {taken}", None, words)
         elif state.waiting and words in CHOICES:
-            stage = await _decide(session, store, row, str(words), stage)
+            stage = await _decide(session, store, row, str(words), stage, reason)
             left = [one for one in state.waiting if one != stage]
             _say(session, row, f"{words} {stage}", stage, words, left)
         elif state.waiting:
-            raise InputError("this run waits for a choice", where=row.id, hint="say keep or redo")
+            asked = any(choice.get("kind") == "approval" for choice in state.waiting.values())
+            hint = "say approve or refuse" if asked else "say keep or redo"
+            raise InputError("this run waits for a choice", where=row.id, hint=hint)
         else:
             raise InputError("this run waits for no answer", where=row.id, hint=f"see: transom runs show {row.id}")
     return 0
@@ -88,9 +94,9 @@ async def _give(session: Session, store: Any, row: RunRow, help_: Help) -> str:
     return ", ".join([*taken, *(["your words"] * bool(help_.words)), *(["more repairs"] * help_.reset)])
 
 
-async def _decide(session: Session, store: Any, row: RunRow, choice: str, stage: str | None) -> str:
+async def _decide(session: Session, store: Any, row: RunRow, choice: str, stage: str | None, reason: str) -> str:
     async with _unwalked(session, store, row) as run:
-        return str(await run.decide(choice, stage))
+        return str(await run.decide(choice, stage, reason))
 
 
 def _unwalked(session: Session, store: Any, row: RunRow) -> Any:

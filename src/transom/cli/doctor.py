@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import shutil
-from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -27,10 +26,18 @@ def add_to(app: typer.Typer) -> None:
 def doctor(
     session: Session,
     provider: Annotated[
-        str | None, typer.Option("--provider", metavar="P", help="Only whether this provider answers.")
+        str | None, typer.Option("--provider", metavar="P", help="Only this one; KIND:NAME asks its server.")
     ] = None,
 ) -> int:
-    """Say what is installed, which sandbox level works, which providers answer, and which settings have no effect."""
+    """Say what is installed, which sandbox level works, which providers answer, and which settings have no effect.
+
+    With `--provider openai:NAME` (and `--base-url`) its server is asked a few small questions, and what it can do is
+    printed. Nothing else is sent.
+    """
+    if provider is not None and _has_server(provider):
+        from transom.cli.trying import try_provider
+
+        return try_provider(session, provider)
     providers = _providers(session)
     if provider is not None:
         return _one_provider(session, provider, providers)
@@ -120,22 +127,21 @@ def _settings(session: Session) -> dict[str, Any]:
     }
 
 
+def _has_server(provider: str) -> bool:
+    from transom.llm.hosted import HOSTED
+
+    kind, colon, _ = provider.partition(":")
+    return kind in HOSTED and colon == ":"
+
+
 def _providers(session: Session) -> list[dict[str, Any]]:
-    from transom.cli.providers import LATER
+    from transom.cli.trying import hosted_rows
 
     knowledge = _knowledge(session)
     rules_work = knowledge["error"] is None
     says = "answers, no model and no network needed" if rules_work else knowledge["error"]
-    later = [
-        {"name": name, "answers": False, "says": f"not in this version yet (its SDK is {_installed(name)})"}
-        for name in LATER
-    ]
     replay = {"name": "replay", "answers": True, "says": "answers from a recording: --model replay:PATH"}
-    return [{"name": "rules", "answers": rules_work, "says": says}, replay, *later]
-
-
-def _installed(name: str) -> str:
-    return "installed" if find_spec(name) else "not installed"
+    return [{"name": "rules", "answers": rules_work, "says": says}, replay, *hosted_rows(session)]
 
 
 def _knowledge(session: Session) -> dict[str, Any]:

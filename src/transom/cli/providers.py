@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,21 +13,44 @@ from transom.errors import InputError, SettingsError
 if TYPE_CHECKING:
     from transom.config import Settings
     from transom.llm import Chain, EgressPolicy, Provider
+    from transom.llm.limits import Shelf
+    from transom.llm.steady import SteadyProvider
 
-KNOWN = ("rules", "replay:PATH")
-LATER = ("anthropic", "openai", "ollama")
-"""Providers that come with the extras of the same names, not in this version."""
+KNOWN = ("rules", "replay:PATH", "anthropic:NAME", "openai:NAME", "ollama:NAME")
 
 
-def build_chain(spec: str, cwd: Path, settings: Settings) -> Chain:
-    """The chain that a `model` setting names, e.g. `replay:calls.json,rules`.
+@dataclass(frozen=True)
+class Surroundings:
+    """What providers are made from beside their names.
+
+    Attributes:
+        cwd: where a recording's path is meant from.
+        settings: of the command.
+        base_url: where the one provider that has a server is reached.
+        shelf: where limits keep what was spent; with the process where None.
+    """
+
+    cwd: Path
+    settings: Settings
+    base_url: str | None = None
+    shelf: Shelf | None = None
+
+
+def build_chain(spec: str, around: Surroundings) -> Chain:
+    """The chain that a `model` setting names, e.g. `openai:NAME,rules`.
 
     Raises:
-        InputError: an empty or unknown name, a recording that cannot be read, a knowledge file that is wrong.
+        InputError: an empty or unknown name, a recording that cannot be read, a knowledge file that is wrong, a
+            provider whose SDK or key is missing, one base URL for several servers.
     """
     from transom.llm import Chain
 
-    return Chain(tuple(_provider(name.strip(), cwd, settings) for name in spec.split(",")), _policy(settings))
+    names = [name.strip() for name in spec.split(",")]
+    hosted = {name.partition(":")[0] for name in names} - {"rules", "replay"}
+    if around.base_url and len(hosted) > 1:
+        what = f"it cannot be the address of {' and '.join(sorted(hosted))} at once"
+        raise InputError(what, where="--base-url", hint="set llm.NAME.base_url for each")
+    return Chain(tuple(_provider(name, around) for name in names), _policy(around.settings))
 
 
 def _policy(settings: Settings) -> EgressPolicy:
@@ -52,27 +78,51 @@ def _check_block(pattern: str, where: str | None) -> None:
         raise SettingsError(what, where=where, hint=f"did you mean {nearest(pattern, known)}?")
 
 
-def _provider(name: str, cwd: Path, settings: Settings) -> Provider:
+def _provider(name: str, around: Surroundings) -> Provider:
     kind, _, rest = name.partition(":")
     if name == "rules":
-        return _rules(settings)
+        return _rules(around.settings)
     if kind == "replay" and rest:
         from transom.llm.replay import ReplayProvider
 
-        return ReplayProvider(Path(cwd, rest))
+        return ReplayProvider(Path(around.cwd, rest))
+    from transom.llm.hosted import HOSTED
+
+    if kind in HOSTED:
+        return hosted_provider(name, around)
     raise unknown_provider(name)
 
 
-def unknown_provider(name: str) -> InputError:
-    """What to say of a provider that cannot be used."""
-    kind = name.partition(":")[0]
-    known = " or ".join(KNOWN)
-    if kind in LATER:
-        return InputError(f"this version has no provider {kind} yet", where="--model", hint=f"use {known}")
-    coming = ", ".join(LATER)
-    return InputError(
-        f"unknown provider {name!r}", where="--model", hint=f"use {known}; {coming} come later, as extras"
+def hosted_provider(
+    name: str, around: Surroundings, *, stream: bool | None = None, environ: Mapping[str, str] = os.environ
+) -> SteadyProvider:
+    """A provider that has a server.
+
+    Args:
+        name: e.g. `openai:NAME`.
+        around: settings, address, store.
+        stream: replies in pieces or whole; as `execution.enable_streaming` has it where None.
+        environ: where keys are looked up.
+
+    Raises:
+        InputError: see `connect`.
+    """
+    from transom.llm.hosted import connect
+
+    settings = around.settings
+    return connect(
+        name,
+        getattr(settings.llm, name.partition(":")[0]),
+        base_url=around.base_url,
+        stream=settings.execution.enable_streaming if stream is None else stream,
+        shelf=around.shelf,
+        environ=environ,
     )
+
+
+def unknown_provider(name: str) -> InputError:
+    """What to say of a provider that there is not."""
+    return InputError(f"unknown provider {name!r}", where="--model", hint=f"use {', '.join(KNOWN[:-1])} or {KNOWN[-1]}")
 
 
 def knowledge_domains(settings: Settings) -> list[str]:

@@ -16,6 +16,7 @@ from transom.errors import InputError
 
 if TYPE_CHECKING:
     from transom.canonical import Json
+    from transom.cli.providers import Surroundings
     from transom.config import Settings
     from transom.llm import CallSettings, Chain
     from transom.runs import Run, Workspace
@@ -51,6 +52,7 @@ class Session:
         base_url: where a compatible server listens, for providers that take one.
         failpoint: kill this process after that journal append (see `FAILPOINT`), None: never.
         open_runs: ids of runs that are being worked on; what is left here was cut off.
+        chains: those that were made, and from what.
     """
 
     settings: Settings
@@ -60,6 +62,7 @@ class Session:
     base_url: str | None = None
     failpoint: int | None = None
     open_runs: list[str] = field(default_factory=list)
+    chains: list[tuple[Surroundings, Chain]] = field(default_factory=list)
 
     @staticmethod
     def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
@@ -111,15 +114,24 @@ class Session:
         if count == self.failpoint:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def chain(self) -> Chain:
+    def chain(self, store: SqliteStore | None = None) -> Chain:
         """Who answers, from the `model` setting.
 
-        Raises:
-            InputError: an unknown provider, naming the known ones.
-        """
-        from transom.cli.providers import build_chain
+        Args:
+            store: where the providers' limits keep what was spent.
 
-        return build_chain(self.settings.model, self.cwd, self.settings)
+        Raises:
+            InputError: an unknown provider, naming the known ones; one whose SDK or key is missing.
+        """
+        from transom.cli.providers import Surroundings, build_chain
+
+        around = Surroundings(self.cwd, self.settings, self.base_url, store)
+        for made_around, made in self.chains:
+            if made_around == around and made_around.shelf is store:
+                return made  # runs side by side share connections, and stand in one queue for a provider
+        chain = build_chain(self.settings.model, around)
+        self.chains.append((around, chain))
+        return chain
 
     def call_settings(self, seat: Literal["agent_a", "agent_b", "reflect"], default: CallSettings) -> CallSettings:
         """How a seat is asked: `llm.<seat>` over what its role says."""
@@ -154,9 +166,8 @@ class Session:
         from transom.context import Budget
         from transom.runs import Retention, Run
 
-        run = await Run.open(
-            kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain or self.chain(), entry=entry
-        )
+        chain = chain or self.chain(store)
+        run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
@@ -174,10 +185,17 @@ class Session:
             self.open_runs.remove(run.id)
 
     def execute(self, work: Callable[[], Coroutine[Any, Any, int]]) -> int:
-        """Run a command's coroutine to its end."""
+        """Run a command's coroutine to its end, and let go of connections."""
         import asyncio
 
-        return asyncio.run(work())
+        async def whole() -> int:
+            try:
+                return await work()
+            finally:
+                for _, chain in self.chains:
+                    await chain.aclose()
+
+        return asyncio.run(whole())
 
 
 def _current_folder() -> Path:

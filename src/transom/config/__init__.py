@@ -5,7 +5,18 @@ A relative path in a file is meant from the project's folder, the one that holds
 else from the folder of the command.
 """
 
+from transom.config.hosted import HostedSettings, OpenAISettings
 from transom.config.load import FILE_NAMES, find_settings_file, load_settings
 from transom.config.model import NOT_YET, Settings, known_keys, variable_of
 
-__all__ = ["FILE_NAMES", "NOT_YET", "Settings", "find_settings_file", "known_keys", "load_settings", "variable_of"]
+__all__ = [
+    "FILE_NAMES",
+    "NOT_YET",
+    "HostedSettings",
+    "OpenAISettings",
+    "Settings",
+    "find_settings_file",
+    "known_keys",
+    "load_settings",
+    "variable_of",
+]

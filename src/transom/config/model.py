@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo
 
+from transom.config.hosted import HostedSettings, OpenAISettings
 from transom.errors import SettingsError
 
 PREFIX = "TRANSOM_"
@@ -71,11 +72,14 @@ class ModelSeat(_Section):
 
 
 class Llm(_Section):
-    """The seats: agent_a writes the parser, agent_b the logic, reflect the repairs."""
+    """The seats (agent_a writes the parser, agent_b the logic, reflect the repairs), and the providers with servers."""
 
     agent_a: ModelSeat = ModelSeat()
     agent_b: ModelSeat = ModelSeat()
     reflect: ModelSeat = ModelSeat()
+    anthropic: HostedSettings = HostedSettings()
+    openai: OpenAISettings = OpenAISettings()
+    ollama: HostedSettings = HostedSettings()
 
 
 class Cache(_Section):
@@ -92,7 +96,12 @@ class Cache(_Section):
 
 
 class Execution(_Section):
-    """How long and how often; `timeout_per_stage` in seconds of wall clock."""
+    """How long and how often.
+
+    Attributes:
+        timeout_per_stage: seconds of wall clock.
+        enable_streaming: replies are taken in pieces as they come, where the provider offers that.
+    """
 
     max_iterations: int = Field(default=3, ge=0)
     timeout_per_stage: float = Field(default=300, gt=0, allow_inf_nan=False)
@@ -204,14 +213,13 @@ class Settings(_Section):
 
 
 _SEATS = ("agent_a", "agent_b", "reflect")
-_LATER_MODEL = "the models that it would choose from come later; `model` and --model decide"
+_ONE_CHAIN = "one chain of providers answers every role; `model` and --model name it"
 _LATER_LENGTH = "no product of this version has conversations that long"
 
 NOT_YET: dict[str, str] = {
-    **{f"llm.{seat}.{name}": _LATER_MODEL for seat in _SEATS for name in ("provider", "model")},
+    **{f"llm.{seat}.{name}": _ONE_CHAIN for seat in _SEATS for name in ("provider", "model")},
     "window.compact_at": _LATER_LENGTH,
     "window.keep_recent": _LATER_LENGTH,
-    "execution.enable_streaming": "the providers of this version answer in one piece",
 }
 """Keys that are accepted and have no effect yet, each with one clause that says why."""
 

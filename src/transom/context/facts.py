@@ -10,7 +10,8 @@ from functools import cached_property
 
 # A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, resp_msg[15], report.rpt, 1.2.3, 3fa9
 _ID = re.compile(
-    r"[A-Za-z_][\w./:\[\]+-]*[\w\]]|/[\w./-]+\w|\d+(?:[.:/-]\w+){2,}|(?!\d+[eE]\d+\b)\d+[A-Za-z_]\w*[\d_]\w*"
+    r"(?<!\w)(?:[A-Za-z_][\w./:\[\]+-]*[\w\]]|/[\w./-]+\w|\d+(?:[.:/-]\w+){2,}"
+    r"|(?!\d+[eE]\d+\b)\d+[A-Za-z_]\w*[\d_]\w*)"
 )
 _HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2,}\.\w{2,}")
 _NUMBER = re.compile(

@@ -65,7 +65,7 @@ class Draft:
 
     @property
     def size(self) -> Measure:
-        """Of all of it."""
+        """The measure of all of it."""
         return self._whole.minus(SEPARATOR) if any(self._whole) else self._whole
 
     @property
@@ -83,15 +83,18 @@ class Draft:
         Raises:
             WindowOverflow: nothing is left that could go; with the sizes of all parts.
         """
-        if self.used <= self._limit:
+        if self._fits():
             return
         for to_share in (True, False):
             for name in GIVING:
-                while self.used > self._limit and (not to_share or self._used(name) > self._limits[name]):
+                while not self._fits() and (not to_share or self._used(name) > self._limits[name]):
                     if not self._give(name, hard=not to_share):
                         break
-        if self.used > self._limit:
+        if not self._fits():
             raise self._overflow()
+
+    def _fits(self) -> bool:
+        return self._tokens.at_most(self.size) <= self._limit
 
     def _give(self, name: ShareName, *, hard: bool) -> bool:
         """Let one part give a little; False where it has nothing to give."""
@@ -135,10 +138,11 @@ class Draft:
 
     def _overflow(self) -> WindowOverflow:
         used: dict[str, int] = {name: self._used(name) for name in SHARES if self._used(name)}
+        needed = self._tokens.at_most(self.size)
         return WindowOverflow(
-            f"the window of role {self._role.name} needs about {self.used} tokens and has room for {self._limit} "
+            f"the window of role {self._role.name} needs about {needed} tokens and has room for {self._limit} "
             f"({', '.join(f'{name} {size}' for name, size in used.items())})",
-            needed=self.used,
+            needed=needed,
             limit=self._limit,
             shares=used,
             hint="shorten the item or its inputs, or choose a model with a larger window",

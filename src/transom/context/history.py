@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from transom.context.statistics import Statistics
 from transom.context.tokens import Measure, measure
 from transom.llm import Asked, CameBack, Dropped, Said, ToolCall, ToolResult, Turn
-from transom.llm.render import render_turn
+from transom.llm.render import render_turn, turn_text
 
 SEPARATOR = measure("\n\n")
 """What stands between two parts of a window."""
@@ -46,6 +46,11 @@ class Event:
     def name(self) -> str:
         """What it is read by: `event 12`."""
         return f"event {self.number}"
+
+    @property
+    def text(self) -> str:
+        """All of it, for whoever reads it by its name."""
+        return "\n\n".join(turn_text(turn) for turn in self.turns)
 
     @property
     def lasting(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Self
 
 from transom.canonical import Json
@@ -52,16 +53,31 @@ class TokenCorrection:
     Attributes:
         seen: calls that it was learned from; with 0 it is `llm.estimate_tokens`.
         moments: faded sums over calls of u·u, u·v, v·v, u·t and v·t. Of the tokens that a usual tokenizer makes of a
-            call, u and v are the parts that come of its plain and its dense bytes; t times as many were reported.
+            call, u and v are the parts that come of its plain and its dense bytes; t times as many were reported. The
+            last is of the tokens reported for each byte.
     """
 
     seen: int = 0
-    moments: tuple[float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0)
+    moments: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     def tokens(self, size: Measure) -> int:
         """An estimate of the tokens of something of that measure."""
         plain, dense = self._weights
         return max(0, math.ceil(plain * size.plain + dense * size.dense - 1e-6))
+
+    def at_most(self, size: Measure) -> int:
+        """An estimate from above, for what has to fit: also where the text is unlike all that was seen so far.
+
+        It is the largest of what the fit says, what it would be if the usual ratio of plain to dense held, and if all
+        bytes counted alike. Where a text is like those seen the three agree.
+        """
+        if not self.seen:
+            return self.tokens(size)
+        uu, uv, vv, ut, vt, each = self.moments
+        weight = uu + 2 * uv + vv
+        usual = (ut + vt) / weight * (_PLAIN * size.plain + _DENSE * size.dense)
+        even = each / weight * (size.plain + size.dense)
+        return max(self.tokens(size), math.ceil(usual), math.ceil(even))
 
     def count(self, text: str) -> int:
         """An estimate of the tokens of a text."""
@@ -73,15 +89,15 @@ class TokenCorrection:
             return self
         usual = _PLAIN * size.plain + _DENSE * size.dense
         u, v, t = _PLAIN * size.plain / usual, _DENSE * size.dense / usual, tokens / usual
-        new = (u * u, u * v, v * v, u * t, v * t)
+        new = (u * u, u * v, v * v, u * t, v * t, tokens / (size.plain + size.dense))
         faded = tuple(_FADING * old + more for old, more in zip(self.moments, new, strict=True))
         return type(self)(self.seen + 1, faded)  # type: ignore[arg-type]  # as long as `new`
 
-    @property
+    @cached_property
     def _weights(self) -> tuple[float, float]:
         if not self.seen:
             return _UNCORRECTED, _UNCORRECTED
-        uu, uv, vv, ut, vt = self.moments
+        uu, uv, vv, ut, vt, _ = self.moments
         weight = uu + 2 * uv + vv  # u + v is 1, so this is the faded number of calls
         usual = (ut + vt) / weight  # the best single factor
         stiff = _STIFFNESS * weight
@@ -101,8 +117,8 @@ class TokenCorrection:
             ValueError: the data is no correction.
         """
         match data:
-            case {"seen": int(seen), "moments": [*moments]} if len(moments) == 5:
-                return cls(seen, tuple(float(one) for one in moments))  # type: ignore[arg-type]  # five numbers
+            case {"seen": int(seen), "moments": [*moments]} if len(moments) == 6:
+                return cls(seen, tuple(float(one) for one in moments))  # type: ignore[arg-type]  # six numbers
         raise ValueError("not a correction of token estimates")
 
 

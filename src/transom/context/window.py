@@ -25,17 +25,17 @@ class Assembled:
         request: what is asked; its window says how full its shares are.
         history: the one that was given, or that one folded.
         folded: how many events were folded for this request.
-        size: of the request, from which tokens are estimated.
         tokens: of the request, as estimated.
         tokens_before: what it would have taken without folding, as estimated.
+        size: its measure: with the usage that comes back, the next estimates learn from it (`TokenCorrection.learned`).
     """
 
     request: Request
     history: History
     folded: int
-    size: Measure
     tokens: int
     tokens_before: int
+    size: Measure
 
 
 def assemble(
@@ -85,7 +85,7 @@ def go_on(
     folded = len(history.live) - len(draft.history.live)
     saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size) if folded else 0
     used = draft.used
-    return Assembled(draft.request, draft.history, folded, draft.size, used, used + saved)
+    return Assembled(draft.request, draft.history, folded, used, used + saved, draft.size)
 
 
 def _ordered(role: Role, blocks: Sequence[Block]) -> tuple[Block, ...]:

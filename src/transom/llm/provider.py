@@ -145,5 +145,6 @@ def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _O
         raise EgressError(
             f"{kept} is marked local and would reach the remote provider {provider.name}",
             where=request.role,
-            hint="name a local provider with --model, or let it leave the machine (settings egress.*)",
+            hint="name a local provider with --model, say llm.NAME.local: true of a server that is your own, or let it "
+            "leave the machine (settings egress.*)",
         )

@@ -82,6 +82,11 @@ class ToolCall:
     def to_json(self) -> dict[str, Json]:
         return {"kind": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
 
+    @cached_property
+    def wanted(self) -> str:
+        """Equal for calls that ask for the same, whatever their ids."""
+        return canonical_json([self.name, self.arguments])
+
 
 @dataclass(frozen=True)
 class Opaque:

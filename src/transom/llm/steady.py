@@ -36,7 +36,7 @@ class SteadyProvider:
 
     def __init__(self, provider: Provider, policy: RetryPolicy | None = None, bucket: Bucket | None = None) -> None:
         self._provider = provider
-        self._policy = policy or RetryPolicy()
+        self.policy = policy or RetryPolicy()
         self._bucket = bucket or Bucket(provider.name)
 
     @property
@@ -82,7 +82,7 @@ class SteadyProvider:
                     return await self._once(request, _noting(on_delta, heard))
             except ProviderError as error:
                 causes.append(error)
-                wait = self._policy.wait(len(causes), error)
+                wait = self.policy.wait(len(causes), error)
                 if wait is not None:
                     told = (self.name, len(causes), type(error).__name__, wait)
                     _log.warning("%s: attempt %d failed with %s; asked again in %.2f s", *told)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
 from transom.canonical import Json, canonical_json
-from transom.errors import ReplyError
+from transom.errors import InputError, ReplyError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, OnDelta
 from transom.llm.shapes import Block, Reply, Request, Said
@@ -18,6 +18,9 @@ REPAIR_BLOCK = "answer_repair"
 _MOST_COMPLAINTS = 5
 _ASKED = "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}"
 _WRONG = "Your last answer cannot be used:\n{}\nGive the whole answer again, as one JSON value and nothing else."
+
+
+Check = Callable[[Json], list[str]]
 
 
 class _Answers(Protocol):
@@ -37,13 +40,15 @@ async def complete_checked(provider: _Answers, request: Request, on_delta: OnDel
 
     Raises:
         ReplyError: the second answer does not follow the schema either.
+        InputError: the schema is none.
         ProviderError: see `Provider.complete`.
     """
     if request.output is None:
         return await provider.complete(request, on_delta=on_delta)
+    held = schema_check(request.output)  # before anything is paid for
     asked = request if provider.caps.structured_output else _with_block(request, SCHEMA_BLOCK, _ASKED, request.output)
     first = await provider.complete(asked, on_delta=on_delta)
-    wrong = _complaints(first, request.output)
+    wrong = _complaints(first, held)
     if not wrong:
         return first
     if on_delta:
@@ -52,7 +57,7 @@ async def complete_checked(provider: _Answers, request: Request, on_delta: OnDel
     listed = "\n".join(f"- {one}" for one in wrong)
     mend = _with_block(replace(asked, window=spoken), REPAIR_BLOCK, _WRONG, listed)
     second = await provider.complete(mend, on_delta=on_delta)
-    wrong = _complaints(second, request.output)
+    wrong = _complaints(second, held)
     if wrong:
         raise ReplyError(f"the answer does not follow its schema, nor does its repair: {wrong[0]}", where=request.role)
     return replace(second, usage=first.usage + second.usage)
@@ -64,31 +69,44 @@ def _with_block(request: Request, name: str, text: str, filled: str | Mapping[st
     return replace(request, window=replace(window, blocks=(*window.blocks, Block(name, text.format(shown)))))
 
 
-def _complaints(reply: Reply, schema: Mapping[str, Json]) -> list[str]:
+def _complaints(reply: Reply, held: Check) -> list[str]:
     """What is wrong with an answer; [] where nothing is, or where the reply is no answer."""
     if reply.calls or reply.stop != "end":
         return []
     try:
-        value = json.loads(reply.text)
-    except ValueError as error:
+        value = json.loads(reply.text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         return [f"it is no JSON: {error}"]
-    return schema_complaints(value, schema)
+    return held(value)
 
 
-def schema_complaints(value: Json, schema: Mapping[str, Json]) -> list[str]:
-    """Where a value departs from a JSON Schema (2020-12), at most five places; [] where it follows it.
+def _no_number(text: str) -> Json:
+    raise ValueError(f"{text} is no number there")
+
+
+def schema_check(schema: Mapping[str, Json]) -> Check:
+    """A function that says where a value departs from a JSON Schema (2020-12), at five places at most; [] for none.
 
     Raises:
-        ReplyError: the schema itself is none.
+        InputError: the schema itself is none, or leads to one that is not in it; the latter is found by the function.
     """
     import jsonschema  # noqa: PLC0415  (only where a schema is to be followed)
     from referencing import Registry  # noqa: PLC0415
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415
 
+    where = "the schema of the answer"
     try:
-        # An own registry: the library's default one would fetch a remote `$ref`.
-        validator = jsonschema.Draft202012Validator(dict(schema), registry=Registry())
-        validator.check_schema(dict(schema))
-        found = sorted(validator.iter_errors(value), key=lambda error: [str(step) for step in error.absolute_path])
+        jsonschema.Draft202012Validator.check_schema(dict(schema))
     except jsonschema.SchemaError as error:
-        raise ReplyError(f"the schema of the answer is no JSON Schema: {error.message}") from error
-    return [f"{error.json_path}: {error.message[:300]}" for error in found[:_MOST_COMPLAINTS]]
+        raise InputError(f"no JSON Schema: {error.message}", where=where) from error
+    # An own registry: the library's default one would fetch a remote `$ref`.
+    validator = jsonschema.Draft202012Validator(dict(schema), registry=Registry())
+
+    def held(value: Json) -> list[str]:
+        try:
+            found = sorted(validator.iter_errors(value), key=lambda error: [str(step) for step in error.absolute_path])
+        except Unresolvable as error:
+            raise InputError(f"{error}", where=where, hint="put what it refers to into $defs") from error
+        return [f"{error.json_path}: {error.message[:300]}" for error in found[:_MOST_COMPLAINTS]]
+
+    return held

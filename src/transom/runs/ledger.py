@@ -44,8 +44,7 @@ class Ledger:
     async def append(self, kind: str, data: dict[str, Any]) -> None:
         """Append to the journal and take it into the state."""
         position = await self._store.append(self._stream, kind, data)
-        while self._soon:
-            await self._soon.pop()
+        await self.settle()
         apply(self.state, kind, data)
         if kind in _STOPS:
             self._stops += 1
@@ -56,6 +55,11 @@ class Ledger:
         elif kind == "done":
             (record, *_) = self._store.read(self._stream, after=position - 1)
             self._checkpoints.append(following(self._checkpoints, record))
+
+    async def settle(self) -> None:
+        """Wait until all that was appended is in the journal."""
+        while self._soon:
+            await self._soon.pop()
 
     def append_soon(self, kind: str, data: dict[str, Any]) -> None:
         """Append without waiting. What is appended next is in the journal only where this is.

@@ -139,6 +139,10 @@ class Run:
         """Append without waiting (see `Ledger.append_soon`)."""
         self._ledger.append_soon(kind, data)
 
+    async def settle(self) -> None:
+        """Wait until all that was appended is in the journal."""
+        await self._ledger.settle()
+
     def keep(self, retention: Retention) -> None:
         """Say which older attempts' files stay in the run's folder, from now on and of those that are there."""
         self._ledger.keep(retention)

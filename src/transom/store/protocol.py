@@ -47,7 +47,7 @@ class Store(Protocol):
         ...
 
     def append_soon(self, stream: str, kind: str, data: Json) -> Awaitable[int]:
-        """Hand a record over without waiting. It is committed before, or with, whatever is written next.
+        """Hand a record over without waiting. It is committed in a moment, before or with whatever is written next.
 
         Returns:
             What is to be awaited some time, since it says whether the write failed.

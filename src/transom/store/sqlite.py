@@ -76,9 +76,9 @@ class SqliteStore:
         return await self._hand_over(stream, kind, data, sync=sync)
 
     def append_soon(self, stream: str, kind: str, data: Json) -> asyncio.Future[int]:
-        return self._hand_over(stream, kind, data, sync=False)
+        return self._hand_over(stream, kind, data, sync=False, soon=True)
 
-    def _hand_over(self, stream: str, kind: str, data: Json, *, sync: bool) -> asyncio.Future[int]:
+    def _hand_over(self, stream: str, kind: str, data: Json, *, sync: bool, soon: bool = False) -> asyncio.Future[int]:
         check_name(stream, "stream")
         check_name(kind, "kind of record")
         row = (stream, kind, encode(data, stream), now())
@@ -86,7 +86,7 @@ class SqliteStore:
         def insert(connection: sqlite3.Connection) -> int | None:
             return connection.execute("INSERT INTO records (stream, kind, data, at) VALUES (?, ?, ?, ?)", row).lastrowid
 
-        return self._writer.hand_over(insert, sync=sync, is_append=True)
+        return self._writer.hand_over(insert, sync=sync, is_append=True, soon=soon)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
         rows = self._query(

@@ -15,6 +15,8 @@ from typing import Any
 from transom.errors import StoreError
 from transom.store.sqlite_errors import primary_code, store_error
 
+_GATHERING = 0.02  # seconds that a write which nobody waits for yet waits for the next one, to share its commit
+
 Work = Callable[[sqlite3.Connection], Any]
 
 
@@ -53,7 +55,9 @@ class Writer:
         self._after_append = after_append
         self._appends = 0
         self._synchronous = ""
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[_Job] | None] = SimpleQueue()
+        self._held: list[_Job] = []
+        self._timed = False
         self._door = Lock()  # so that no job can slip in behind the last one
         self._closed = False
         # A daemon: a process that dies without closing must not hang; an open transaction then rolls back.
@@ -64,13 +68,16 @@ class Writer:
         """Run `work` in a transaction; returns its result after the commit. See `hand_over`."""
         return await self.hand_over(work, sync=sync, is_append=is_append)
 
-    def hand_over(self, work: Work, *, sync: bool = False, is_append: bool = False) -> asyncio.Future[Any]:
+    def hand_over(
+        self, work: Work, *, sync: bool = False, is_append: bool = False, soon: bool = False
+    ) -> asyncio.Future[Any]:
         """Have `work` run in a transaction, after all that was handed over before.
 
         Args:
             work: is given the connection, may be called again after a rollback.
-            sync: the commit reaches the disk (`synchronous=FULL`) before this returns.
+            sync: the commit reaches the disk (`synchronous=FULL`) before its result is there.
             is_append: count it for `after_append`.
+            soon: it may wait a moment for the next write, to share its commit.
 
         Returns:
             Its result after the commit; StoreError where the write failed and left nothing behind.
@@ -78,18 +85,35 @@ class Writer:
         Raises:
             StoreError: the store is closed.
         """
-        job = _Job(work, asyncio.get_running_loop().create_future(), sync, is_append)
+        loop = asyncio.get_running_loop()
+        job = _Job(work, loop.create_future(), sync, is_append)
         with self._door:
             if self._closed:
                 raise StoreError("the store is closed", where=str(self._path))
-            self._queue.put(job)
+            self._held.append(job)
+            if not soon:
+                self._push()
+            elif not self._timed:
+                self._timed = True
+                loop.call_later(_GATHERING, self._time_is_up)
         return job.future
+
+    def _push(self) -> None:
+        held, self._held = self._held, []
+        if held:
+            self._queue.put(held)
+
+    def _time_is_up(self) -> None:
+        with self._door:
+            self._timed = False
+            self._push()
 
     async def close(self) -> None:
         """Finish the queue, then close the connection. Closing twice does no harm."""
         with self._door:
             if not self._closed:
                 self._closed = True
+                self._push()
                 self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
@@ -102,8 +126,8 @@ class Writer:
         """Everything that waits, at least one job; empty once the store is closed and the queue is done."""
         batch: list[_Job] = []
         with suppress(Empty):
-            while job := self._queue.get(block=not batch):
-                batch.append(job)
+            while jobs := self._queue.get(block=not batch):
+                batch += jobs
             self._queue.put(None)  # the end, seen while jobs were collected: meet it again afterwards
         return batch
 

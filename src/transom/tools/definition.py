@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from transom.canonical import Json
 from transom.llm import ToolResult, ToolSpec
@@ -86,20 +86,28 @@ class ToolDefinition:
         """What a model is shown of it."""
         return ToolSpec(self.name, self.description, self.parameters, self.effect)
 
+    @cached_property
+    def defaults(self) -> Arguments:
+        """What arguments are where a call does not give them."""
+        properties = self.parameters.get("properties")
+        found = properties.items() if isinstance(properties, dict) else ()
+        return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
+
     async def run(self, arguments: Arguments) -> Outcome:
         """Carry it out, whatever kind of function the handler is."""
         found: Any
-        if _is_coroutine_function(self.handler):
-            found = self.handler(arguments)
+        if self._waits:
+            found = await cast("Awaitable[Any]", self.handler(arguments))
         else:
             found = await asyncio.to_thread(self.handler, arguments)
-        if inspect.isawaitable(found):
-            found = await found
+            if inspect.isawaitable(found):
+                found = await found
         return found if isinstance(found, Outcome) else Outcome(found)
 
-
-def _is_coroutine_function(handler: Handler) -> bool:
-    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
+    @cached_property
+    def _waits(self) -> bool:
+        """Whether the handler is a coroutine function, which needs no thread."""
+        return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(type(self.handler).__call__)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from transom.canonical import Json
 from transom.errors import ToolError
 
-_TYPES: Mapping[str, tuple[type, ...]] = {
+TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
     "string": (str,),
@@ -17,7 +17,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 _SIZES = frozenset({"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"})
-_KNOWN = {
+KEYWORDS = {
     *("type", "properties", "required", "additionalProperties", "items", "enum", "default", "title", "description"),
     *_SIZES,
 }
@@ -43,9 +43,9 @@ def _faults(schema: object, path: str) -> Iterator[tuple[str, str]]:
     if not isinstance(schema, Mapping):
         yield path, "is no schema"
         return
-    yield from ((path, f"keyword {key!r} is not supported") for key in schema if key not in _KNOWN)
-    if schema.get("type") not in _TYPES:
-        yield path, f"its type is none of {', '.join(_TYPES)}"
+    yield from ((path, f"keyword {key!r} is not supported") for key in schema if key not in KEYWORDS)
+    if schema.get("type") not in TYPES:
+        yield path, f"its type is none of {', '.join(TYPES)}"
     properties = schema.get("properties", {})
     if not isinstance(properties, Mapping):
         yield path, "its properties are no mapping"
@@ -115,7 +115,7 @@ def _is(value: Json, kind: str) -> bool:
         return kind == "boolean"
     if kind == "integer" and isinstance(value, float):
         return value.is_integer()
-    return isinstance(value, _TYPES[kind])
+    return isinstance(value, TYPES[kind])
 
 
 def _list(value: Json) -> list[Json]:

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from transom.canonical import Json, canonical_json
+from transom.canonical import Json
 from transom.errors import (
     EgressError,
     InvalidArgumentsError,
@@ -25,7 +25,7 @@ from transom.errors import (
 )
 from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.shapes import Trust
-from transom.tools.definition import Arguments, Outcome, Ran, ToolDefinition
+from transom.tools.definition import Arguments, Ran, ToolDefinition
 from transom.tools.schema import check_schema, complaints
 
 MAX_TURNS = 20
@@ -93,12 +93,11 @@ class Toolbox:
         try:
             tool, arguments = self._accepted(call)
             self._count(tool)
-            outcome = await _carried_out(tool, arguments, seconds)
+            text, note = await _carried_out(tool, arguments, seconds)
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             return refused(call, error, trust)
-        text = _text(outcome.content)
-        return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), outcome.note)
+        return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), note)
 
     def recall(self, ran: Ran) -> None:
         """Take in what came of a call that is not repeated."""
@@ -132,7 +131,7 @@ class Toolbox:
                 "; ".join(wrong[:_MOST_COMPLAINTS]),
                 hint=f"correct the arguments and call it again; its parameters are {_text(dict(tool.parameters))}",
             )
-        return tool, {**_defaults(tool.spec), **call.arguments}
+        return tool, {**tool.defaults, **call.arguments}
 
 
 def used_up(calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
@@ -166,18 +165,14 @@ def again(call: ToolCall, before: ToolResult) -> Ran:
     )
 
 
-def same_call(call: ToolCall) -> str:
-    """Equal for calls that ask for the same."""
-    return canonical_json([call.name, call.arguments])
-
-
-async def _carried_out(tool: ToolDefinition, arguments: Arguments, seconds: float | None) -> Outcome:
+async def _carried_out(tool: ToolDefinition, arguments: Arguments, seconds: float | None) -> tuple[str, Json]:
+    """What the model is told, and the tool's note."""
     most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
     limit = asyncio.timeout(most)
     try:
         async with limit:
             outcome = await tool.run(arguments)
-        _text(outcome.content)
+        return _text(outcome.content), outcome.note
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
@@ -189,13 +184,6 @@ async def _carried_out(tool: ToolDefinition, arguments: Arguments, seconds: floa
         text = error.strerror if isinstance(error, OSError) else None  # the rest of it may be a path of this machine
         said = (text or str(error)).partition("\n")[0][:500]
         raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
-    return outcome
-
-
-def _defaults(spec: ToolSpec) -> Arguments:
-    properties = spec.parameters.get("properties")
-    found = properties.items() if isinstance(properties, dict) else ()
-    return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
 
 
 def _text(content: Json) -> str:

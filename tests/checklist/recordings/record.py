@@ -21,6 +21,7 @@ from transom.cli.told import Options
 from transom.errors import InputError, ProviderError, TransomError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, render
 from transom.llm.replay import write_recording
+from transom.store import SqliteStore
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[2] / "examples" / "checks" / "data"
@@ -60,7 +61,7 @@ class Written(session.Session):
         object.__setattr__(written, "author", author)
         return written
 
-    def chain(self) -> Chain:
+    def chain(self, store: SqliteStore | None = None) -> Chain:
         return Chain((ScriptedProvider(self.author.answer, name=BY),))
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
-from transom.llm.hosted.draft import Draft, Stop
+from transom.llm.hosted.draft import Draft
 from transom.llm.hosted.failures import connection_failed, from_status, own_error
 from transom.llm.hosted.schema import closed
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.render import render
-from transom.llm.shapes import Asked, CameBack, Opaque, Part, Request, Text, ToolCall, ToolSpec, Turn, Usage
+from transom.llm.shapes import Asked, CameBack, Opaque, Part, Request, Stop, Text, ToolCall, ToolSpec, Turn, Usage
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -27,6 +27,7 @@ class AnthropicVendor:
     """How Anthropic is spoken to."""
 
     kind = "anthropic"
+    tells_overflow = True
     stops: ClassVar[Mapping[str, Stop]] = {
         "end_turn": "end",
         "stop_sequence": "end",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,10 +9,8 @@ from typing import Literal
 from transom.canonical import Json
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm.deltas import OnDelta
-from transom.llm.hosted.failures import unreadable
-from transom.llm.shapes import Opaque, Part, Reply, Text, ToolCall, Usage
-
-Stop = Literal["end", "tool_calls", "length", "refusal"]
+from transom.llm.hosted.failures import read_json, unreadable
+from transom.llm.shapes import Opaque, Part, Reply, Stop, Text, ToolCall, Usage
 
 
 @dataclass
@@ -134,7 +131,6 @@ def _arguments(piece: _Piece) -> Json:
     if not text.strip():
         return {} if piece.data is None else piece.data
     try:
-        value: Json = json.loads(text)
+        return read_json(text)
     except ValueError:
         return text
-    return value

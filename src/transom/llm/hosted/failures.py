@@ -18,7 +18,6 @@ from transom.errors import (
     RequestRefused,
 )
 
-_SHOWN = 300
 _OVERFLOW_CODES = {"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"}
 _OVERFLOW_WORDS = re.compile(
     r"context[ _](?:length|window|size|limit)|prompt is too long|input (?:length|tokens) exceed|too many tokens", re.I
@@ -120,13 +119,29 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (when - datetime.now(UTC)).total_seconds())
 
 
+def read_json(text: str) -> Json:
+    """A text as JSON.
+
+    Raises:
+        ValueError: it is none: also where it holds NaN or an infinity, or is nested without measure.
+    """
+    try:
+        value: Json = json.loads(text, parse_constant=_no_number)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value
+
+
+def _no_number(text: str) -> Json:
+    raise ValueError(f"{text} is no JSON")
+
+
 def parsed(text: str) -> Json:
     """A body as JSON, where it is some."""
     try:
-        value: Json = json.loads(text)
+        return read_json(text)
     except ValueError:
         return text
-    return value
 
 
 def _read(body: Json) -> tuple[str, str]:
@@ -142,7 +157,7 @@ def _read(body: Json) -> tuple[str, str]:
 
 def _line(said: Json) -> str:
     text = said if isinstance(said, str) else "" if said is None else json.dumps(said)
-    return " ".join(text.split())[:_SHOWN]
+    return " ".join(text.split())
 
 
 def _sizes(said: str, body: Json) -> tuple[int | None, int | None]:

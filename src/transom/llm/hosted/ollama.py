@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import ValidationError
 
 from transom.llm.capabilities import Capabilities
-from transom.llm.hosted.draft import Draft, Stop
+from transom.llm.hosted.draft import Draft
 from transom.llm.hosted.failures import (
     connection_failed,
     from_error_in_reply,
@@ -17,10 +17,10 @@ from transom.llm.hosted.failures import (
     parsed,
     unreadable,
 )
-from transom.llm.hosted.server import OneLoop, Server
+from transom.llm.hosted.server import NO_KEY, OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard
 from transom.llm.render import render
-from transom.llm.shapes import Asked, CameBack, Opaque, Request, Text, ToolCall, ToolSpec, Turn, Usage
+from transom.llm.shapes import Asked, CameBack, Opaque, Request, Stop, Text, ToolCall, ToolSpec, Turn, Usage
 
 if TYPE_CHECKING:
     from ollama import AsyncClient
@@ -30,6 +30,7 @@ class OllamaVendor:
     """How Ollama is spoken to."""
 
     kind = "ollama"
+    tells_overflow = False
     stops: ClassVar[Mapping[str, Stop]] = {"stop": "end", "length": "length"}
 
     def __init__(self, server: Server) -> None:
@@ -79,7 +80,7 @@ class OllamaVendor:
             raise own_error(error) or connection_failed(error) from error
         except ValidationError as error:
             raise _not_a_reply(error) from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise unreadable(f"the reply is no JSON ({error})") from error
 
     def take(self, document: Document, draft: Draft) -> bool:
@@ -104,7 +105,7 @@ class OllamaVendor:
 
         guard = body_guard(AsyncByteStream, self._server.max_body)
         headers = {"Accept-Encoding": "identity"}
-        if self._server.key_variable:
+        if self._server.api_key != NO_KEY:
             headers["authorization"] = f"Bearer {self._server.api_key}"
         return AsyncClient(
             host=self._server.base_url,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from transom.canonical import Json, canonical_json
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
-from transom.llm.hosted.draft import Draft, Stop
+from transom.llm.hosted.draft import Draft
 from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error
 from transom.llm.hosted.schema import closed, is_strict
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.render import render
-from transom.llm.shapes import Asked, CameBack, Opaque, Request, Said, Text, ToolCall, ToolSpec, Turn, Usage
+from transom.llm.shapes import Asked, CameBack, Opaque, Request, Said, Stop, Text, ToolCall, ToolSpec, Turn, Usage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -28,6 +28,7 @@ class OpenAIVendor:
     """How OpenAI is spoken to, and those that took over its API."""
 
     kind = "openai"
+    tells_overflow = True
     stops: ClassVar[Mapping[str, Stop]] = {
         "stop": "end",
         "eos": "end",

@@ -8,18 +8,19 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
-from transom.errors import NetworkFailed, ProviderError
+from transom.errors import ContextOverflow, NetworkFailed, ProviderError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
-from transom.llm.hosted.draft import Draft, Stop
+from transom.llm.hosted.draft import Draft
 from transom.llm.hosted.failures import unreadable
 from transom.llm.hosted.models import Known
 from transom.llm.hosted.server import Server
 from transom.llm.hosted.wire import Document
 from transom.llm.render import render
-from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Said, Usage
+from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Said, Stop, Usage
 
 _log = logging.getLogger(__name__)
+_SHOWN = 400
 _SHORTEST_KEY = 6  # a shorter one ("none") is no secret, and its removal would garble ordinary text
 
 
@@ -29,6 +30,11 @@ class Vendor(Protocol):
     @property
     def kind(self) -> str:
         """`anthropic`, `openai`, `ollama`."""
+        ...
+
+    @property
+    def tells_overflow(self) -> bool:
+        """Whether its server says so where a request is too long; else it cuts what does not fit without a word."""
         ...
 
     @property
@@ -108,6 +114,7 @@ class HostedProvider:
                 with this provider's name, and without its key.
         """
         self._mention_what_is_left_out(request)
+        self._refuse_what_would_be_cut(request)
         body = self._vendor.body(request, self._model, self.caps)
         self._vendor.connect()
         draft = Draft(on_delta)
@@ -147,10 +154,18 @@ class HostedProvider:
         key = self._server.api_key
         if len(key) >= _SHORTEST_KEY:
             error.what = error.what.replace(key, "[redacted]")
+        error.what = error.what[:_SHOWN]  # only now: half a key would not be found
         error.where = error.where or self.name
         if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
             error.hint = f"check the key in {self._server.key_variable}"
         return error
+
+    def _refuse_what_would_be_cut(self, request: Request) -> None:
+        needed, limit = self.estimate_tokens(request), self.caps.context_tokens
+        if needed > limit and not self._vendor.tells_overflow:
+            what = f"the request has up to {needed} tokens, the window {limit}, and the server would cut it unasked"
+            hint = f"set llm.{self._vendor.kind}.context_tokens if the model has a larger window"
+            raise self._signed(ContextOverflow(what, needed=needed, limit=limit, hint=hint))
 
     def _mention_what_is_left_out(self, request: Request) -> None:
         if request.settings.temperature is not None and not self.caps.sampling and not self._warned:

@@ -13,6 +13,10 @@ MAX_BODY = 32 * 1024 * 1024
 """Bytes; no reply of a model comes near it."""
 
 
+NO_KEY = "none"
+"""Sent to servers that want none; the SDKs insist on something."""
+
+
 @dataclass(frozen=True)
 class Server:
     """How a server is reached.
@@ -28,7 +32,7 @@ class Server:
     """
 
     base_url: str
-    api_key: str = field(default="none", repr=False)
+    api_key: str = field(default=NO_KEY, repr=False)
     api_version: str | None = None
     seconds: float = 300.0
     stream: bool = True

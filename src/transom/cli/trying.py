@@ -1,0 +1,102 @@
+"""`transom doctor --provider`: whether a provider answers, and what its server can do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from transom.cli.output import print_json, print_text, style, table
+from transom.cli.session import Session
+from transom.cli.told import without_credentials
+from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from transom.llm import Provider
+    from transom.llm.hosted.checkup import Make, Row
+
+_NO_MODEL = "no-such-model-anywhere"
+_NO_KEY = "no-such-key-anywhere"
+_COLOURS = {"ok": "green", "failed": "red", "n/a": "dim"}
+
+
+def hosted_rows(session: Session) -> list[dict[str, Any]]:
+    """Of each kind of provider with a server: whether it could be asked. Nothing is sent, so no row says yes."""
+    from transom.llm.hosted import HOSTED
+
+    return [{"name": kind, **_state(session, kind)} for kind in HOSTED]
+
+
+def _state(session: Session, kind: str) -> dict[str, Any]:
+    from transom.llm.hosted.connecting import place_of
+
+    if find_spec(kind) is None:
+        return {"answers": False, "says": f"its SDK is not installed: pip install 'transom[{kind}]'"}
+    try:
+        place = place_of(kind, getattr(session.settings.llm, kind), base_url=session.base_url)
+    except InputError as error:
+        return {"answers": False, "says": str(error)}
+    if place.needs_key and place.key is None:
+        return {"answers": False, "says": f"there is no key: {place.key_variable} is not set"}
+    key = f"with the key in {place.key_variable}" if place.key else "without a key"
+    said = f"is asked at {without_credentials(place.url)} {key}; `doctor --provider {kind}:NAME` tries it"
+    return {"answers": None, "says": said}
+
+
+def try_provider(session: Session, name: str) -> int:
+    """Ask a server a few small questions, and print what came of them.
+
+    Raises:
+        InputError: its SDK, key or model is missing.
+    """
+    from transom.cli.providers import Surroundings
+    from transom.llm.hosted.checkup import checkup
+    from transom.llm.hosted.connecting import place_of
+
+    kind = name.partition(":")[0]
+    settings = getattr(session.settings.llm, kind)
+    place = place_of(kind, settings, base_url=session.base_url)
+    once = settings.model_copy(update={"retry": settings.retry.model_copy(update={"max_attempts": 1})})
+    llm = session.settings.llm.model_copy(update={kind: once})
+    around = Surroundings(session.cwd, session.settings.model_copy(update={"llm": llm}), session.base_url)
+    wrong = _maker(name, around, {**os.environ, place.key_variable: _NO_KEY}) if place.key else None
+    rows = asyncio.run(
+        checkup(
+            _maker(name, around, os.environ),
+            no_such_model=_maker(f"{kind}:{_NO_MODEL}", around, os.environ),
+            wrong_key=wrong,
+        )
+    )
+    return _print(session, name, without_credentials(place.url) or "", rows)
+
+
+def _maker(name: str, around: Any, environ: Mapping[str, str]) -> Make:
+    from transom.cli.providers import hosted_provider
+
+    def make(stream: bool) -> Provider:
+        return hosted_provider(name, replace(around), stream=stream, environ=environ)
+
+    make(False)  # so that a missing key or SDK is said before anything is asked
+    return make
+
+
+def _print(session: Session, name: str, url: str, rows: list[Row]) -> int:
+    failed = [row.name for row in rows if row.status == "failed"]
+    answers = rows[0].status == "ok"
+    says = "answers" if answers else "does not answer"
+    if session.format == "json":
+        told = {"name": name, "answers": answers, "says": says, "base_url": url}
+        print_json({"schema": "transom.provider/1", **told, "checks": [row.to_json() for row in rows]})
+    else:
+        cells = [(row.name, row.status, f"{row.seconds:.2f} s", row.says) for row in rows]
+        lines = table(cells, indent="  ")
+        coloured = [
+            line.replace(f"  {row.status} ", f"  {style(row.status, _COLOURS[row.status])} ", 1)
+            for line, row in zip(lines, rows, strict=True)
+        ]
+        print_text(f"{name} at {url}: {says}", *coloured)
+    return 1 if failed else 0

@@ -1,0 +1,137 @@
+"""Trying a server: the part of what an adapter must do that does a user's server no harm and costs next to nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from transom.canonical import Json
+from transom.errors import AuthenticationFailed, ProviderError, ReplyError, RequestRefused
+from transom.llm.deltas import Delta
+from transom.llm.provider import Provider
+from transom.llm.shapes import Block, CallSettings, Reply, Request, Text, Tier, ToolSpec, Window
+from transom.llm.structured import complete_checked
+
+ROLE = "doctor.checkup"
+_SHORT = CallSettings(max_tokens=512)
+_PING = ToolSpec(
+    "ping",
+    "Answers a ping.",
+    {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"], "additionalProperties": False},
+)
+_SCHEMA: dict[str, Json] = {
+    "type": "object",
+    "properties": {"word": {"type": "string"}},
+    "required": ["word"],
+    "additionalProperties": False,
+}
+
+Make = Callable[[bool], Provider]
+"""Whether to take replies in pieces -> a provider."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing that was tried.
+
+    Attributes:
+        name: what.
+        status: `n/a` where it could not be tried.
+        says: what came, or what was wrong, in one line.
+        seconds: that it took.
+    """
+
+    name: str
+    status: Literal["ok", "failed", "n/a"]
+    says: str
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Json]:
+        return {"name": self.name, "status": self.status, "says": self.says, "seconds": round(self.seconds, 3)}
+
+
+async def checkup(make: Make, *, no_such_model: Make | None = None, wrong_key: Make | None = None) -> list[Row]:
+    """Try a server.
+
+    Args:
+        make: the provider.
+        no_such_model: the same, with a model that there is not.
+        wrong_key: the same, with a key that is none; None where the server asks for no key.
+    """
+    rows = [
+        await _tried("plain", make(False), _plain),
+        await _tried("stream", make(True), _stream),
+        await _tried("tools", make(False), _tools),
+        await _tried("stream with tools", make(True), _tools),
+        await _tried("structured output", make(False), _structured),
+    ]
+    for name, maker, wanted in (
+        ("unknown model", no_such_model, RequestRefused),
+        ("wrong key", wrong_key, AuthenticationFailed),
+    ):
+        if maker is None:
+            rows.append(Row(name, "n/a", "the server asks for no key"))
+            continue
+        rows.append(await _tried(name, maker(False), _refused(wanted)))
+    return rows
+
+
+async def _tried(name: str, provider: Provider, attempt: Callable[[Provider], Awaitable[str]]) -> Row:
+    began = time.monotonic()
+    try:
+        says = await attempt(provider)
+    except (ProviderError, ReplyError) as error:
+        return Row(name, "failed", str(error), time.monotonic() - began)
+    finally:
+        close = getattr(provider, "aclose", None)
+        if close:
+            await close()
+    return Row(name, "ok", says, time.monotonic() - began)
+
+
+def _request(text: str, tools: Sequence[ToolSpec] = (), output: dict[str, Json] | None = None) -> Request:
+    blocks = (Block("role", "You try out a connection. Do exactly what is asked.", Tier.STABLE), Block("task", text))
+    return Request(ROLE, Window(blocks), tuple(tools), _SHORT, output)
+
+
+async def _plain(provider: Provider) -> str:
+    return _counts(await provider.complete(_request("Answer with the word pong.")))
+
+
+async def _stream(provider: Provider) -> str:
+    heard: list[Delta] = []
+    reply = await provider.complete(_request("Count from one to twenty in words."), on_delta=heard.append)
+    pieces = sum(isinstance(one, Text) for one in heard)
+    return f"{_counts(reply)}, in {pieces} piece{'' if pieces == 1 else 's'}"
+
+
+async def _tools(provider: Provider) -> str:
+    reply = await provider.complete(_request("Call the tool ping with the word pong.", [_PING]))
+    if not reply.calls:
+        raise ReplyError("it answered and called no tool", hint="roles with tools need another model")
+    call = reply.calls[0]
+    if call.name != _PING.name or not isinstance(call.arguments, dict):
+        raise ReplyError(f"it called {call.name} with {call.arguments!r}")
+    return f"{_counts(reply)}, {len(reply.calls)} call{'' if len(reply.calls) == 1 else 's'}"
+
+
+async def _structured(provider: Provider) -> str:
+    asked = _request('Answer with the JSON object {"word": "pong"} and nothing else.', output=_SCHEMA)
+    return _counts(await complete_checked(provider, asked))
+
+
+def _refused(wanted: type[ProviderError]) -> Callable[[Provider], Awaitable[str]]:
+    async def attempt(provider: Provider) -> str:
+        try:
+            await provider.complete(_request("Answer with the word pong."))
+        except wanted as error:
+            return f"refused, as it should be: {error.what}"
+        raise ReplyError("it was answered all the same")
+
+    return attempt
+
+
+def _counts(reply: Reply) -> str:
+    return f"{reply.usage.input_tokens} tokens in, {reply.usage.output_tokens} out"

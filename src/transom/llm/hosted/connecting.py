@@ -1,0 +1,155 @@
+"""From a name such as `openai:NAME` and its settings to a provider that can be asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from transom.errors import InputError
+from transom.llm.hosted.anthropic import AnthropicVendor
+from transom.llm.hosted.models import known_model
+from transom.llm.hosted.ollama import OllamaVendor
+from transom.llm.hosted.openai import OFFICIAL, OpenAIVendor
+from transom.llm.hosted.provider import HostedProvider
+from transom.llm.hosted.server import NO_KEY, Server
+from transom.llm.limits import Bucket, Limits, Shelf
+from transom.llm.retry import RetryPolicy
+from transom.llm.steady import SteadyProvider
+
+if TYPE_CHECKING:
+    from transom.config import HostedSettings
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A vendor, its usual address, and the variables in which people keep addresses of their own."""
+
+    vendor: type[AnthropicVendor | OpenAIVendor | OllamaVendor]
+    url: str
+    url_variable: str
+    example: str
+
+
+_KINDS = {
+    "anthropic": _Kind(AnthropicVendor, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", "claude-sonnet-4-5"),
+    "openai": _Kind(OpenAIVendor, OFFICIAL, "OPENAI_BASE_URL", "gpt-4.1"),
+    "ollama": _Kind(OllamaVendor, "http://127.0.0.1:11434", "OLLAMA_HOST", "llama3.1"),
+}
+HOSTED = tuple(_KINDS)
+"""The kinds of providers that have a server; each is an extra of the same name."""
+
+_KEYS = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "azure": "AZURE_OPENAI_API_KEY",
+    "openrouter": "OPENROUTER_API_KEY",
+    "ollama": "OLLAMA_API_KEY",
+}
+_HOSTS = {"api.anthropic.com": "anthropic", "api.openai.com": "openai", "openrouter.ai": "openrouter"}
+_NEEDS_KEY = ("anthropic", "openai", "azure", "openrouter")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a kind of provider is reached, and with what key.
+
+    Attributes:
+        url: the base URL.
+        service: `anthropic`, `openai`, `azure`, `openrouter`, `ollama`; "" for a server of which nothing is known.
+        key_variable: the environment variable that is looked at.
+        key: what stands there; None where nothing does.
+        needs_key: whether it answers nobody without one.
+    """
+
+    url: str
+    service: str
+    key_variable: str
+    key: str | None
+    needs_key: bool
+
+
+def place_of(
+    kind: str, settings: HostedSettings, *, base_url: str | None = None, environ: Mapping[str, str] = os.environ
+) -> Place:
+    """Where a kind of provider is reached: `base_url`, its settings, the vendor's own variable, or its usual address.
+
+    Raises:
+        InputError: that is no address.
+    """
+    known = _KINDS[kind]
+    url = base_url or settings.base_url or environ.get(known.url_variable) or known.url
+    if kind == "ollama" and "://" not in url:
+        url = f"http://{url}"  # OLLAMA_HOST is often host:port alone
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError(f"{url!r} is no address of a server", where=kind, hint="say http://HOST:PORT or https://HOST")
+    azure = getattr(settings, "api_version", None) is not None
+    service = "azure" if azure else kind if kind == "ollama" else _HOSTS.get(parts.hostname, "")
+    variable = settings.key_variable or _KEYS[service or kind]
+    needs = service in _NEEDS_KEY or settings.key_variable is not None
+    return Place(url.rstrip("/"), service, variable, environ.get(variable) or None, needs)
+
+
+def connect(
+    name: str,
+    settings: HostedSettings,
+    *,
+    base_url: str | None = None,
+    stream: bool = True,
+    shelf: Shelf | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> SteadyProvider:
+    """A provider by its name. Nothing is sent yet.
+
+    Args:
+        name: `anthropic:NAME`, `openai:NAME` or `ollama:NAME`.
+        settings: of that kind of provider.
+        base_url: goes before the one of the settings.
+        stream: take replies in pieces.
+        shelf: where what was spent of its limits is kept; a store, so that other processes and restarts count.
+        environ: where its key is looked up.
+
+    Raises:
+        InputError: no model, an SDK that is not installed, no key, no address. One line says what to do.
+    """
+    kind, _, model = name.partition(":")
+    if not model:
+        example = _KINDS[kind].example
+        what = f"provider {kind} needs the name of a model"
+        raise InputError(what, where="--model", hint=f"say {kind}:NAME, e.g. {kind}:{example}")
+    if find_spec(kind) is None:
+        what = f"the package {kind} is not installed"
+        raise InputError(what, where=name, hint=f"pip install 'transom[{kind}]'")
+    place = place_of(kind, settings, base_url=base_url, environ=environ)
+    if place.key is None and place.needs_key:
+        raise InputError(f"there is no key: {place.key_variable} is not set", where=name, hint="set it and try again")
+    server = Server(
+        place.url,
+        place.key or NO_KEY,
+        getattr(settings, "api_version", None),
+        settings.timeout_seconds,
+        stream,
+        key_variable=place.key_variable,
+    )
+    service = {"azure": "openai"}.get(place.service, "anthropic" if kind == "anthropic" else place.service)
+    known = known_model(service, model, context_tokens=settings.context_tokens)
+    provider = HostedProvider(_KINDS[kind].vendor(server), model, server, known, local=settings.local)
+    limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
+    bucket = Bucket(f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}", limits, shelf=shelf)
+    return SteadyProvider(provider, _policy(settings), bucket)
+
+
+def _policy(settings: HostedSettings) -> RetryPolicy:
+    retry = settings.retry
+    return RetryPolicy(
+        attempts=retry.max_attempts,
+        initial_delay=retry.initial_delay,
+        max_delay=retry.max_delay,
+        factor=retry.backoff_factor,
+        jitter=retry.jitter,
+        max_retry_after=retry.max_retry_after,
+    )

@@ -1,0 +1,110 @@
+"""A person's leave for a tool call: typed, kept over JSON and restarts, given in the program or at the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, scripted, tool
+from transom.agent import Agent, Home
+from transom.cli import main
+from transom.errors import ApprovalNeeded, Paused
+from transom.runs import Approval, ApprovalRequest
+
+
+class Mail:
+    """A program that may send something, if a person lets it."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.home = Home(tmp_path / ".transom", "mail")
+        self.sent: list[str] = []
+        self.told: list[str] = []
+
+    async def run(self, *answers: Any) -> str:
+        async def send(at: str) -> str:
+            self.sent.append(at)
+            return f"sent to {at}"
+
+        provider = scripted(*answers)
+        tools = [tool(), tool(send, name="send", effect="once", needs_approval=True)]
+        async with Agent(SEAT, provider=provider, tools=tools, at=self.home) as agent:
+            text = (await agent.send("go")).text
+            self.told = [one.content for message in agent.history() for one in message.tool_results]
+        return text
+
+    async def decide(self, approval: Approval) -> None:
+        async with Agent(SEAT, provider=scripted(), at=self.home) as agent:
+            await agent.decide(approval)
+
+
+async def waiting(mail: Mail) -> ApprovalRequest:
+    with pytest.raises(
+        ApprovalNeeded, match=r"tool send needs a person's approval.*transom answer .* approve"
+    ) as caught:
+        await mail.run(asks(look("a"), look("bob", "2", "send")))
+    assert isinstance(caught.value, Paused)
+    request = caught.value.request
+    assert isinstance(request, ApprovalRequest)
+    return request
+
+
+async def test_it_survives_json_and_a_restart(tmp_path: Path) -> None:
+    mail = Mail(tmp_path)
+    request = ApprovalRequest.model_validate_json((await waiting(mail)).model_dump_json())
+    assert (request.tool, request.arguments, mail.sent) == ("send", {"at": "bob"}, [])
+    with pytest.raises(ApprovalNeeded):
+        await mail.run()
+    approval = Approval.model_validate_json(request.approve("ann", "she knows bob").model_dump_json())
+    await mail.decide(approval)
+    assert await mail.run("ok") == "ok"
+    assert (mail.sent, mail.told) == (["bob"], ["saw a", "sent to bob"])
+    assert await mail.run() == "ok"
+    assert mail.sent == ["bob"]
+
+
+async def test_who_is_refused_goes_on_without(tmp_path: Path) -> None:
+    mail = Mail(tmp_path)
+    await mail.decide((await waiting(mail)).refuse("ann", "not to bob"))
+    assert await mail.run("ok") == "ok"
+    assert mail.sent == []
+    told = json.loads(mail.told[1])
+    assert told == {"error": "ann refused this call: not to bob", "hint": "do not make it again; go on without it"}
+
+
+async def test_leave_is_for_one_call(tmp_path: Path) -> None:
+    mail = Mail(tmp_path)
+    await mail.decide((await waiting(mail)).approve("ann"))
+    with pytest.raises(ApprovalNeeded):
+        await mail.run(asks(look("eve", "3", "send")))
+    assert mail.sent == ["bob"]
+
+
+async def test_in_one_process_too(tmp_path: Path) -> None:
+    provider = scripted(asks(look("bob", "1", "send")), "ok")
+    asking = tool(name="send", needs_approval=True)
+    async with Agent(SEAT, provider=provider, tools=[asking]) as agent:
+        with pytest.raises(ApprovalNeeded) as caught:
+            await agent.send("go")
+        assert isinstance(caught.value.request, ApprovalRequest)
+        await agent.decide(caught.value.request.approve("ann"))
+        assert (await agent.go_on()).text == "ok"
+
+
+@pytest.mark.parametrize(("answer", "sent"), [("approve", ["bob"]), ("refuse", [])])
+def test_at_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answer: str, sent: list[str]
+) -> None:
+    import asyncio
+
+    monkeypatch.chdir(tmp_path)
+    mail = Mail(tmp_path)
+    request = asyncio.run(waiting(mail))
+    assert main(["answer", request.run_id, "keep"]) == 2
+    assert "say approve or refuse" in capsys.readouterr().err
+    assert main(["answer", request.run_id, answer, "--reason", "because"]) == 0
+    assert asyncio.run(mail.run("ok")) == "ok"
+    assert mail.sent == sent
+    assert ("because" in mail.told[1]) == (answer == "refuse")

@@ -1,0 +1,85 @@
+"""What a turn costs, as counts that are the same on every machine: calls, and bytes of the journal."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from tests.agent.helpers import SEAT, asks, look, tool
+from transom.agent import Agent, Caps, Home
+from transom.llm import Reply, Request, ScriptedProvider, Text, Usage
+from transom.runs import Workspace
+from transom.telemetry import read_trace
+
+CALLS, BYTES = 1_000, 3_500
+PAYLOAD = ("one kibibyte of what a tool may find in a log " * 30)[:1024]
+
+
+async def talk(folder: Path, turns: int) -> None:
+    """A conversation of so many turns, each with one call of 1 KiB, journaled and traced."""
+    numbers = iter(range(turns))
+
+    async def run(at: str) -> str:
+        return PAYLOAD
+
+    def answer(request: Request) -> Reply:
+        number = next(numbers, None)
+        parts = (Text("done"),) if number is None else asks(look(str(number), f"c{number}")).parts
+        return Reply(parts, stop="end" if number is None else "tool_calls", usage=Usage(1, 1))
+
+    home, caps = Home(folder, "cost"), Caps(turns=turns + 1)
+    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=[tool(run)], at=home, caps=caps) as agent:
+        assert (await agent.send("go")).text == "done"
+
+
+def calls(folder: Path, turns: int) -> int:
+    """Function calls, Python's and C's, in every thread."""
+    counted = itertools.count()
+
+    def seen(_frame: Any, event: str, _argument: Any) -> None:
+        if event in ("call", "c_call"):
+            next(counted)
+
+    before = sys.getprofile()
+    threading.setprofile(seen)
+    sys.setprofile(seen)
+    try:
+        asyncio.run(talk(folder, turns))
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(before)
+    return next(counted)
+
+
+async def kept(folder: Path) -> tuple[int, int, int]:
+    """Bytes of the journal, its replies and its results."""
+    async with Workspace.at(folder).open_store() as store:
+        records = [record for stream in store.streams("run/") for record in store.read(stream)]
+    kinds = [record.kind for record in records]
+    return sum(len(json.dumps(record.data)) for record in records), kinds.count("reply"), kinds.count("tool")
+
+
+def test_a_turn_costs_few_calls_however_long_the_conversation(tmp_path: Path) -> None:
+    asyncio.run(talk(tmp_path / "warm", 3))  # imports and caches
+    few, more, many = (calls(tmp_path / str(turns), turns) for turns in (10, 40, 160))
+    a_turn = (more - few) / 30
+    assert a_turn <= CALLS, a_turn
+    assert (many - more) / 120 <= 1.2 * a_turn, "the 160th costs no more than the 40th"
+
+
+def test_a_journal_grows_with_the_conversation_and_no_faster(tmp_path: Path) -> None:
+    sizes = {}
+    for turns in (50, 200):
+        asyncio.run(talk(tmp_path / str(turns), turns))
+        size, replies, results = asyncio.run(kept(tmp_path / str(turns)))
+        assert (replies, results) == (turns + 1, turns)
+        (trace,) = (tmp_path / str(turns) / "traces").glob("*.jsonl")
+        assert len(read_trace(trace)) == 2 * turns + 2, "it is traced, too: a span for each reply and result"
+        sizes[turns] = size / turns
+    assert max(sizes.values()) <= BYTES, sizes
+    assert sizes[200] <= 1.4 * sizes[50], sizes

@@ -1,0 +1,165 @@
+"""Sub-conversations: by the loop for a large result, by the model, by a program; each archived and traceable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, sent, tool
+from transom.agent import Agent, Home
+from transom.agent.events import Completed, Event, Opened
+from transom.agent.models import Conversation, SubConversation
+from transom.errors import InputError, ProviderError
+from transom.llm import Asked, CameBack, Reply, Request, Role, ScriptedProvider, Text, ToolCall
+from transom.telemetry import read_trace
+
+LARGE = "\n".join(f"row {number}: the ratio is 0.{number:05d}" for number in range(4_000))
+DELEGATING = replace(SEAT, strategy="sub_conversation")
+
+
+async def large(at: str) -> str:
+    return LARGE if at == "large" else f"saw {at}"
+
+
+def by_role(main: list[Any], sub: list[Any]) -> ScriptedProvider:
+    return ScriptedProvider({SEAT.name: main, f"{SEAT.name}.sub": sub})
+
+
+def came(request: Request) -> str:
+    turn = request.window.turns[-1]
+    assert isinstance(turn, CameBack)
+    return turn.results[0].content
+
+
+async def test_a_large_result_is_kept_and_read_in_parts(tmp_path: Path) -> None:
+    async def program(*answers: Any) -> list[Request]:
+        provider = by_role(list(answers), [])
+        async with Agent(SEAT, provider=provider, tools=[tool(large)], at=Home(tmp_path, "t")) as agent:
+            assert (await agent.send("go")).text == "ok"
+        return provider.requests
+
+    name: list[str] = []
+
+    def read(request: Request) -> Reply:
+        told = came(request)
+        assert "It is kept whole as" in told and len(told) < len(LARGE) / 5
+        name.append(told.split("kept whole as ")[1].split(".")[0])
+        return asks(ToolCall("2", "read_slice", {"source": name[0], "first_line": 3001, "last_line": 3002}))
+
+    requests = await program(asks(look("large")), read, "ok")
+    assert came(requests[2]).splitlines()[1:] == ["row 3000: the ratio is 0.03000", "row 3001: the ratio is 0.03001"]
+    assert [[spec.name for spec in request.tools] for request in requests] == [
+        ["look"],
+        ["look", "read_slice"],
+        ["look", "read_slice"],
+    ]
+    (kept,) = tmp_path.glob("runs/t/*/conversation/results/result-*.txt")
+    assert (kept.read_text(), kept.stem) == (LARGE, name[0])
+    assert await program() == []
+
+
+async def test_the_loop_has_a_large_result_summed_up_where_the_role_says_so(tmp_path: Path) -> None:
+    events: list[Event] = []
+
+    async def program(main: list[Any], sub: list[Any]) -> tuple[ScriptedProvider, Any, Any]:
+        provider = by_role(main, sub)
+        home = Home(tmp_path, "t")
+        agent = Agent(DELEGATING, provider=provider, tools=[tool(large)], at=home, on_event=events.append)
+        async with agent:
+            assert (await agent.send("What is in row 17?")).text == "ok"
+            view = agent.conversation()
+            assert isinstance(view, Conversation)
+            (name,) = view.sub_conversations
+            return provider, view, agent.conversation(name)
+
+    answer = "Row 17 has the ratio 0.00017, and row 9 the ratio 7.5."
+    provider, view, sub = await program([asks(look("large")), "ok"], [answer])
+    _, looked, last = provider.requests
+    assert looked.role == "t.seat.sub"
+    assert (
+        "What is in row 17?" in sent(looked)
+        and "row 3: the ratio" in sent(looked)
+        and "You look things up" not in sent(looked)
+    )
+    told = came(last)
+    assert "Row 17 has the ratio 0.00017" in told and "7.5" not in told, "a number that the source has not is struck"
+    assert len(told) < 5_000
+    assert isinstance(sub, SubConversation)
+    assert (sub.parent_id, sub.metadata["how"]) == (view.id, "summary")
+    assert sub.completed_at is not None and sub.created_at <= sub.completed_at
+    assert [message.content for message in sub.messages] == [answer]
+    assert [type(event) for event in events if isinstance(event, Opened | Completed)] == [Opened, Completed]
+    (trace,) = (tmp_path / "traces").glob("*.jsonl")
+    spans = {row.name: row for row in read_trace(trace)}
+    inner = spans["sub_conversation t.seat.sub"]
+    assert spans["chat t.seat.sub"].parent_id == inner.span_id
+    assert inner.attributes["transom.conversation.parent.id"] == view.id
+    again, view_again, sub_again = await program([], [])
+    assert (again.requests, view_again, sub_again) == ([], view, sub), "nothing is asked again"
+
+
+@pytest.mark.parametrize("failure", [ProviderError("away"), Reply((Text("half"),), stop="length"), " "], ids=str)
+async def test_a_summary_that_fails_is_an_extract_that_says_so(failure: Any) -> None:
+    provider = by_role([asks(look("large")), "ok"], [failure])
+    async with Agent(DELEGATING, provider=provider, tools=[tool(large)]) as agent:
+        assert (await agent.send("go")).text == "ok"
+        view = agent.conversation()
+        assert view is not None
+        sub = agent.conversation(view.sub_conversations[0])
+    assert isinstance(sub, SubConversation) and sub.metadata["how"] == "extract"
+    assert "no summary; lines chosen by rule" in came(provider.requests[-1])
+    assert "1: row 0" in came(provider.requests[-1])
+
+
+async def test_the_model_delegates(tmp_path: Path) -> None:
+    def delegate(*sources: str) -> Reply:
+        return asks(ToolCall("9", "delegate", {"purpose": "Is a there?", "sources": [*sources]}))
+
+    main = [asks(look("a", "7")), delegate("8"), delegate("7"), delegate(), delegate(), "ok"]
+    sub = [asks(look("b")), "It saw a.", "Nothing.", ProviderError("away")]
+    provider = by_role(main, sub)
+    async with Agent(DELEGATING, provider=provider, tools=[tool(large)], at=Home(tmp_path, "t")) as agent:
+        assert (await agent.send("go")).text == "ok"
+        view = agent.conversation()
+    asked = [request for request in provider.requests if request.role == SEAT.name]
+    assert "there is no source 8" in came(asked[2]) and "there are 7" in came(asked[2])
+    assert came(asked[3]) == "It saw a."
+    assert came(asked[4]) == "Nothing."
+    assert "not made again" in came(asked[5]), "the same errand is not run twice"
+    inner = [request for request in provider.requests if request.role != SEAT.name]
+    assert "saw a" in sent(inner[0])
+    assert "delegate" not in [spec.name for spec in inner[0].tools], "a sub-conversation opens no further ones"
+    assert view is not None and len(view.sub_conversations) == 2
+
+
+async def test_a_program_opens_one_and_is_told_a_summary() -> None:
+    provider = by_role(["first", "last"], ["There are 3 of 5.", "In short: 3 of 5, and 9 elsewhere."])
+    async with Agent(SEAT, provider=provider, tools=[tool(large)]) as agent:
+        await agent.send("one")
+        sub = await agent.create_sub_conversation("Count them.", "There may be five.")
+        assert (await sub.send("How many?")).text == "There are 3 of 5."
+        summary = await agent.complete_sub_conversation(sub.id)
+        with pytest.raises(InputError, match="no open sub-conversation"):
+            await agent.complete_sub_conversation(sub.id)
+        await agent.send("two")
+        kept = agent.conversation(sub.id)
+    assert "3 of 5" in summary.text and summary.struck == ("9",)
+    assert isinstance(kept, SubConversation)
+    assert (kept.purpose, kept.parent_id, kept.summary) == ("Count them.", "main", summary.text)
+    first = provider.requests[1]
+    assert [block.name for block in first.window.blocks] == ["sub_role", "purpose", "background"]
+    last = provider.requests[-1]
+    finding = last.window.turns[2]
+    assert isinstance(finding, Asked) and "3 of 5" in finding.text and "<untrusted-" in finding.text
+    assert "How many?" not in sent(last), "what was said there stays there"
+
+
+def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
+    from transom.agent.sub import sub_role
+
+    role: Role = sub_role(SEAT)
+    assert not role.sees & SEAT.sees
+    assert role.settings.max_tokens <= SEAT.settings.max_tokens

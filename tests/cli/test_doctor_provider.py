@@ -1,0 +1,151 @@
+"""`transom doctor --provider KIND:NAME` against a server, and a whole check answered by one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.checks import EXAMPLES, Desk
+from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
+from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.cli import main
+from transom.llm import Text, ToolCall
+from transom.llm.hosted.checkup import ROLE
+
+RECORDING = Path(__file__).parents[1] / "checklist" / "recordings" / "clock_periods"
+
+
+@pytest.fixture
+def server() -> Iterator[LocalServer]:
+    with LocalServer() as running:
+        yield running
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.chdir(tmp_path)
+    return Desk.at(tmp_path, capfd)
+
+
+def whole(dialect: Dialect, *, keyed: bool = True, tools: bool = True) -> Any:
+    """A server of that vendor which does all that is asked of it."""
+
+    def answer(wire: Wire, seen: Seen) -> None:
+        body, shown = seen.body, str(seen.headers)
+        if keyed and "right-key" not in shown:
+            wire.answer(401, json.dumps(dialect.error("authentication_error", "who are you")).encode())
+        elif body["model"] != "m":
+            wire.answer(404, json.dumps(dialect.error("not_found_error", "no such model")).encode())
+        else:
+            asked = {"output_config", "response_format", "format"} & set(body)
+            said = Text('{"word": "pong"}' if asked else "pong and more")
+            part = ToolCall("c1", "ping", {"word": "pong"}) if body.get("tools") and tools else said
+            if not body["stream"]:
+                wire.answer(200, json.dumps(dialect.whole([part])).encode())
+                return
+            wire.begin(dialect.stream_type)
+            for piece in dialect.pieces([part]):
+                wire.chunk(piece)
+            wire.end()
+
+    return answer
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+def test_a_server_that_does_all_is_told_so(
+    dialect: Dialect, server: LocalServer, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answer = whole(dialect)
+    monkeypatch.setenv(f"{dialect.name.upper()}_API_KEY", "right-key")
+    command = ["doctor", "--provider", f"{dialect.name}:m", "--base-url", server.url + dialect.suffix]
+    done = desk(*command)
+    assert done.code == 0, done.out
+    assert done.out.startswith(f"{dialect.name}:m at {server.url}{dialect.suffix}: answers\n")
+    names = ["plain", "stream", "tools", "stream with tools", "structured output", "unknown model", "wrong key"]
+    assert re.findall(r"^  (\S.*?)  +ok  +\d+\.\d\d s  \S", done.out, re.M) == names
+    assert len(server.seen) == 7
+    assert "right-key" not in done.out
+    document = desk(*command, "--format", "json").document
+    assert (document["schema"], document["answers"]) == ("transom.provider/1", True)
+    assert [row["status"] for row in document["checks"]] == ["ok"] * 7
+
+
+def test_what_a_server_cannot_do_is_the_answer_no(server: LocalServer, desk: Desk) -> None:
+    server.answer = whole(OpenAI(), keyed=False, tools=False)
+    done = desk("doctor", "--provider", "openai:m", "--base-url", f"{server.url}/v1")
+    assert done.code == 1
+    assert re.search(r"^  tools +failed .*called no tool; roles with tools need another model$", done.out, re.M)
+    assert re.search(r"^  wrong key +n/a .*asks for no key$", done.out, re.M)
+
+
+def test_nobody_there(desk: Desk) -> None:
+    done = desk("doctor", "--provider", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
+    assert done.code == 1
+    assert "does not answer" in done.out
+    assert desk("doctor", "--provider", "openai:m").line().startswith("openai:m: there is no key: OPENAI_API_KEY")
+
+
+def test_only_harmless_text_is_sent(server: LocalServer, desk: Desk) -> None:
+    server.answer = whole(OpenAI(), keyed=False)
+    desk("doctor", "--provider", "openai:m", "--base-url", f"{server.url}/v1")
+    sent = json.dumps([seen.body for seen in server.seen])
+    assert str(desk.here) not in sent
+    assert all("You try out a connection." in json.dumps(seen.body) for seen in server.seen)
+    assert ROLE == "doctor.checkup"
+
+
+def recorded(dialect: Dialect) -> Any:
+    """A server that gives the recorded reply to each request that was recorded, and else refuses."""
+    calls = json.loads((RECORDING / "calls.json").read_text("utf-8"))["calls"]
+    replies = {call["request"]: [Text(part["text"]) for part in call["reply"]["parts"]] for call in calls}
+
+    def answer(wire: Wire, seen: Seen) -> None:
+        shown = "\n\n".join(message["content"] for message in seen.body["messages"])
+        # A recording has the tools before it; here they are a field of their own.
+        parts = next((replies[request] for request in replies if request.endswith(shown)), None)
+        if parts is None:
+            wire.answer(400, json.dumps(dialect.error("invalid_request_error", "was not recorded")).encode())
+            return
+        wire.begin(dialect.stream_type)
+        for piece in dialect.pieces(parts):
+            wire.chunk(piece)
+        wire.end()
+
+    return answer
+
+
+def test_a_check_is_answered_by_a_server_and_each_reply_paid_for_once(server: LocalServer, desk: Desk) -> None:
+    server.answer = recorded(OpenAI())
+    item, data = str(RECORDING / "item.yaml"), f"CHECKLIST_ROOT={EXAMPLES / 'data'}"
+    address = f"{server.url}/v1"
+    arguments = ["check", "all", item, "--var", data, "--format", "json", "-q", "--model", "openai:m"]
+    first, again = (desk(*arguments, "--base-url", address) for _ in range(2))
+    assert (first.code, first.document["status"]) == (1, "FAIL"), first.err
+    assert again.document["status"] == "FAIL"
+    roles = len(json.loads((RECORDING / "calls.json").read_text("utf-8"))["calls"])
+    assert len(server.seen) == roles
+    (journal,) = {record["reply"]["by"] for record in desk.records("reply")}
+    assert journal == "openai:m"
+    usage = [record["reply"]["usage"] for record in desk.records("reply")]
+    assert [(one["input_tokens"], one["cached_tokens"], one["output_tokens"]) for one in usage] == [(12, 3, 5)] * roles
+
+
+def test_the_chain_falls_back_to_the_rules(server: LocalServer, desk: Desk) -> None:
+    server.answer = lambda wire, seen: wire.answer(404, b'{"error": {"message": "no such model"}}')
+    done = desk(
+        *("check", "spec", "VER-01.yaml", "--format", "json", "-q"),
+        *("--model", "openai:m,rules", "--base-url", f"{server.url}/v1"),
+    )
+    assert done.code == 0, done.err
+    assert {row["by"] for row in done.document["rounds"]} == {"rules"}
+    assert server.seen
+
+
+def test_help_imports_no_sdk(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--help"]) == 0
+    assert "KIND:NAME asks its server" in " ".join(capfd.readouterr().out.split())

@@ -1,0 +1,182 @@
+"""From a name and settings to a provider: addresses, keys, and what is said where something is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
+from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.config import HostedSettings, OpenAISettings
+from transom.errors import AuthenticationFailed, EgressError, InputError
+from transom.llm import Block, CallSettings, Chain, Request, Role, Text, Tier, Window
+from transom.llm.hosted import connect
+from transom.llm.hosted.connecting import place_of
+from transom.llm.hosted.models import known_model
+
+ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
+NONE: dict[str, str] = {}
+
+
+@pytest.fixture
+def server() -> Iterator[LocalServer]:
+    with LocalServer() as running:
+        yield running
+
+
+def says(dialect: Dialect, text: str = "pong") -> object:
+    def answer(wire: Wire, _: Seen) -> None:
+        wire.answer(200, json.dumps(dialect.whole([Text(text)])).encode())
+
+    return answer
+
+
+ROUTER, AZURE, LLAMA = "https://openrouter.ai/api/v1", "https://name.openai.azure.com", "http://llama:8080/v1"
+MINE = OpenAISettings(base_url="http://a", key_variable="MINE")
+PLACES: list[tuple[str, HostedSettings, dict[str, str], tuple[str, str, str, bool]]] = [
+    ("openai", OpenAISettings(), {}, ("https://api.openai.com/v1", "openai", "OPENAI_API_KEY", True)),
+    ("openai", OpenAISettings(base_url=f"{ROUTER}/"), {}, (ROUTER, "openrouter", "OPENROUTER_API_KEY", True)),
+    ("openai", OpenAISettings(base_url=AZURE, api_version="v"), {}, (AZURE, "azure", "AZURE_OPENAI_API_KEY", True)),
+    ("openai", OpenAISettings(), {"OPENAI_BASE_URL": LLAMA}, (LLAMA, "", "OPENAI_API_KEY", False)),
+    ("openai", MINE, {"OPENAI_BASE_URL": LLAMA}, ("http://a", "", "MINE", True)),
+    ("anthropic", HostedSettings(), {}, ("https://api.anthropic.com", "anthropic", "ANTHROPIC_API_KEY", True)),
+    ("ollama", HostedSettings(), {"OLLAMA_HOST": "box:1"}, ("http://box:1", "ollama", "OLLAMA_API_KEY", False)),
+]
+
+
+@pytest.mark.parametrize(("kind", "settings", "environ", "place"), PLACES)
+def test_where_a_provider_is_reached(
+    kind: str, settings: HostedSettings, environ: dict[str, str], place: tuple[str, str, str, bool]
+) -> None:
+    found = place_of(kind, settings, environ=environ)
+    assert (found.url, found.service, found.key_variable, found.needs_key) == place
+
+
+MISTAKES = {
+    ("openai", ""): "--model: provider openai needs the name of a model; say openai:NAME, e.g. openai:gpt-4.1",
+    ("openai:x", ""): "openai:x: there is no key: OPENAI_API_KEY is not set; set it and try again",
+    ("anthropic:x", ""): "anthropic:x: there is no key: ANTHROPIC_API_KEY is not set; set it and try again",
+    ("openai:x", "llm.corp/v1"): "openai: 'llm.corp/v1' is no address of a server; say http",
+}
+
+
+@pytest.mark.parametrize(("asked", "line"), MISTAKES.items())
+def test_a_mistake_is_one_line_that_says_what_to_do(asked: tuple[str, str], line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        connect(asked[0], OpenAISettings(), base_url=asked[1] or None, environ=NONE)
+    assert str(caught.value).startswith(line)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_sdk_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "transom.llm.hosted.connecting.find_spec", lambda name: None if name == "ollama" else find(name)
+    )
+    with pytest.raises(
+        InputError, match=r"^ollama:x: the package ollama is not installed; pip install 'transom\[ollama\]'$"
+    ):
+        connect("ollama:x", HostedSettings(), environ=NONE)
+
+
+async def test_azure_is_spoken_to_by_deployment_version_and_its_own_header(server: LocalServer) -> None:
+    server.answer = says(OpenAI())  # type: ignore[assignment]
+    settings = OpenAISettings(base_url=server.url, api_version="2026-10-01")
+    provider = connect("openai:mine", settings, stream=False, environ={"AZURE_OPENAI_API_KEY": "azure-key"})
+    assert (await provider.complete(ASK)).text == "pong"
+    await provider.aclose()
+    (seen,) = server.seen
+    assert seen.path == "/openai/deployments/mine/chat/completions?api-version=2026-10-01"
+    assert seen.headers["api-key"] == "azure-key"
+    assert "authorization" not in seen.headers
+    assert "max_completion_tokens" in seen.body
+
+
+async def test_a_compatible_server_needs_no_key(server: LocalServer) -> None:
+    server.answer = says(OpenAI())  # type: ignore[assignment]
+    provider = connect("openai:any", OpenAISettings(), base_url=f"{server.url}/v1", environ=NONE)
+    assert (await provider.complete(ASK)).by == "openai:any"
+    await provider.aclose()
+    assert server.seen[0].path == "/v1/chat/completions"
+    assert server.seen[0].body["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize("tries", [0, 93, 94, 95, 96])  # also where the message is cut in the middle of it
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_the_key_stands_in_no_error_and_no_log(
+    dialect: Dialect, tries: int, server: LocalServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    def echoes(wire: Wire, seen: Seen) -> None:
+        shown = seen.headers.get("x-api-key") or seen.headers["authorization"]
+        said = f"{'no, ' * tries} {shown} {shown}"
+        wire.answer(401, json.dumps(dialect.error("authentication_error", said)).encode())
+
+    server.answer = echoes
+    caplog.set_level(logging.DEBUG, "transom")
+    provider = dialect.provider(server.url, seconds=5, stream=False)
+    with pytest.raises(AuthenticationFailed) as caught:
+        await provider.complete(ASK)
+    await provider.aclose()
+    assert "planted-key" in str(server.seen[0].headers)
+    assert "[redacted]" in str(caught.value) or tries
+    assert "plan" not in str(caught.value) + repr(provider) + repr(vars(provider)) + caplog.text
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_a_server_on_this_machine_is_not_local_unless_somebody_says_so(
+    dialect: Dialect, server: LocalServer
+) -> None:
+    server.answer = says(dialect)  # type: ignore[assignment]
+    kept = Request("p.seat", Window((Block("log", "secret", egress="local"),)))
+    for settings in (OpenAISettings(base_url=server.url), OpenAISettings(base_url=server.url, local=True)):
+        provider = connect(f"{dialect.name}:m", settings, stream=False, environ=NONE)
+        if settings.local:
+            assert (await Chain((provider,)).complete(kept)).text == "pong"
+        else:
+            with pytest.raises(EgressError, match="block log is marked local"):
+                await Chain((provider,)).complete(kept)
+            assert server.seen == []
+        await provider.aclose()
+
+
+async def test_a_temperature_that_is_not_taken_is_mentioned_once(
+    server: LocalServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.answer = says(DIALECTS[0])  # type: ignore[assignment]
+    provider = connect("anthropic:m", HostedSettings(base_url=server.url), stream=False, environ=NONE)
+    for _ in range(2):
+        await provider.complete(Request("p.seat", ASK.window, settings=CallSettings(100, 0.5)))
+    await provider.aclose()
+    assert caplog.text.count("takes no temperature; the one of role p.seat is left out") == 1
+
+
+def test_a_window_may_be_known_better() -> None:
+    assert known_model("anthropic", "claude-x").caps.context_tokens == 200_000
+    assert known_model("anthropic", "claude-x", context_tokens=1_000_000).caps.context_tokens == 1_000_000
+    assert known_model("openai", "o3-mini").caps.sampling is False
+    assert known_model("", "llama").caps.caching == "none"
+
+
+def test_a_server_that_moved_is_the_same_provider() -> None:
+    role = Role("p.seat", (), frozenset())
+    one, other = (connect("openai:m", OpenAISettings(), base_url=f"http://{host}", environ=NONE) for host in "ab")
+    assert one.fingerprint(role) == other.fingerprint(role)
+    assert one.name == other.name == "openai:m"
+
+
+def test_naming_a_provider_imports_no_sdk() -> None:
+    code = (
+        "import sys; from transom.config import load_settings; from transom.llm.hosted import connect;"
+        "connect('openai:m', load_settings().llm.openai, base_url='http://a');"
+        "connect('anthropic:m', load_settings().llm.anthropic, base_url='http://a');"
+        "connect('ollama:m', load_settings().llm.ollama, base_url='http://a');"
+        "print(sorted({'openai', 'anthropic', 'ollama', 'httpx', 'httpx2'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

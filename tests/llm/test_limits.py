@@ -1,0 +1,158 @@
+"""A provider's limits: held over every period, in every process, first come, first served."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transom.errors import RequestRefused
+from transom.llm.limits import TABLE, Bucket, Limits, Memory
+from transom.store import SqliteStore
+
+PERIOD = 0.3
+
+
+def most_in_a_period(times: Sequence[float], costs: Sequence[int], period: float = PERIOD) -> int:
+    """The most that any period of that length holds, wherever it begins."""
+    paired = sorted(zip(times, costs, strict=True))
+    return max(sum(cost for at, cost in paired if start <= at < start + period) for start, _ in paired)
+
+
+async def spend(bucket: Bucket, jobs: Sequence[int], log: list[tuple[float, int]]) -> None:
+    for tokens in jobs:
+        await bucket.take(tokens)
+        log.append((time.monotonic(), tokens))
+
+
+async def test_no_period_holds_more_requests_than_allowed_under_thirty_runs() -> None:
+    bucket = Bucket("p", Limits(requests=40), period=PERIOD)
+    log: list[tuple[float, int]] = []
+    await asyncio.gather(*(spend(bucket, [1, 1, 1], log) for _ in range(30)))
+    assert len(log) == 90
+    assert most_in_a_period([at for at, _ in log], [1] * 90) <= 40
+    assert log[-1][0] - log[0][0] < 3.5 * PERIOD  # 90 at 40 a period need two more periods, not ten
+
+
+async def test_who_comes_first_is_served_first() -> None:
+    bucket = Bucket("p", Limits(requests=20), period=PERIOD)
+    order: list[int] = []
+
+    async def run(number: int) -> None:
+        for _ in range(2):
+            await bucket.take(1)
+            order.append(number)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(run(number) for number in range(30)))
+    assert order == [*range(30), *range(30)]
+
+
+async def test_a_large_request_is_not_overtaken_for_ever() -> None:
+    bucket = Bucket("p", Limits(tokens=100), period=PERIOD)
+    log: list[tuple[float, int]] = []
+    await asyncio.gather(*(spend(bucket, jobs, log) for jobs in ([60], [90], [30, 30, 30])))
+    assert [tokens for _, tokens in log][:3] == [60, 90, 30]
+    assert most_in_a_period([at for at, _ in log], [tokens for _, tokens in log]) <= 100
+
+
+async def test_what_was_not_used_is_given_back() -> None:
+    bucket = Bucket("p", Limits(tokens=100), period=30)
+    taken = await bucket.take(100)
+    waiting = asyncio.ensure_future(bucket.take(60))
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    await bucket.settle(taken, 40)
+    await asyncio.wait_for(waiting, 1)
+
+
+async def test_what_can_never_fit_is_refused_with_both_numbers() -> None:
+    with pytest.raises(RequestRefused, match=r"p: one request of up to 101 tokens.*the 100 a minute.*max_tokens"):
+        await Bucket("p", Limits(tokens=100)).take(101)
+
+
+async def test_what_one_is_told_to_wait_all_wait() -> None:
+    bucket = Bucket("p")
+    await bucket.hold(0.1)
+    began = time.monotonic()
+    await asyncio.gather(bucket.take(1), bucket.take(1))
+    assert time.monotonic() - began >= 0.09
+
+
+async def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
+    now = [1_000.0]
+    for allowed in (3, 0):
+        async with SqliteStore.open(tmp_path / "state.db") as store:
+            bucket = Bucket("p", Limits(requests=3), shelf=store, clock=lambda: now[0])
+            for _ in range(allowed):
+                await asyncio.wait_for(bucket.take(1), 1)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(bucket.take(1), 0.05)
+    now[0] += 62
+    async with SqliteStore.open(tmp_path / "state.db") as store:
+        await asyncio.wait_for(Bucket("p", Limits(requests=3), shelf=store, clock=lambda: now[0]).take(1), 1)
+
+
+async def test_two_processes_share_one_bucket(tmp_path: Path) -> None:
+    log: list[tuple[float, int]] = []
+    async with SqliteStore.open(tmp_path / "state.db") as one, SqliteStore.open(tmp_path / "state.db") as other:
+        buckets = [Bucket("p", Limits(requests=10), shelf=shelf, period=PERIOD) for shelf in (one, other)]
+        await asyncio.gather(*(spend(bucket, [1] * 8, log) for bucket in buckets))
+    assert most_in_a_period([at for at, _ in log], [1] * 16) <= 10
+
+
+async def test_a_clock_that_was_set_back_holds_up_nobody() -> None:
+    now, shelf = [1_000_000.0], Memory()
+    bucket = Bucket("p", Limits(requests=1), shelf=shelf, clock=lambda: now[0])
+    await bucket.take(1)
+    await bucket.hold(300)
+    now[0] -= 500_000
+    await asyncio.wait_for(bucket.take(1), 1)
+
+
+async def test_no_limits_leave_nothing_behind() -> None:
+    shelf = Memory()
+    await Bucket("p", shelf=shelf).take(10**9)
+    assert shelf.get(TABLE, "p") is None
+
+
+@given(
+    st.integers(1, 5),
+    st.integers(1, 50),
+    st.lists(st.tuples(st.floats(0, 20), st.integers(1, 50)), min_size=1, max_size=40),
+)
+def test_any_stream_of_requests_stays_within_both_limits(
+    requests: int, tokens: int, arrivals: list[tuple[float, int]]
+) -> None:
+    now = [0.0]
+    bucket = Bucket("p", Limits(requests, tokens), clock=lambda: now[0], period=60)
+    served: list[tuple[float, int]] = []
+
+    async def walk() -> None:
+        for pause, cost in arrivals:
+            now[0] += pause
+            if cost > tokens:
+                continue
+            taking = asyncio.ensure_future(bucket.take(cost))
+            for step in itertools.count():
+                await asyncio.sleep(0)
+                if taking.done():
+                    break
+                assert step < 300
+                now[0] += 0.5
+                taking.cancel()
+                await asyncio.gather(taking, return_exceptions=True)
+                taking = asyncio.ensure_future(bucket.take(cost))
+            served.append((now[0], cost))
+
+    asyncio.run(walk())
+    for start, _ in served:
+        inside = [cost for at, cost in served if start <= at < start + 60]
+        assert len(inside) <= requests
+        assert sum(inside) <= tokens

@@ -1,0 +1,61 @@
+"""How long to wait, and when not to ask again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transom.errors import NetworkFailed, ProviderError, RateLimited
+from transom.llm.hosted.failures import retry_after
+from transom.llm.retry import RetryPolicy
+
+POLICY = RetryPolicy(attempts=5, initial_delay=1, max_delay=5, factor=2, jitter=0.5, max_retry_after=60)
+
+
+def test_waits_grow_to_their_cap_and_end() -> None:
+    waits = [POLICY.wait(attempt, NetworkFailed("cut"), chance=lambda: 0) for attempt in range(1, 6)]
+    assert waits == [1, 2, 4, 5, None]
+
+
+@given(st.integers(1, 10_000), st.floats(0, 1), st.floats(0, 1))
+def test_chance_takes_its_part_and_no_more(attempt: int, jitter: float, chance: float) -> None:
+    policy = RetryPolicy(attempts=10_001, initial_delay=1, max_delay=5, factor=3, jitter=jitter)
+    plain = policy.wait(attempt, NetworkFailed("cut"), chance=lambda: 0)
+    wait = policy.wait(attempt, NetworkFailed("cut"), chance=lambda: chance)
+    assert plain is not None
+    assert wait is not None
+    assert plain * (1 - jitter) - 1e-9 <= wait <= plain <= 5
+
+
+def test_what_cannot_help_is_not_tried() -> None:
+    assert POLICY.wait(1, ProviderError("no")) is None
+
+
+@pytest.mark.parametrize(("asked", "wait"), [(7.0, 7.0), (0.0, 0.0), (3600.0, 60.0)])
+def test_the_server_is_obeyed_to_the_letter_up_to_a_cap(asked: float, wait: float) -> None:
+    assert POLICY.wait(1, RateLimited("slow", retryable=True, retry_after=asked)) == wait
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "12"}, 12.0),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00"}, 0.0),
+    ],
+)
+def test_both_forms_of_the_header(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
+
+
+def test_a_date_to_come() -> None:
+    when = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    assert retry_after({"retry-after": when}) == pytest.approx(90, abs=3)

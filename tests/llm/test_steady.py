@@ -1,0 +1,179 @@
+"""Patience with a provider: what is told of each attempt, and what reaches it at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from transom.canonical import Json
+from transom.errors import EgressError, InputError, NetworkFailed, ProviderError, RateLimited, ReplyError
+from transom.llm import (
+    Again,
+    Block,
+    Capabilities,
+    Chain,
+    Delta,
+    Reply,
+    Request,
+    ScriptedProvider,
+    Text,
+    Tier,
+    ToolCall,
+    Window,
+)
+from transom.llm.limits import Bucket, Limits, Memory
+from transom.llm.retry import RetryPolicy
+from transom.llm.shapes import Usage
+from transom.llm.steady import SteadyProvider
+from transom.telemetry import Telemetry, read_trace
+
+ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
+QUICK = RetryPolicy(attempts=3, initial_delay=0.001, jitter=0, max_retry_after=0.02)
+
+
+def steady(*answers: object, bucket: Bucket | None = None) -> SteadyProvider:
+    return SteadyProvider(ScriptedProvider({"p.seat": list(answers)}, name="far"), QUICK, bucket)  # type: ignore[arg-type]
+
+
+async def test_the_final_error_knows_every_cause() -> None:
+    provider = steady(NetworkFailed("cut"), NetworkFailed("cut"), ProviderError("status 500", retryable=True))
+    with pytest.raises(ProviderError) as caught:
+        await provider.complete(ASK)
+    assert [cause.what for cause in caught.value.causes] == ["cut", "cut"]
+    assert str(caught.value) == "status 500 (before that: cut, 2 times)"
+
+
+async def test_a_chain_adds_the_causes_of_each_provider() -> None:
+    first = SteadyProvider(ScriptedProvider({"p.seat": [NetworkFailed("cut")] * 3}, name="a"), QUICK)
+    second = ScriptedProvider({"p.seat": [ProviderError("down")]}, name="b")
+    with pytest.raises(ProviderError, match=r"^down \(before that: cut, 3 times\)$"):
+        await Chain((first, second)).complete(ASK)
+
+
+async def test_what_cannot_help_is_not_tried_again() -> None:
+    with pytest.raises(ProviderError, match=r"^no$"):
+        await steady(ProviderError("no"), "never").complete(ASK)
+
+
+async def test_each_attempt_is_a_span_with_its_number_and_wait(tmp_path: Path) -> None:
+    provider = steady(NetworkFailed("cut"), RateLimited("slow", retryable=True, retry_after=5), "there")
+    with Telemetry.open(tmp_path) as trace, trace.span("chat p.seat"):
+        assert (await provider.complete(ASK)).text == "there"
+    spans = [row for row in read_trace(tmp_path / f"{trace.trace_id}.jsonl") if row.name == "attempt far"]
+    told = [(row.attributes["transom.attempt"], row.attributes["transom.retry.wait_seconds"]) for row in spans]
+    assert sorted(told) == [(1, 0.0), (2, 0.001), (3, 0.02)]
+    assert sorted(row.attributes.get("error.type", "") for row in spans) == ["", "NetworkFailed", "RateLimited"]
+
+
+async def test_a_listener_hears_that_a_broken_reply_is_void() -> None:
+    class Breaks(ScriptedProvider):
+        async def complete(self, request: Request, *, on_delta: object = None) -> Reply:
+            if not self.requests:
+                self.requests.append(request)
+                assert callable(on_delta)
+                on_delta(Text("half of"))
+                raise NetworkFailed("cut")
+            return await super().complete(request, on_delta=on_delta)  # type: ignore[arg-type]
+
+    heard: list[Delta] = []
+    provider = SteadyProvider(Breaks({"p.seat": ["whole"]}, name="far"), QUICK)
+    assert (await provider.complete(ASK, on_delta=heard.append)).text == "whole"
+    assert heard == [Text("half of"), Again("cut"), Text("whole")]
+
+
+async def test_an_error_of_the_listener_is_not_taken_for_the_providers() -> None:
+    def breaks(delta: Delta) -> None:
+        raise KeyError("listener")
+
+    with pytest.raises(KeyError, match="listener"):
+        await steady("one", "two").complete(ASK, on_delta=breaks)
+
+
+async def test_tokens_are_reserved_settled_and_given_back() -> None:
+    shelf = Memory()
+    bucket = Bucket("far", Limits(tokens=100_000), shelf=shelf)
+    provider = steady(RateLimited("slow", retryable=True), Reply((Text("x"),), usage=Usage(70, 30)), bucket=bucket)
+    await provider.complete(ASK)
+    state = shelf.get("buckets", "far")
+    assert isinstance(state, dict)
+    assert [sum(row[which] for row in state["spent"]) for which in (1, 2)] == [2, 100]  # type: ignore[index, union-attr, misc]
+
+
+async def test_a_local_block_reaches_neither_limits_nor_server() -> None:
+    shelf = Memory()
+    server = ScriptedProvider(lambda r: "seen", name="far", local=False)
+    provider = SteadyProvider(server, QUICK, Bucket("far", Limits(requests=5), shelf=shelf))
+    kept = Request("p.seat", Window((Block("log", "secret", egress="local"),)))
+    with pytest.raises(EgressError, match="block log is marked local"):
+        await Chain((provider,)).complete(kept)
+    assert server.requests == []
+    assert shelf.get("buckets", "far") is None
+
+
+SCHEMA: dict[str, Json] = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+STRICT = Request("p.seat", ASK.window, output=SCHEMA)
+
+
+async def test_an_answer_that_follows_its_schema_is_handed_on() -> None:
+    provider = ScriptedProvider({"p.seat": ['{"n": 1}']})
+    assert (await Chain((provider,)).complete(STRICT)).text == '{"n": 1}'
+    assert provider.requests == [STRICT]
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"), [("no", "it is no JSON"), ('{"n": "x"}', r"$.n: 'x' is not"), ("{}", "'n' is")]
+)
+async def test_an_answer_that_does_not_is_mended_once(bad: str, why: str) -> None:
+    first = Reply((Text(bad),), usage=Usage(10, 2))
+    provider = ScriptedProvider({"p.seat": [first, Reply((Text('{"n": 2}'),), usage=Usage(20, 3))]})
+    heard: list[Delta] = []
+    reply = await Chain((provider,)).complete(STRICT, on_delta=heard.append)
+    assert (reply.text, reply.usage) == ('{"n": 2}', Usage(30, 5))
+    again = provider.requests[1]
+    assert why in again.window.text("answer_repair")
+    assert again.window.turns[-1].to_json()["parts"] == [{"kind": "text", "text": bad}]
+    assert any(isinstance(one, Again) for one in heard)
+
+
+async def test_a_second_wrong_answer_is_an_error_that_says_where() -> None:
+    provider = ScriptedProvider({"p.seat": ["no", '{"n": 1, "m": 2}', "never"]})
+    with pytest.raises(ReplyError, match=r"p\.seat: .*nor does its repair.*'m' was unexpected"):
+        await Chain((provider,)).complete(STRICT)
+    assert len(provider.requests) == 2
+
+
+@pytest.mark.parametrize("reply", [Reply((ToolCall("1", "t", {}),), "tool_calls"), Reply((Text("{"),), "length")])
+async def test_what_is_no_answer_is_not_held_to_the_schema(reply: Reply) -> None:
+    got = await Chain((ScriptedProvider({"p.seat": [reply]}),)).complete(STRICT)
+    assert (got.parts, got.stop) == (reply.parts, reply.stop)
+
+
+async def test_a_server_without_schemas_is_told_in_words() -> None:
+    provider = ScriptedProvider({"p.seat": ['{"n": 1}']}, caps=Capabilities())
+    await Chain((provider,)).complete(STRICT)
+    assert '"required":["n"]' in provider.requests[0].window.text("answer_schema")
+
+
+@pytest.mark.parametrize(
+    ("schema", "why", "asked"),
+    [({"type": "nothing"}, "no JSON Schema", 0), ({"$ref": "http://127.0.0.1:9/x"}, "defs", 1)],
+)
+async def test_a_schema_that_is_none_is_said_so_and_a_remote_one_is_not_fetched(
+    schema: dict[str, Json], why: str, asked: int
+) -> None:
+    provider = ScriptedProvider({"p.seat": ["{}", "{}"]})
+    with pytest.raises(InputError, match=f"the schema of the answer: .*{why}"):
+        await Chain((provider,)).complete(replace(STRICT, output=schema))
+    assert len(provider.requests) == asked
+
+
+def test_a_request_for_free_text_keeps_its_digest() -> None:
+    assert "output" not in ASK.to_json()
+    assert len({ASK.digest, STRICT.digest}) == 2

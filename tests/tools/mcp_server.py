@@ -1,0 +1,40 @@
+"""A small MCP server for tests: `stdio`, or `http PORT`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from mcp.server import MCPServer  # type: ignore[import-not-found,unused-ignore]
+
+server: Any = MCPServer("shelf")
+
+
+@server.tool()  # type: ignore[untyped-decorator,unused-ignore]
+def look(at: str, lines: int = 3) -> str:
+    """Looks something up."""
+    return f"saw {at} in {lines} lines"
+
+
+@server.tool()  # type: ignore[untyped-decorator,unused-ignore]
+def fail(at: str) -> str:
+    """Always fails."""
+    raise ValueError(f"no {at} here")
+
+
+@server.tool()  # type: ignore[untyped-decorator,unused-ignore]
+async def hang(at: str | None = None) -> str:
+    """Says its process, and never answers."""
+    Path(os.environ["MCP_TEST_PID"]).write_text(str(os.getpid()))
+    await asyncio.sleep(60)
+    return str(at)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "stdio":
+        server.run("stdio")
+    else:
+        server.run("streamable-http", port=int(sys.argv[2]))
