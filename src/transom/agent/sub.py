@@ -6,6 +6,7 @@ The loop opens one for a result that is too large, where the role's strategy say
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -31,6 +32,8 @@ from transom.llm.render import turn_text
 from transom.runs.spans import of_conversation
 from transom.telemetry import keys
 from transom.tools import Arguments, Ran, Toolbox, ToolDefinition, ToolLimits
+
+_log = logging.getLogger(__name__)
 
 BACKGROUND = "background"
 FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
@@ -219,6 +222,7 @@ class Delegation:
 async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
     """Journal that a sub-conversation begins."""
     await talk.stage.tell(name, {"event": "opened", "parent": talk.name, "purpose": purpose})
+    _log.info("sub-conversation %s: opened by %s", name, talk.name)
     talk.tell(Opened(name, talk.name, purpose))
 
 
@@ -227,6 +231,7 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
     how = "summary" if summary.by == "model" else summary.by
     struck: list[Json] = [*summary.struck]
     await talk.stage.tell(name, {"event": "completed", "summary": summary.text, "how": how, "struck": struck})
+    _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.tell(Completed(name, summary.text, how))
 
 

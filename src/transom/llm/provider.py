@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from transom.errors import EgressError, ProviderError, with_causes
+from transom.errors import EgressError, ProviderError, TransomError, with_causes
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.deltas import OnDelta
 from transom.llm.egress import EgressPolicy
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
 from transom.llm.structured import complete_checked
+from transom.llm.unquoted import unquote
 from transom.telemetry import keys
 
 _OPEN = EgressPolicy()
@@ -111,8 +112,13 @@ class Chain:
                 return await complete_checked(provider, request, on_delta)
             except ProviderError as error:
                 causes += [*error.causes, error]
+            except TransomError as error:
+                unquote(error, request, self.policy)
+                raise
         if not causes:
             raise ProviderError("the provider that answered earlier in this stage is not in the chain any more")
+        for cause in causes:
+            unquote(cause, request, self.policy)
         raise with_causes(causes)
 
     async def aclose(self) -> None:

@@ -5,11 +5,14 @@ They say sizes, names and outcomes, and never a word of what was asked, said or 
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from transom.llm import Reply, Request
 from transom.llm.provider import of_provider
 from transom.telemetry import Span, keys
+
+_log = logging.getLogger(__name__)
 
 
 def of_conversation(name: str) -> dict[str, Any]:
@@ -67,3 +70,6 @@ def tell_outcome(span: Span, outcome: Any) -> None:
     span.update({keys.TOOL_CALL_ID: result["id"], keys.TOOL_SUCCESS: not result["is_error"]})
     if result["is_error"]:
         span.fail(outcome.get("error") or "ToolError")
+    if _log.isEnabledFor(logging.INFO):
+        how = f"failed with {outcome.get('error') or 'ToolError'}" if result["is_error"] else "succeeded"
+        _log.info("tool %s, call %s: %s, %d characters", result["name"], result["id"], how, len(result["content"]))

@@ -136,7 +136,7 @@ class Stage:
             replayed = reply is not None
             if reply is None:
                 asked = self._complete(request, on_delta)
-                asked = logged(request, asked) if self._run.log_calls else asked
+                asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
                 try:
                     reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
                 except (TransomError, TimeoutError):
