@@ -67,6 +67,7 @@ def transom() -> Talk:
     from transom.agent import Agent, Caps, Home
     from transom.llm import Block, Reply, Role, ScriptedProvider, Text, Tier, ToolCall, Usage
     from transom.runs import Workspace
+    from transom.telemetry import read_trace
     from transom.tools import Arguments, ToolDefinition
 
     role = Role("bench.seat", (Block("role", "You look things up.", Tier.STABLE),), frozenset({"role"}))
@@ -99,7 +100,8 @@ def transom() -> Talk:
                 return [record for stream in store.streams("run/") for record in store.read(stream)]
 
         records = asyncio.run(read())
-        spans = sum(len(path.read_text().splitlines()) for path in workspace.traces.glob("*.jsonl"))
+        rows = [row for path in workspace.traces.glob("*.jsonl") for row in read_trace(path)]
+        spans = sum(not row.name.startswith("compact ") for row in rows)  # folding has spans of its own
         counts = {kind: sum(record.kind == kind for record in records) for kind in ("reply", "tool")}
         journal = sum(len(json.dumps(record.data)) for record in records)
         return {**counts, "spans": spans, "journal_bytes": journal, "database_bytes": size}

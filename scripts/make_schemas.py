@@ -55,8 +55,12 @@ SHAPES = (
     Shape("transom.lint/1", "transom.checklist.results:LintResult"),
     Shape("transom.built/1", "transom.checklist.results:BuildRecord"),
     Shape("transom.intervention/1", "transom.checklist.results:Intervention"),
+    Shape("transom.traces/1", "transom.telemetry.documents:TraceList"),
+    Shape("transom.trace/1", "transom.telemetry.documents:TraceDocument"),
+    Shape("transom.trace_stats/1", "transom.telemetry.stats:Stats"),
     Shape("transom.approval/1", "transom.checklist.run.approval:Approval"),
     Shape("transom.checker/1", "transom.checklist.atoms:CheckerConfig", mode="validation"),
+    Shape("transom.prices/1", "transom.agent.prices:Prices", mode="validation"),
     Shape("transom.knowledge/1", "transom.checklist.rules.knowledge:Domain", mode="validation"),
 )
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.helpers import walked
+from tests.cli.test_check_json import holds
+from tests.telemetry.walked import walk
 from transom.cli import main
 from transom.runs import trace_id
+from transom.telemetry import Telemetry
 
 
 def test_a_trace_by_its_run_or_its_own_id(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -23,6 +30,7 @@ def test_a_trace_by_its_run_or_its_own_id(here: Path, capsys: pytest.CaptureFixt
         assert "chat test.first" in text
     assert main(["trace", "show", run, "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
+    holds(document)
     assert document["trace_id"] == trace
     names = [span["name"] for span in document["spans"]]
     assert names.count("stage one") == 1
@@ -36,7 +44,9 @@ def test_the_list(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert header.split() == ["TRACE", "RUN", "STARTED", "SPANS", "ERRORS"]
     assert line.split()[:2] == [trace_id(run), run]
     assert main(["trace", "list", "--format", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["traces"]
+    document = json.loads(capsys.readouterr().out)
+    holds(document)
+    (row,) = document["traces"]
     assert (row["trace_id"], row["run_id"], row["errors"], row["open"]) == (trace_id(run), run, 0, 0)
     assert row["spans"] == 5
 
@@ -52,3 +62,89 @@ def test_an_unknown_or_unclear_trace(here: Path, capsys: pytest.CaptureFixture[s
     (traces / "00ab.jsonl").write_text("")
     assert main(["trace", "show", "00a"]) == 2
     assert "2 traces begin with '00a'; give more of it" in capsys.readouterr().err
+
+
+def test_what_failed_stands_first(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(walk(here))
+    with Telemetry.open(here / ".transom" / "traces", "c" * 32) as killed:
+        cut = copy_context()
+        for name in ("stage cut", "chat cut"):
+            cut.run(killed.span(name).__enter__)
+    assert main(["trace", "list", "--format", "json"]) == 0
+    (row,) = [one for one in json.loads(capsys.readouterr().out)["traces"] if one["run_id"]]
+    assert main(["trace", "show", row["run_id"]]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head == f"trace {row['trace_id']}"
+    failed = [line for line in lines if line.startswith("failed: ")]
+    assert lines[: len(failed)] == failed
+    assert sorted(failed) == [
+        "failed: attempt scripted:model-1: ProviderError",
+        "failed: attempt scripted:model-1: RateLimited",
+        "failed: execute_tool leap: ToolNotFoundError",
+        "failed: execute_tool look: ToolExecutionError",
+    ]
+    assert main(["trace", "show", "c" * 32]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "never ended: chat cut"
+
+
+def stats(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+    assert main(["trace", "stats", "--format", "json", *more]) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    holds(document)
+    return document
+
+
+def test_what_traces_add_up_to(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert stats(capsys)["rows"] == []
+    asyncio.run(walk(here))
+    found = stats(capsys)
+    (row,) = found["rows"]
+    assert (row["name"], row["calls"], row["retries"]) == ("scripted", 10, 2)
+    assert row["errors"] == {"ProviderError": 1, "RateLimited": 1}
+    assert (row["error_rate"], row["retry_rate"]) == (pytest.approx(2 / 12), pytest.approx(2 / 10))
+    assert 0 < row["seconds"]["p50"] <= row["seconds"]["p95"] <= row["seconds"]["max"]
+    assert row["input_tokens"] >= 700 and row["cached_tokens"] == 210
+    assert (row["cost_usd"], row["unpriced"]) == (None, 10)
+    assert (found["traces"], found["sub_conversations"]) == (1, 1)
+    folds = found["compression"]
+    assert folds["count"] >= 1 and folds["ratio"] == folds["tokens_after"] / folds["tokens_before"]
+    asyncio.run(walk(here))
+    assert stats(capsys)["rows"] == found["rows"], "what came from the journal is no call"
+    rows = {row["name"]: row for row in stats(capsys, "--by", "tool")["rows"]}
+    assert {name: (row["calls"], row["errors"], row["error_rate"]) for name, row in rows.items()} == {
+        "look": (2, {"ToolExecutionError": 1}, 0.5),
+        "leap": (1, {"ToolNotFoundError": 1}, 1.0),
+    }
+    roles = {row["name"]: row for row in stats(capsys, "--by", "role")["rows"]}
+    assert {name: (row["calls"], row["retries"]) for name, row in roles.items()} == {
+        "t.seat": (6, 2),
+        "t.seat.sub": (2, 0),
+        "t.checked": (2, 0),
+    }
+    assert main(["trace", "stats"]) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[0].split()[:2] == ["PROVIDER", "CALLS"]
+    assert "scripted: 1 times RateLimited" in text
+
+
+def test_only_traces_that_began_lately(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(walk(here))
+    (path,) = (here / ".transom" / "traces").iterdir()
+    old = path.with_name("d" * 32 + ".jsonl")
+    old.write_text(re.sub(r'UnixNano":"1\d', 'UnixNano":"10', path.read_text()))
+    assert [stats(capsys, *since)["traces"] for since in ((), ("--since", "7d"))] == [2, 1]
+    assert main(["trace", "stats", "--since", "soon"]) == 2
+    assert "--since: 'soon' is no age" in capsys.readouterr().err
+
+
+def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Telemetry.open(here / ".transom" / "traces") as telemetry:
+        told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic"}
+        told |= {"gen_ai.request.model": "claude-sonnet-4-5"}
+        usage = {"gen_ai.usage.input_tokens": 1_000_000, "gen_ai.usage.output_tokens": 100_000}
+        with telemetry.span("chat", **told, **usage):
+            pass
+        with telemetry.span("chat", **{**told, "gen_ai.request.model": "unheard-of"}, **usage):
+            pass
+    (row,) = stats(capsys)["rows"]
+    assert (row["cost_usd"], row["unpriced"]) == (pytest.approx(3.0 + 1.5), 1)

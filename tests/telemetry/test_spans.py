@@ -34,15 +34,26 @@ def some(key: str, item: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "required": [key], "properties": {key: {"type": "array", "minItems": 1, "items": item}}}
 
 
-OTLP_LINE = some("resourceSpans", some("scopeSpans", some("spans", SPAN))) | {"additionalProperties": False}
+OTLP_LINE: dict[str, Any] = {
+    "type": "object",
+    "required": ["resourceSpans"],
+    "properties": {"resourceSpans": {"type": "array", "items": some("scopeSpans", some("spans", SPAN))}},
+    "additionalProperties": False,
+}
+OPEN = {"key": keys.OPEN, "value": {"boolValue": True}}
 
 
-def spans(path: Path) -> list[dict[str, Any]]:
+def all_spans(path: Path) -> list[dict[str, Any]]:
     """The raw spans of a trace file, each line of which must be one OTLP export request."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:
         jsonschema.validate(line, OTLP_LINE)
-    return [span for line in lines for span in line["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    return [span for line in lines for each in line["resourceSpans"] for span in each["scopeSpans"][0]["spans"]]
+
+
+def spans(path: Path) -> list[dict[str, Any]]:
+    """Those that ended."""
+    return [span for span in all_spans(path) if OPEN not in span.get("attributes", [])]
 
 
 def test_one_otlp_line_for_each_ended_span(tmp_path: Path) -> None:
@@ -218,7 +229,8 @@ def test_a_full_disk_does_not_stop_the_work(tmp_path: Path, caplog: pytest.LogCa
         path = tmp_path / f"{telemetry.trace_id}.jsonl"
         assert telemetry._file is not None
         full = os.open("/dev/full", os.O_WRONLY)
-        os.dup2(full, telemetry._file._ended._fd)
+        for ours in (telemetry._file._lines._end, telemetry._file._lines._middle):
+            os.dup2(full, ours)
         os.close(full)
         for name in ("one", "two"):
             with telemetry.span(name):

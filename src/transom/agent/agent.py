@@ -24,6 +24,7 @@ from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Sai
 from transom.llm.render import render_block, turn_text
 from transom.runs import Approval, Stage
 from transom.runs.approvals import decided
+from transom.runs.spans import of_conversation
 from transom.telemetry import keys
 from transom.tools import Toolbox, ToolDefinition
 
@@ -173,9 +174,9 @@ class Agent:
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
         talk.rounds = 0
         self._meter.begin()
-        attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: self._role.name}
+        attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: self._role.name, **of_conversation(talk.name)}
         with talk.stage.host.telemetry.span(f"invoke_agent {self._role.name}", **attributes) as span:
-            span.set(keys.CONVERSATION_ID, talk.name)
+            span.set(keys.MESSAGES, len(talk.turns))
             try:
                 request, reply = await talk.ask((*self._always, *blocks))
             except (CapReached, OutOfTurns) as error:

@@ -10,6 +10,7 @@ from transom.agent.turns import Conversation
 from transom.errors import OutOfTurns, ProviderError, ReplyError
 from transom.llm import Block, CameBack, Reply, Request, Role, Said, ToolCall, ToolResult, Turn
 from transom.runs import Stage
+from transom.telemetry import child_span, keys
 from transom.tools import Toolbox
 
 T = TypeVar("T")
@@ -85,7 +86,7 @@ async def call(
         if RETRY not in role.sees:
             raise
         return await ask(Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again."))
-    wrong = list(review(first.value)) if review and RETRY in role.sees else []
+    wrong = _reviewed(role, review, first.value) if review and RETRY in role.sees else []
     if review is None or not wrong:
         return first
     listed = "\n".join(f"- {one}" for one in wrong)
@@ -93,7 +94,14 @@ async def call(
         second = await ask(Block(RETRY, f"{_MEND}\n{listed}\n\nYour last answer was:\n\n{first.reply.text}"))
     except (ReplyError, ProviderError, OutOfTurns):
         return first  # an answer with findings is better than none: a person can mend it
-    return second if len(review(second.value)) < len(wrong) else first
+    return second if len(_reviewed(role, review, second.value)) < len(wrong) else first
+
+
+def _reviewed(role: Role, review: Callable[[T], Sequence[str]], value: T) -> list[str]:
+    with child_span(f"check {role.name}", **{keys.OPERATION: keys.CHECK, keys.GATE: role.name}) as span:
+        wrong = list(review(value))
+        span.set(keys.FINDINGS, len(wrong))
+        return wrong
 
 
 def _read(reply: Reply, read: Callable[[str], T]) -> T:

@@ -6,6 +6,7 @@ The loop opens one for a result that is too large, where the role's strategy say
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -28,8 +29,11 @@ from transom.errors import (
 )
 from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
 from transom.llm.render import turn_text
+from transom.runs.spans import of_conversation
 from transom.telemetry import keys
 from transom.tools import Arguments, Ran, Toolbox, ToolDefinition, ToolLimits
+
+_log = logging.getLogger(__name__)
 
 BACKGROUND = "background"
 FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
@@ -164,13 +168,12 @@ class Delegation:
         role = replace(sub_role(talk.role, [block.name for block in blocks], room), tools=box.specs)
         sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell, keep=self.keep)
         await open_sub(talk, name, purpose)
-        attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: role.name, keys.CONVERSATION_ID: name}
+        attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: role.name, **of_conversation(name)}
         with talk.stage.host.telemetry.span(f"sub_conversation {role.name}", **attributes) as span:
-            span.set(keys.PARENT_CONVERSATION, talk.name)
             try:
                 _, reply = await sub.ask(blocks)
             except FAILURES as error:
-                span.set(keys.SUMMARY, error.what)
+                span.fail(type(error).__name__, "lines of its sources stand in for its answer")
                 return "", error.what
         good = reply.stop in ("end", "tool_calls") and reply.text.strip()
         return (reply.text, "") if good else ("", f"it ended with {reply.stop} and no answer")
@@ -219,6 +222,7 @@ class Delegation:
 async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
     """Journal that a sub-conversation begins."""
     await talk.stage.tell(name, {"event": "opened", "parent": talk.name, "purpose": purpose})
+    _log.info("sub-conversation %s: opened by %s", name, talk.name)
     talk.tell(Opened(name, talk.name, purpose))
 
 
@@ -227,6 +231,7 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
     how = "summary" if summary.by == "model" else summary.by
     struck: list[Json] = [*summary.struck]
     await talk.stage.tell(name, {"event": "completed", "summary": summary.text, "how": how, "struck": struck})
+    _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.tell(Completed(name, summary.text, how))
 
 

@@ -7,11 +7,13 @@ reply or a result comes from; the stage knows what its journal has.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from transom.agent.caps import Meter
+from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
 from transom.canonical import Json
 from transom.context import Budget, History, TokenCorrection, go_on
@@ -135,9 +137,11 @@ class Conversation:
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         seconds = self.meter.left()
+        began = time.time_ns()
         assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
         request, self.history = assembled.request, assembled.history
         if assembled.folded:
+            tell_compaction(self.stage.host.telemetry, self.name, assembled, began)
             self.folded()
         self.requests += 1
         try:

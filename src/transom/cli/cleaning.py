@@ -75,15 +75,15 @@ async def clean(session: Session, store: SqliteStore, wish: Wish) -> list[dict[s
     return rows
 
 
-def age(text: str) -> timedelta:
-    """`30m`, `12h`, `7d`, `2w`.
+def age(text: str, option: str = "--older-than") -> timedelta:
+    """`30m`, `12h`, `7d`, `2w`; `option` is where it was given.
 
     Raises:
         InputError: it is none of these.
     """
     match = re.fullmatch(r"(\d{1,6})([mhdw])", text)
     if not match:
-        raise InputError(f"{text!r} is no age", where="--older-than", hint="write 30m, 12h, 7d or 2w")
+        raise InputError(f"{text!r} is no age", where=option, hint="write 30m, 12h, 7d or 2w")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 

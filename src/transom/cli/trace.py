@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from transom.cli.command import command, group
 from transom.cli.history import all_runs, history
-from transom.cli.output import print_json, print_text, style, table
+from transom.cli.output import counted, print_json, print_text, style, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
 if TYPE_CHECKING:
-    from transom.telemetry import SpanRow, TraceRow
+    from transom.telemetry import TraceRow
+    from transom.telemetry.stats import Stats
 
 trace_app = group("trace", "Traces: what happened when, and how long it took.")
 
@@ -27,7 +30,9 @@ async def list_all(session: Session) -> int:
     traces = list_traces(session.workspace_root / "traces")
     runs = {trace: run for run, trace in (await _traces_of_runs(session)).items()}
     if session.format == "json":
-        print_json({"schema": "transom.traces/1", "traces": [_summary(one, runs.get(one.trace_id)) for one in traces]})
+        from transom.telemetry.documents import TraceList, TraceSummary
+
+        print_json(TraceList(traces=tuple(TraceSummary.of(one, runs.get(one.trace_id)) for one in traces)))
     elif traces:
         cells = [
             (one.trace_id, runs.get(one.trace_id, ""), _time(one), str(one.spans), str(one.errors)) for one in traces
@@ -44,38 +49,84 @@ async def show(
     session: Session,
     trace: Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id of either, or the beginning of one.")],
 ) -> int:
-    """Show one trace as a waterfall."""
-    from transom.telemetry import read_trace, waterfall
+    """Show one trace: what failed, and a waterfall of all."""
+    from transom.telemetry import failures, read_trace, waterfall
+    from transom.telemetry.documents import TraceDocument
 
     path = await _find(session, trace)
     spans = read_trace(path)
     if session.format == "json":
-        document = {"schema": "transom.trace/1", "trace_id": path.stem, "spans": [_document(one) for one in spans]}
-        print_json(document)
+        print_json(TraceDocument.of(path.stem, spans))
     else:
-        print_text(style(f"trace {path.stem}", "bold"), *waterfall(spans))
+        failed = [style(line, "red") for line in failures(spans)]
+        print_text(style(f"trace {path.stem}", "bold"), *failed, *waterfall(spans))
     return 0
 
 
-def _summary(trace: TraceRow, run_id: str | None) -> dict[str, Any]:
-    return {
-        "trace_id": trace.trace_id,
-        "run_id": run_id,
-        "started_at": trace.started.isoformat(),
-        "spans": trace.spans,
-        "errors": trace.errors,
-        "open": trace.open,
-    }
+@command(trace_app, "stats", example="transom trace stats --since 7d --by tool")
+async def stats(
+    session: Session,
+    since: Annotated[
+        str | None, typer.Option(metavar="AGE", help="Only traces that began less than this ago: 30m, 12h, 7d, 2w.")
+    ] = None,
+    by: Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")] = "provider",
+) -> int:
+    """Add up the traces of the workspace: calls, time, errors, retries, tokens, cost."""
+    from transom.agent.prices import Prices
+    from transom.cli.cleaning import age
+    from transom.llm import Usage
+    from transom.telemetry import list_traces, read_trace
+    from transom.telemetry.stats import statistics
+
+    oldest = datetime.now(UTC) - age(since, "--since") if since else datetime.min.replace(tzinfo=UTC)
+    traces = [one.path for one in list_traces(session.workspace_root / "traces") if one.started >= oldest]
+    prices = Prices.load()
+
+    def price(who: str, tokens: Mapping[str, int]) -> float | None:
+        usage = Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"])
+        return prices.of(usage, who)
+
+    found = statistics((read_trace(path) for path in traces), by=by, price=price, since=since)
+    if session.format == "json":
+        print_json(found)
+    else:
+        _print_stats(found)
+    return 0
+
+
+_HEADS = ("CALLS", "MEAN S", "P95 S", "ERRORS", "RETRIES", "TOKENS IN", "CACHED", "OUT", "USD")
+
+
+def _print_stats(found: Stats) -> None:
+    cells = [
+        (
+            row.name,
+            str(row.calls),
+            f"{row.seconds.mean:.3f}",
+            f"{row.seconds.p95:.3f}",
+            f"{sum(row.errors.values())} ({row.error_rate:.0%})",
+            f"{row.retries} ({row.retry_rate:.0%})",
+            str(row.input_tokens),
+            str(row.cached_tokens),
+            str(row.output_tokens),
+            "?" if row.cost_usd is None else f"{row.cost_usd:.4f}{'+?' if row.unpriced else ''}",
+        )
+        for row in found.rows
+    ]
+    header, *lines = table([(found.by.upper(), *_HEADS), *cells])
+    print_text(style(header, "bold"), *lines)
+    for row in found.rows:
+        print_text(*(f"{row.name}: {number} times {kind}" for kind, number in row.errors.items()))
+    folds = found.compression
+    ratio = f", {folds.ratio:.0%} of their tokens left" if folds.ratio is not None else ""
+    print_text(
+        f"{counted(found.traces, 'trace')}, {counted(found.sub_conversations, 'sub-conversation')}, "
+        f"{counted(folds.count, 'window')} folded{ratio}"
+    )
 
 
 def _time(trace: TraceRow) -> str:
     return f"{trace.started:%Y-%m-%d %H:%M:%S}Z"
-
-
-def _document(span: SpanRow) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(span)
 
 
 async def _traces_of_runs(session: Session) -> dict[str, str]:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from transom.errors import EgressError, ProviderError, with_causes
+from transom.errors import EgressError, ProviderError, TransomError, with_causes
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.deltas import OnDelta
 from transom.llm.egress import EgressPolicy
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
 from transom.llm.structured import complete_checked
+from transom.llm.unquoted import unquote
+from transom.telemetry import keys
 
 _OPEN = EgressPolicy()
 
@@ -110,8 +112,13 @@ class Chain:
                 return await complete_checked(provider, request, on_delta)
             except ProviderError as error:
                 causes += [*error.causes, error]
+            except TransomError as error:
+                unquote(error, request, self.policy)
+                raise
         if not causes:
             raise ProviderError("the provider that answered earlier in this stage is not in the chain any more")
+        for cause in causes:
+            unquote(cause, request, self.policy)
         raise with_causes(causes)
 
     async def aclose(self) -> None:
@@ -123,6 +130,12 @@ class Chain:
 
     def _named(self, name: str | None) -> tuple[Provider, ...]:
         return tuple(provider for provider in self.providers if provider.name == name)
+
+
+def of_provider(name: str) -> dict[str, str]:
+    """What a span says of who answers: `vendor:model`, or a name that is both."""
+    vendor, _, model = name.partition(":")
+    return {keys.PROVIDER: vendor, keys.REQUEST_MODEL: model or vendor}
 
 
 def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _OPEN) -> None:

@@ -7,15 +7,19 @@ every run of the workspace, and whoever listens must hear that a broken reply be
 from __future__ import annotations
 
 import asyncio
+import logging
+from typing import Any
 
 from transom.errors import AuthenticationFailed, ProviderError, RateLimited, RequestRefused, with_causes
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, Delta, OnDelta
 from transom.llm.limits import Bucket
-from transom.llm.provider import Provider
+from transom.llm.provider import Provider, of_provider
 from transom.llm.retry import RetryPolicy
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
 from transom.telemetry import child_span, keys
+
+_log = logging.getLogger(__name__)
 
 _FREE = (AuthenticationFailed, RateLimited, RequestRefused)
 """What a server refuses it does not count as tokens."""
@@ -69,22 +73,31 @@ class SteadyProvider:
             ProviderError: of the last attempt; its `causes` are those of the earlier ones.
         """
         causes: list[ProviderError] = []
-        wait: float | None = 0.0
-        while wait is not None:
+        wait = 0.0
+        while True:
             await asyncio.sleep(wait)
             heard: list[Delta] = []
-            try:
-                told = {keys.PROVIDER: self.name, keys.ATTEMPT: len(causes) + 1, keys.RETRY_WAIT: wait}
-                with child_span(f"attempt {self.name}", "client", **told):
+            with child_span(f"attempt {self.name}", "client", **self._attributes(len(causes) + 1, wait)) as span:
+                try:
                     return await self._once(request, _noting(on_delta, heard))
-            except ProviderError as error:
-                causes.append(error)
-                wait = self.policy.wait(len(causes), error)
-                if wait is not None and isinstance(error, RateLimited):
-                    await self._bucket.hold(wait)
-                if wait is not None and heard and on_delta:
-                    on_delta(Again(error.what))
-        raise with_causes(causes)
+                except ProviderError as error:
+                    failed = error
+                    span.fail(type(error).__name__)  # no word of the server's: it may quote what must stay here
+            causes.append(failed)
+            again = self.policy.wait(len(causes), failed)
+            if again is None:
+                raise with_causes(causes)
+            wait = again
+            told = (self.name, len(causes), type(failed).__name__, wait)
+            _log.info("%s: attempt %d failed with %s; asked again in %.2f s", *told)
+            if isinstance(failed, RateLimited):
+                await self._bucket.hold(wait)
+            if heard and on_delta:
+                on_delta(Again(failed.what))
+
+    def _attributes(self, attempt: int, wait: float) -> dict[str, Any]:
+        told = {keys.OPERATION: keys.ATTEMPT_CHAT, keys.ATTEMPT: attempt, keys.RETRY_WAIT: wait}
+        return {**of_provider(self.name), **told}
 
     async def _once(self, request: Request, on_delta: OnDelta | None) -> Reply:
         taken = await self._bucket.take(self.estimate_tokens(request) + request.settings.max_tokens)

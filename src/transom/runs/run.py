@@ -32,7 +32,7 @@ from transom.runs.lock import RunLock
 from transom.runs.stage import Stage, cause, set_aside, write_file
 from transom.runs.workspace import Workspace
 from transom.store import Record, Store
-from transom.telemetry import Telemetry
+from transom.telemetry import Telemetry, current_span, keys
 
 T = TypeVar("T")
 
@@ -204,8 +204,8 @@ class Run:
         if name in self._state.waiting:
             await self.append("settled", {"stage": name})
         epoch = epoch_of(plan.deletions, inputs)
-        with self.telemetry.span(f"stage {name}") as span:
-            span.set("transom.stage.action", plan.action)
+        attributes = {keys.OPERATION: keys.STAGE_RUN, keys.STAGE: name, keys.RUN_ID: self.id, keys.ACTION: plan.action}
+        with self.telemetry.span(f"stage {name}", **attributes):
             value = await (self._attempt(step, plan, epoch) if plan.action == "run" else self._reuse(step, plan))
         edited = "" if plan.action == "run" else plan.edited
         by, usage = self._author(step, plan)
@@ -245,6 +245,8 @@ class Run:
         attempt = known[-1] if known else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
         await self.append("started", {"stage": step.name, **attempt.to_json()})
         self.progress(f"{step.name}: working" + (f" (attempt {attempt.number})" if attempt.number > 1 else ""))
+        if span := current_span():
+            span.set(keys.ATTEMPT, attempt.number)
         stage = Stage(self, step.name, attempt=attempt.number, epoch=epoch)
         values = [value.value if isinstance(value, Artifact) else value for value in step.inputs]
         began = time.monotonic()

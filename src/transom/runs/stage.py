@@ -15,12 +15,14 @@ from transom.errors import ApprovalNeeded, InputError, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage
 from transom.llm.codec import reply_from_json
 from transom.llm.deltas import OnDelta, both, tell
+from transom.llm.provider import of_provider
 from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.calls import logged
 from transom.runs.journal import RunState, tool_key
+from transom.runs.spans import of_reply, of_request, of_tool, tell_outcome
 from transom.runs.windows import Talk, call_key, keep_window
 from transom.store import Record, Store
-from transom.telemetry import Telemetry, keys
+from transom.telemetry import Telemetry
 
 
 class Host(Protocol):
@@ -85,7 +87,10 @@ class Stage:
         return self._run
 
     def conversation(self, name: str = "main") -> str:
-        """A name that no other conversation of this stage has, the same whenever the code runs again."""
+        """A name that no other conversation of this stage has, the same whenever the code runs again.
+
+        That of a sub-conversation is its parent's, a slash, and something of its own.
+        """
         self._names[name] += 1
         number = self._names[name]
         return name if number == 1 and name not in self._talks else f"{name}#{number}"
@@ -127,22 +132,24 @@ class Stage:
             "request": request.digest,
             "chain": self._run.chain.fingerprint(role),
         }
-        with self._run.telemetry.span(f"chat {role.name}", "client", **{"gen_ai.operation.name": "chat"}) as span:
+        with self._run.telemetry.span(f"chat {role.name}", "client", **of_request(request, conversation)) as span:
             reply = self._journaled(key)
-            span.set("transom.replayed", reply is not None)
+            replayed = reply is not None
             if reply is None:
                 asked = self._complete(request, on_delta)
-                asked = logged(request, asked) if self._run.log_calls else asked
-                reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
+                asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
+                try:
+                    reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
+                except (TransomError, TimeoutError):
+                    span.update(of_provider(self._pinned or self._run.chain.name))
+                    raise
                 await self._journal(key, talk, request, role, reply)
             else:
                 tell(reply, on_delta)
             self._pinned = reply.by
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)
             self.usage += reply.usage
-            span.set("gen_ai.provider.name", reply.by)
-            span.set("gen_ai.usage.input_tokens", reply.usage.input_tokens)
-            span.set("gen_ai.usage.output_tokens", reply.usage.output_tokens)
+            span.update(of_reply(reply, replayed=replayed))
         calls = [call_key(key, number, call) for number, call in enumerate(reply.calls)]
         self._talks[conversation] = Talk(
             talk.next + 1, request.digest, request.window.turns, reply.parts, calls, talk.head
@@ -231,10 +238,11 @@ class Stage:
         Raises:
             Paused: a `once` call was begun, and nobody knows whether it was carried out.
         """
-        attributes = {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: tool.name}
-        with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes):
+        attributes = of_tool(tool.name, str(key["conversation"]))
+        with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
             again = tool.effect != "once" or await self._begin_once(key, tool)
             outcome = await act() if again else lost()
+            tell_outcome(span, outcome)
             told = {"attempt": self.attempt, "name": tool.name, "effect": tool.effect, "outcome": outcome}
             if tool.effect == "once":
                 await self._run.append("tool", {**key, **told})

@@ -1,7 +1,7 @@
 """Telemetry: one trace file a run, read back without any service; logs; nothing ever leaves the machine."""
 
 from transom.telemetry.logs import configure
-from transom.telemetry.read import SpanRow, TraceRow, list_traces, read_trace, waterfall
+from transom.telemetry.read import SpanRow, TraceRow, failures, list_traces, read_trace, waterfall
 from transom.telemetry.redact import Redactor
 from transom.telemetry.spans import Span, Telemetry, child_span, current_span
 
@@ -14,6 +14,7 @@ __all__ = [
     "child_span",
     "configure",
     "current_span",
+    "failures",
     "list_traces",
     "read_trace",
     "waterfall",

@@ -1,7 +1,7 @@
-"""The files of a trace, written as OTLP JSON by ourselves: a span costs a few dozen calls, the SDK's several hundred.
+"""The file of a trace, written as OTLP JSON by ourselves: a span costs a few dozen calls, the SDK's several hundred.
 
-What is written is what the SDK's exporter writes for the same span; a test holds the two side by side. Nothing of an
-application around us takes part: no global provider, no exporter, no environment variable, no parent of its own.
+What is written of a span that ended is what the SDK's exporter writes of it; a test holds the two side by side. Nothing
+of an application around us takes part: no global provider, no environment variable, no parent of its own.
 """
 
 from __future__ import annotations
@@ -10,28 +10,38 @@ import json
 import logging
 import math
 import os
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias
+
+from transom.telemetry import keys
 
 _log = logging.getLogger(__name__)
 
 Scalar: TypeAlias = str | bool | int | float
 Value: TypeAlias = Scalar | Sequence[Scalar]
 
+PLACE = 1024
+"""Bytes of the place in which a span stands while it is open; in the end the place is free for the next one."""
+
+_LONGEST_NAME = 90  # of a span that is open: six bytes a character at worst, and it must fit its place
 _KINDS = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
 _ERROR = 2
 _LOCAL_PARENT = 256  # of OTLP's span flags: whether the parent is remote is known, and it is not
 _RESOURCE = {"attributes": [{"key": "service.name", "value": {"stringValue": "transom"}}]}
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
+_HEAD = f'{{"resourceSpans":[{{"resource":{_ENCODER.encode(_RESOURCE)},"scopeSpans":[{{"scope":{{"name":"transom"}},'
+_OPEN = f'"attributes":[{{"key":"{keys.OPEN}","value":{{"boolValue":true}}}}],"status":{{}}}}]}}]}}]}}'
+_FREE = b'{"resourceSpans":[]}'.ljust(PLACE - 1) + b"\n"
 
 
 @dataclass(slots=True)
 class SpanRecord:
-    """A span under way. `parent_id` is "" for a root; times are nanoseconds since 1970."""
+    """A span under way. `parent_id` is "" for a root; times are nanoseconds since 1970; `place` is where it stands."""
 
     span_id: str
     parent_id: str
@@ -41,6 +51,8 @@ class SpanRecord:
     attributes: dict[str, Value]
     events: list[dict[str, Any]] = field(default_factory=list)
     status: dict[str, Any] = field(default_factory=dict)
+    place: int | None = None
+    owner: int = 0
 
     def event(self, name: str, attributes: Mapping[str, Value]) -> None:
         """Something that happened now."""
@@ -55,48 +67,58 @@ class SpanRecord:
 
 
 class TraceFile:
-    """A trace being written: `<trace_id>.jsonl`, and the spans under way beside it (see `transom.telemetry.spans`).
+    """A trace being written: `<trace_id>.jsonl` (see `transom.telemetry.spans`).
+
+    A process that was forked goes on in the same file with places of its own, and leaves the spans that it found open
+    to the process that opened them.
 
     Args:
         folder: made if missing.
         trace_id: 32 hex digits.
 
     Raises:
-        OSError: the files cannot be made.
+        OSError: the file cannot be made.
     """
 
     def __init__(self, folder: Path, trace_id: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.trace_id = trace_id
-        self._open_path = folder / f"{trace_id}.{secrets.token_hex(4)}.open.jsonl"
-        self._ended = _Lines(folder / f"{trace_id}.jsonl")
-        self._started = _Lines(self._open_path)
+        self._lines = _Lines(folder / f"{trace_id}.jsonl")
+        self._process = os.getpid()
 
     def start(self, name: str, kind: str, parent: SpanRecord | None, attributes: dict[str, Value]) -> SpanRecord:
         """Start a span under `parent`, or a root of this trace."""
+        process = os.getpid()
+        if process != self._process:
+            self._process = process
+            self._lines.reopen()
         parent_id = parent.span_id if parent else ""
-        span = SpanRecord(os.urandom(8).hex(), parent_id, name, kind, time.time_ns(), attributes)
-        self._started.write(
-            {"spanId": span.span_id, "parentSpanId": parent_id, "name": name, "startTimeUnixNano": str(span.start)}
+        span = SpanRecord(os.urandom(8).hex(), parent_id, name, kind, time.time_ns(), attributes, owner=process)
+        above = f'"parentSpanId":"{parent_id}",' if parent_id else ""
+        line = (
+            f'{_HEAD}"spans":[{{"traceId":"{self.trace_id}","spanId":"{span.span_id}",{above}"flags":{_LOCAL_PARENT},'
+            f'"name":{quoted(name[:_LONGEST_NAME])},"kind":{_KINDS[kind]},"startTimeUnixNano":"{span.start}",'
+            f'"endTimeUnixNano":"{span.start}",{_OPEN}'
         )
+        span.place = self._lines.put(f"{line:<{PLACE - 1}}\n".encode())
         return span
 
     def end(self, span: SpanRecord) -> None:
         """Write a span that has ended, as one complete export request."""
-        scope = {"scope": {"name": "transom"}, "spans": [self._otlp(span)]}
-        self._ended.write({"resourceSpans": [{"resource": _RESOURCE, "scopeSpans": [scope]}]})
+        if span.owner == self._process:
+            told = _ENCODER.encode(self._otlp(span))
+            self._lines.add(f'{_HEAD}"spans":[{told}]}}]}}]}}\n'.encode())
+            self._lines.free(span.place)  # last: a kill in between leaves it twice, which `read_trace` sorts out
 
     def _otlp(self, span: SpanRecord) -> dict[str, Any]:
         told: dict[str, Any] = {"traceId": self.trace_id, "spanId": span.span_id}
         if span.parent_id:
             told["parentSpanId"] = span.parent_id
-        told |= {
-            "flags": _LOCAL_PARENT,
-            "name": span.name,
-            "kind": _KINDS[span.kind],
-            "startTimeUnixNano": str(span.start),
-            "endTimeUnixNano": str(time.time_ns()),
-        }
+        told["flags"] = _LOCAL_PARENT
+        told["name"] = span.name
+        told["kind"] = _KINDS[span.kind]
+        told["startTimeUnixNano"] = str(span.start)
+        told["endTimeUnixNano"] = str(time.time_ns())
         if span.attributes:
             told["attributes"] = _pairs(span.attributes)
         if span.events:
@@ -105,23 +127,32 @@ class TraceFile:
         return told
 
     def close(self) -> None:
-        """Close the files; what has started by now has ended, or will not."""
-        self._ended.close()
-        if self._started.close():
-            self._open_path.unlink(missing_ok=True)
+        """Close the file. Spans that are open stay in it as such."""
+        self._lines.close()
 
 
 def _pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": _value(value)} for key, value in attributes.items()]
+    # The two types that nearly all attributes are of cost no call each.
+    return [
+        {
+            "key": key,
+            "value": {"stringValue": value}
+            if type(value) is str
+            else {"intValue": str(value)}  # OTLP's JSON has no 64-bit integers
+            if type(value) is int
+            else _value(value),
+        }
+        for key, value in attributes.items()
+    ]
 
 
 def _value(value: Value) -> dict[str, Any]:
-    """A value in OTLP's JSON, which has no 64-bit integers, no NaN and no infinities."""
+    """A value in OTLP's JSON, which has no NaN and no infinities either."""
     match value:
-        case str():
-            return {"stringValue": value}
         case bool():
             return {"boolValue": value}
+        case str():
+            return {"stringValue": value}
         case int():
             return {"intValue": str(value)}
         case float() if math.isnan(value):
@@ -134,29 +165,81 @@ def _value(value: Value) -> dict[str, Any]:
 
 
 class _Lines:
-    """JSON lines appended to a file. A trace never stops the work that it watches: a full disk is said once."""
+    """A file of lines: appended for good, or put into places that can be used again.
+
+    A trace never stops the work that it watches: a full disk is said once.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        size = os.fstat(self._fd).st_size
-        if size and os.pread(self._fd, 1, size - 1) != b"\n":
-            os.write(self._fd, b"\n")  # a line that a full disk cut short must not swallow the next one
         self._failed = False
+        self._adding = Lock()
+        self._open()
 
-    def write(self, value: object) -> None:
-        if self._fd < 0:
-            return
+    def _open(self) -> None:
+        """Two descriptors, since Linux appends what is written at a place through one that is open for appending."""
+        self._end = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._middle = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+        self._places: list[int] = []
+        size = os.fstat(self._end).st_size
+        if size and os.pread(self._end, 1, size - 1) != b"\n":
+            os.write(self._end, b"\n")  # a line that a full disk cut short must not swallow the next one
+
+    def reopen(self) -> None:
+        """In a process that was forked: the offset of a descriptor would be shared, and so would the free places."""
+        if self._end >= 0:
+            self.close()
+            self._open()
+
+    def add(self, line: bytes) -> None:
+        """Append a line."""
+        if self._end >= 0:
+            try:
+                os.write(self._end, line)
+            except OSError as error:
+                self._told(error)
+
+    def put(self, line: bytes) -> int | None:
+        """Write a line of `PLACE` bytes into a free place, or else into a new one; where that is."""
+        if self._end < 0:
+            return None
         try:
-            os.write(self._fd, _ENCODER.encode(value).encode() + b"\n")
+            place = self._places.pop()
+        except IndexError:
+            return self._new_place(line)
+        try:
+            os.pwrite(self._middle, line, place)
         except OSError as error:
-            if not self._failed:
-                self._failed = True
-                _log.warning("%s: the trace has gaps from here on (%s)", self._path, error.strerror)
+            self._told(error)
+        return place
 
-    def close(self) -> bool:
-        """Whether it was still open."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
-        return fd >= 0
+    def free(self, place: int | None) -> None:
+        """Leave an empty line in a place, and use it again."""
+        if place is not None and self._end >= 0:
+            try:
+                os.pwrite(self._middle, _FREE, place)
+            except OSError as error:
+                self._told(error)
+            self._places.append(place)
+
+    def _new_place(self, line: bytes) -> int | None:
+        try:
+            with self._adding:
+                if os.write(self._end, line) != PLACE:
+                    return None
+                return os.lseek(self._end, 0, os.SEEK_CUR) - PLACE
+        except OSError as error:
+            self._told(error)
+            return None
+
+    def _told(self, error: OSError) -> None:
+        if not self._failed:
+            self._failed = True
+            _log.warning("%s: the trace has gaps from here on (%s)", self._path, error.strerror)
+
+    def close(self) -> None:
+        """Close it; may be called twice."""
+        end, self._end = self._end, -1
+        if end >= 0:
+            os.close(end)
+            os.close(self._middle)

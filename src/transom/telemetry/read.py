@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from transom.errors import InputError
+from transom.telemetry import keys
 
 _ERROR = 2  # OTLP's code of a failed span
 _BAR = 24
@@ -55,17 +56,17 @@ class TraceRow:
 
 
 def read_trace(path: Path) -> list[SpanRow]:
-    """All spans of a trace file, by start; those that never ended come from the files beside it.
+    """All spans of a trace file, by start.
 
     Lines that cannot be read (cut short by a full disk) are passed over: they must not hide the others.
 
     Raises:
         InputError: there is no such file, or no span in it.
     """
-    rows = {row.span_id: row for row in _rows(path, _ended)}
-    for beside in sorted(path.parent.glob(f"{path.stem}.*.open.jsonl")):
-        for row in _rows(beside, _started):
-            rows.setdefault(row.span_id, row)
+    rows: dict[str, SpanRow] = {}
+    for row in _rows(path):
+        if row.status != "open" or row.span_id not in rows:  # a kill between two writes leaves both
+            rows[row.span_id] = row
     if not rows:
         raise InputError("there is no span in this file", where=str(path), hint="give a file of OTLP JSON lines")
     return sorted(rows.values(), key=lambda row: (row.start, row.span_id))
@@ -75,9 +76,8 @@ def list_traces(folder: Path) -> list[TraceRow]:
     """The traces of a folder, the newest first; files that hold no span are passed over. No folder, no traces."""
     found = []
     for path in folder.glob("*.jsonl"):
-        if not path.name.endswith(".open.jsonl"):
-            with suppress(InputError):
-                found.append(_summary(path, read_trace(path)))
+        with suppress(InputError):
+            found.append(_summary(path, read_trace(path)))
     return sorted(found, key=lambda trace: (trace.started, trace.trace_id), reverse=True)
 
 
@@ -97,6 +97,23 @@ def waterfall(rows: Sequence[SpanRow]) -> list[str]:
         mark = f"  ERROR {_one_line(row.message)}".rstrip() if row.status == "error" else ""
         lines.append(f"{(row.start - begin) / 1e6:9.1f} {took:>9}  {bar}  {'  ' * depth}{_one_line(row.name)}{mark}")
     return lines
+
+
+def failures(rows: Sequence[SpanRow]) -> list[str]:
+    """Lines of text: each error where it began, and each span that never ended and has none open beneath it.
+
+    An error that goes on through the spans around it is told once.
+    """
+    above = {row.parent_id for row in rows if row.status == "error"}
+    around = {row.parent_id for row in rows if row.status == "open"}
+    lines = [
+        f"failed: {_one_line(row.name)}: {_one_line(row.message) or 'no word of why'}"
+        for row in rows
+        if row.status == "error" and row.span_id not in above
+    ]
+    return lines + [
+        f"never ended: {_one_line(row.name)}" for row in rows if row.status == "open" and row.span_id not in around
+    ]
 
 
 def _tree(rows: Sequence[SpanRow]) -> Iterator[tuple[SpanRow, int]]:
@@ -136,7 +153,7 @@ def _summary(path: Path, rows: Sequence[SpanRow]) -> TraceRow:
     )
 
 
-def _rows(path: Path, parse: Callable[[Any], list[SpanRow]]) -> Iterator[SpanRow]:
+def _rows(path: Path) -> Iterator[SpanRow]:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -145,31 +162,25 @@ def _rows(path: Path, parse: Callable[[Any], list[SpanRow]]) -> Iterator[SpanRow
         ) from error
     for line in text.split("\n"):
         with suppress(ValueError, KeyError, TypeError, AttributeError):  # what is not of the expected shape
-            yield from parse(json.loads(line))
+            request = json.loads(line)
+            scopes = [scope for resource in request["resourceSpans"] for scope in resource["scopeSpans"]]
+            yield from [_row(span) for scope in scopes for span in scope["spans"]]
 
 
-def _ended(request: Any) -> list[SpanRow]:
-    scopes = [scope for resource in request["resourceSpans"] for scope in resource["scopeSpans"]]
-    return [_ended_span(span) for scope in scopes for span in scope["spans"]]
-
-
-def _ended_span(span: Any) -> SpanRow:
+def _row(span: Any) -> SpanRow:
     status = span.get("status", {})
+    attributes = {pair["key"]: _value(pair.get("value", {})) for pair in span.get("attributes", [])}
+    is_open = attributes.pop(keys.OPEN, False) is True
     return SpanRow(
         name=span["name"],
         span_id=span["spanId"],
         parent_id=span.get("parentSpanId") or None,
         start=int(span["startTimeUnixNano"]),
-        end=int(span["endTimeUnixNano"]),
-        attributes={pair["key"]: _value(pair.get("value", {})) for pair in span.get("attributes", [])},
-        status="error" if status.get("code") == _ERROR else "ok",
+        end=None if is_open else int(span["endTimeUnixNano"]),
+        attributes=attributes,
+        status="open" if is_open else "error" if status.get("code") == _ERROR else "ok",
         message=status.get("message", ""),
     )
-
-
-def _started(line: Any) -> list[SpanRow]:
-    start = int(line["startTimeUnixNano"])
-    return [SpanRow(line["name"], line["spanId"], line["parentSpanId"] or None, start, end=None, status="open")]
 
 
 def _value(wrapped: Mapping[str, Any]) -> Any:

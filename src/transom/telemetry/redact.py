@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 _NAME = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SHAPE = r"\bsk-[A-Za-z0-9_-]{16,}"
@@ -20,6 +20,9 @@ class Redactor:
 
     Args:
         environ: the variables, looked at once; those of this process by default.
+
+    Attributes:
+        finds: whether there is a secret in a text.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
@@ -28,6 +31,7 @@ class Redactor:
         # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
         ordered = sorted(values, key=lambda value: (-len(value), value))
         self._pattern = re.compile("|".join([*map(re.escape, ordered), _SHAPE]))
+        self.finds: Callable[[str], object] = self._pattern.search
 
     def __call__(self, text: str) -> str:
         """`text` without its secrets."""

@@ -1,11 +1,10 @@
 """Spans: what a run did, in one file a trace, as OTLP JSON lines.
 
-`<trace-id>.jsonl` holds one complete OTLP export request per ended span and nothing else, so that any tool for such
-files opens it. A span is written when it ends, so a killed process would leave the leaves of its tree without the
-branches. Therefore each opening of a trace also keeps `<trace-id>.<opening>.open.jsonl` beside it: a short line of
-our own for every span that *starts*. A clean close removes it; after a kill it stays, and `read_trace` takes from it
-the spans that never ended. Every line is one write to a file opened for appending: it survives `kill -9`, several
-processes may share a trace, and no flush is ever needed.
+Each line of `<trace-id>.jsonl` is a complete OTLP export request, so that any tool for such files opens it. A span that
+ended is one line, appended. A span that is open has a line too, with the attribute `transom.open` and no duration, in a
+place of fixed size that is emptied when it ends and then used by the next one: a process that is killed leaves its
+whole tree, and a finished one few empty requests. Every line is one write: it survives `kill -9`, several processes may
+share a trace, and no flush is ever needed.
 """
 
 from __future__ import annotations
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["internal", "client", "server", "producer", "consumer"]
 
+_INHERITED = (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION)
+
 _current: ContextVar[Span | None] = ContextVar("transom_span", default=None)
 
 
@@ -39,10 +40,17 @@ def current_span() -> Span | None:
 def child_span(name: str, kind: Kind = "internal", /, **attributes: Any) -> Span:
     """A span beneath the one that is open in this task, in its trace; one that leaves nothing where none is open.
 
-    For code that is called inside of a traced step and is handed no trace of its own. See `Telemetry.span`.
+    For code that is called inside of a traced step and is handed no trace of its own. It belongs to the same
+    conversation. See `Telemetry.span`.
     """
     open_one = _current.get()
-    return open_one._owner.span(name, kind, **attributes) if open_one else _OFF
+    if open_one is None or open_one._record is None:
+        return _OFF
+    known = open_one._record.attributes
+    inherited: dict[str, Any] = {
+        key: known[key] for key in (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION) if key in known
+    }
+    return open_one._owner.span(name, kind, **{**inherited, **attributes})
 
 
 class Telemetry:
@@ -131,20 +139,40 @@ class Span:
 
     def set(self, key: str, value: Any) -> None:
         """Set an attribute. None is left out; what OpenTelemetry has no type for is kept as text; secrets are not."""
-        if self._record and value is not None:
-            self._record.attributes[key] = self._plain(value)
+        self.update({key: value})
+
+    def update(self, attributes: Mapping[str, Any]) -> None:
+        """Set several at once."""
+        if self._record:
+            self._record.attributes |= _plain(attributes)
+
+    def fail(self, kind: str, message: str = "") -> None:
+        """Mark it as failed, by something that is no exception here.
+
+        Args:
+            kind: the value of `error.type`.
+            message: no text that a model or a tool wrote: it may have come from what must stay where it is.
+        """
+        if self._record:
+            self._record.attributes[keys.ERROR_TYPE] = kind
+            self._record.fail(self._text(f"{kind}: {message}" if message else kind))
+
+    def began(self, at: int) -> None:
+        """It began before it was known to be worth a span: nanoseconds since 1970."""
+        if self._record:
+            self._record.start = at
 
     def event(self, name: str, /, **attributes: Any) -> None:
         """Something that happened at one moment."""
         if self._record:
-            self._record.event(name, self._all_plain(attributes))
+            self._record.event(name, self._redacted(_plain(attributes)))
 
     def __enter__(self) -> Self:
         file = self._owner._file
         if file:
             outer = _current.get()
             parent = outer._record if outer and outer._owner is self._owner else None
-            self._record = file.start(self._name, self._kind, parent, self._all_plain(self._attributes))
+            self._record = file.start(self._text(self._name), self._kind, parent, _plain(self._attributes))
             self._token = _current.set(self)
         return self
 
@@ -154,30 +182,52 @@ class Span:
         file = self._owner._file
         if file and self._record and self._token:
             if error:
-                name, message = type(error).__name__, self._text(error)
-                self.set(keys.ERROR_TYPE, name)
+                name, message = type(error).__name__, str(error)
                 self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
-                self._record.fail(f"{name}: {message}" if message else name)
+                self.fail(name, message)
+            self._record.attributes = self._redacted(self._record.attributes)
             file.end(self._record)
             _current.reset(self._token)
 
-    def _all_plain(self, attributes: Mapping[str, Any]) -> dict[str, Value]:
-        return {key: self._plain(value) for key, value in attributes.items() if value is not None}
+    def _redacted(self, attributes: dict[str, Value]) -> dict[str, Value]:
+        """The attributes without secrets; looked for once, since there hardly ever is one."""
+        redact = self._owner._redact
+        many = [value if type(value) is list else (value,) for value in attributes.values()]
+        if redact is None or not redact.finds("\0".join([one for each in many for one in each if type(one) is str])):
+            return attributes
+        return {key: _each(redact, value) for key, value in attributes.items()}
 
-    def _plain(self, value: Any) -> Value:
-        if type(value) is str and self._owner._redact:
-            return self._owner._redact(value)
-        if isinstance(value, bool | int | float):
-            return value
-        if isinstance(value, list | tuple):
-            if {type(item) for item in value} in ({int}, {float}, {bool}):  # mixed lists have no type there
-                return [*value]
-            return [self._text(item) for item in value]
-        return self._text(value)
+    def _text(self, text: str) -> str:
+        redact = self._owner._redact
+        return redact(text) if redact and redact.finds(text) else text
 
-    def _text(self, value: Any) -> str:
-        text = json.dumps(value, default=str, skipkeys=True) if isinstance(value, dict) else str(value)
-        return self._owner._redact(text) if self._owner._redact else text
+
+_AS_IT_IS = frozenset({str, bool, int, float})
+
+
+def _plain(attributes: Mapping[str, Any]) -> dict[str, Value]:
+    return {
+        key: value if type(value) in _AS_IT_IS else _value(value)
+        for key, value in attributes.items()
+        if value is not None
+    }
+
+
+def _value(value: Any) -> Value:
+    """What OpenTelemetry has a type for: as it is; all else as text."""
+    if isinstance(value, list | tuple):
+        if {type(item) for item in value} in ({int}, {float}, {bool}):  # mixed lists have no type there
+            return [*value]
+        return [str(item) for item in value]
+    return json.dumps(value, default=str, skipkeys=True) if isinstance(value, dict) else str(value)
+
+
+def _each(redact: Redactor, value: Value) -> Value:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        return [redact(one) for one in value]
+    return value
 
 
 _OFF = Span(Telemetry(), "off", "internal", {})

@@ -196,6 +196,15 @@ async def test_most_lines_are_judged_as_the_specification_says() -> None:
     assert any("lines are judged otherwise than the ItemSpec says" in problem for problem in problems), problems
 
 
+async def test_a_violation_on_a_line_that_is_no_evidence_is_named() -> None:
+    checker = example("STA-01")
+    told = "{'name': 'title', 'status': 'VIOLATED', 'slack': -1.0, 'check': 'setup'}"
+    title = "{'value': 'title', 'line_number': 1, 'matched_content': text.split(chr(10))[0]"
+    code = with_last_word(checker, f"results.append({title}, 'parsed_fields': {{'endpoint': {told}}}}})")
+    problems = (await checker.mutated(code)).problems
+    assert any("do not describe, the first updown/setup_signoff.rpt:1" in problem for problem in problems), problems
+
+
 async def test_a_word_that_hides_what_is_missing_is_named() -> None:
     checker = example("VER-02")
     told = "told.update({name: said if said is not None else 'unknown' for name, said in told.items()})"

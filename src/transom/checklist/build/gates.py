@@ -36,6 +36,7 @@ from transom.errors import InputError
 from transom.formats.yaml_files import YamlFile, parse_yaml, validate_yaml
 from transom.gates import Finding
 from transom.sandbox import Sandbox
+from transom.telemetry import child_span, keys
 from transom.tools.files import read_lines
 
 
@@ -109,6 +110,15 @@ async def hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
         spec: which the YAML must agree with, and by which evidence is found.
         trial: where the code is run, and on which real files.
     """
+    with child_span("check build", **{keys.OPERATION: keys.CHECK, keys.GATE: "build"}) as span:
+        held = await _hold(code, yaml, spec, trial)
+        for row in held.rows:
+            span.event(row.gate, **{keys.FINDINGS: len(row.findings)})
+        span.set(keys.FINDINGS, sum(len(row.findings) for row in held.rows))
+        return held
+
+
+async def _hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
     atoms = split(code)
     config, file, unread = _config(yaml)
     rows = [

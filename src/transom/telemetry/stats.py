@@ -1,0 +1,231 @@
+"""What many traces add up to: the metrics, counted from the spans when somebody asks.
+
+Nothing is counted while a run is under way, and nothing is kept beside the traces: no collector is needed, and what a
+trace says and what a metric says cannot part.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from transom.telemetry import keys
+from transom.telemetry.read import SpanRow
+
+By = Literal["provider", "tool", "role"]
+Price = Callable[[str, Mapping[str, int]], float | None]
+"""Who answered, and its tokens (`input`, `output`, `cached`, `cache_write`) -> dollars; None where nobody knows."""
+
+_KEY: dict[By, str] = {"provider": keys.PROVIDER, "tool": keys.TOOL_NAME, "role": keys.ROLE}
+_TOKENS = {
+    "input": keys.INPUT_TOKENS,
+    "output": keys.OUTPUT_TOKENS,
+    "cached": keys.CACHE_READ_TOKENS,
+    "cache_write": keys.CACHE_CREATION_TOKENS,
+}
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Seconds(_Shape):
+    """How long calls took; 0 where there were none. `p95`: 95 of a hundred took no longer."""
+
+    mean: float
+    p50: float
+    p95: float
+    max: float
+
+
+class StatsRow(_Shape):
+    """One provider, tool or role.
+
+    Attributes:
+        name: of it; "?" where a call failed before anybody answered.
+        calls: that were made. Replies from a journal are none.
+        seconds: a call took, waiting and asking again included.
+        errors: by type. A call that was asked again counts with each of its failures.
+        error_rate: errors to requests, the repeated ones included; for tools to calls.
+        retries: requests that were asked again.
+        retry_rate: retries to calls.
+        input_tokens, output_tokens, cached_tokens: of replies.
+        cost_usd: of those replies whose price is known; None where none is.
+        unpriced: replies whose price is not known.
+    """
+
+    name: str
+    calls: int
+    seconds: Seconds
+    errors: dict[str, int]
+    error_rate: float
+    retries: int
+    retry_rate: float
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_usd: float | None
+    unpriced: int
+
+
+class Compression(_Shape):
+    """What folding did: how often, and the tokens of those windows before and after."""
+
+    count: int
+    tokens_before: int
+    tokens_after: int
+    ratio: float | None
+
+
+class Stats(_Shape):
+    """What `trace stats` says. `since` is None where all traces were counted."""
+
+    schema_: Literal["transom.trace_stats/1"] = Field(default="transom.trace_stats/1", alias="schema")
+    since: str | None
+    by: By
+    traces: int
+    sub_conversations: int
+    compression: Compression
+    rows: tuple[StatsRow, ...]
+
+
+@dataclass
+class _Group:
+    """What is gathered for one row."""
+
+    took: list[float] = field(default_factory=list)
+    requests: int = 0
+    retries: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    usd: float = 0.0
+    priced: int = 0
+    unpriced: int = 0
+
+    def row(self, name: str) -> StatsRow:
+        calls, failed = len(self.took), self.errors.total()
+        return StatsRow(
+            name=name,
+            calls=calls,
+            seconds=_seconds(self.took),
+            errors=dict(sorted(self.errors.items())),
+            error_rate=_rate(failed, self.requests),
+            retries=self.retries,
+            retry_rate=_rate(self.retries, calls),
+            input_tokens=self.tokens["input"],
+            output_tokens=self.tokens["output"],
+            cached_tokens=self.tokens["cached"],
+            cost_usd=self.usd if self.priced else None,
+            unpriced=self.unpriced,
+        )
+
+
+def statistics(traces: Iterable[Sequence[SpanRow]], *, by: By, price: Price, since: str | None = None) -> Stats:
+    """Count.
+
+    Args:
+        traces: the spans of each.
+        by: what a row is of.
+        price: what calls cost.
+        since: how the traces were chosen, for whoever reads it.
+    """
+    groups: defaultdict[str, _Group] = defaultdict(_Group)
+    folded: list[dict[str, Any]] = []
+    count = subs = 0
+    for spans in traces:
+        count += 1
+        ended = [span for span in spans if span.end is not None]
+        told = [(span.attributes.get(keys.CONVERSATION_ID), span.attributes) for span in spans]
+        subs += len({name for name, attributes in told if attributes.get(keys.PARENT_CONVERSATION)})
+        folded += [span.attributes for span in ended if _is(span, keys.COMPACT)]
+        if by == "tool":
+            _count_tools(ended, groups)
+        else:
+            _count_calls(ended, _KEY[by], price, groups)
+    rows = tuple(group.row(name) for name, group in sorted(groups.items()))
+    return Stats(since=since, by=by, traces=count, sub_conversations=subs, compression=_compression(folded), rows=rows)
+
+
+def _count_tools(spans: Sequence[SpanRow], groups: Mapping[str, _Group]) -> None:
+    for span in spans:
+        if _is(span, keys.EXECUTE_TOOL):
+            group = groups[str(span.attributes.get(keys.TOOL_NAME, "?"))]
+            group.took.append(_took(span))
+            group.requests += 1
+            if span.status == "error":
+                group.errors[_error(span)] += 1
+
+
+def _count_calls(spans: Sequence[SpanRow], key: str, price: Price, groups: Mapping[str, _Group]) -> None:
+    chats = {span.span_id: span for span in spans if _is(span, keys.CHAT) and not span.attributes.get(keys.REPLAYED)}
+    tried: set[str] = set()
+    for span in spans:
+        if _is(span, keys.ATTEMPT_CHAT):
+            chat = chats.get(span.parent_id or "")
+            tried.add(span.parent_id or "")
+            group = groups[_name(span, key) if key == keys.PROVIDER or chat is None else _name(chat, key)]
+            group.requests += 1
+            group.retries += span.attributes.get(keys.ATTEMPT, 1) > 1
+            if span.status == "error":
+                group.errors[_error(span)] += 1
+    for chat in chats.values():
+        group = groups[_name(chat, key)]
+        group.took.append(_took(chat))
+        if chat.span_id not in tried:
+            group.requests += 1
+            if chat.status == "error":
+                group.errors[_error(chat)] += 1
+        if chat.status != "error":
+            _count_tokens(chat, price, group)
+
+
+def _count_tokens(chat: SpanRow, price: Price, group: _Group) -> None:
+    tokens = {name: int(chat.attributes.get(key, 0)) for name, key in _TOKENS.items()}
+    group.tokens.update(tokens)
+    vendor, model = chat.attributes.get(keys.PROVIDER, ""), chat.attributes.get(keys.REQUEST_MODEL, "")
+    usd = price(vendor if vendor == model else f"{vendor}:{model}", tokens)
+    group.usd += usd or 0.0
+    group.priced += usd is not None
+    group.unpriced += usd is None
+
+
+def _compression(folded: Sequence[Mapping[str, Any]]) -> Compression:
+    before = sum(int(one.get(keys.TOKENS_BEFORE, 0)) for one in folded)
+    after = sum(int(one.get(keys.TOKENS_AFTER, 0)) for one in folded)
+    ratio = after / before if before else None
+    return Compression(count=len(folded), tokens_before=before, tokens_after=after, ratio=ratio)
+
+
+def _is(span: SpanRow, operation: str) -> bool:
+    return bool(span.attributes.get(keys.OPERATION) == operation)
+
+
+def _name(span: SpanRow, key: str) -> str:
+    return str(span.attributes.get(key, "?"))
+
+
+def _error(span: SpanRow) -> str:
+    return str(span.attributes.get(keys.ERROR_TYPE, "?"))
+
+
+def _took(span: SpanRow) -> float:
+    return ((span.end or span.start) - span.start) / 1e9
+
+
+def _rate(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _seconds(took: Sequence[float]) -> Seconds:
+    if not took:
+        return Seconds(mean=0.0, p50=0.0, p95=0.0, max=0.0)
+    ordered = sorted(took)
+
+    def at(part: float) -> float:
+        return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+
+    return Seconds(mean=sum(ordered) / len(ordered), p50=at(0.5), p95=at(0.95), max=ordered[-1])

@@ -1,0 +1,112 @@
+"""What is logged of a run, with which ids; and what is nowhere: keys, and what is marked local."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, tool
+from tests.telemetry.walked import walk
+from transom.agent import Agent, Home
+from transom.errors import ProviderError, TransomError
+from transom.llm import Block, Chain, Request, ScriptedProvider
+from transom.llm.retry import RetryPolicy
+from transom.llm.steady import SteadyProvider
+from transom.telemetry import configure
+
+KEY = "hunter2-hunter2-hunter2"
+LOCAL = "the-netlist-of-block-zeta"
+
+
+@pytest.fixture(autouse=True)
+def logger_as_before() -> Iterator[None]:
+    logger = logging.getLogger("transom")
+    yield
+    for handler in [*logger.handlers]:
+        logger.removeHandler(handler)
+        handler.close()
+    logger.setLevel(logging.NOTSET)
+
+
+EVENTS: dict[str, list[str]] = {
+    "errors": ["call * failed with *"],
+    "retries": ["scripted:model-1: attempt 1 failed with RateLimited; asked again in 0.01 s"],
+    "pruning": ["conversation main: * events folded, * tokens became *"],
+    "sub-conversations": ["sub-conversation main/sub: opened by main", "sub-conversation main/sub: completed, *"],
+    "tools": ["tool look, call c1: succeeded, *", "tool look, call c2: failed with ToolExecutionError, *"],
+}
+"""Memory is the sixth kind."""
+
+
+def test_each_kind_of_event_is_logged_with_its_trace(tmp_path: Path) -> None:
+    configure("info", tmp_path / "log")
+    run, spans = asyncio.run(walk(tmp_path))
+    broken = Agent(SEAT, provider=ScriptedProvider({SEAT.name: [ProviderError("it is down")]}))
+
+    async def fail() -> None:
+        async with broken:
+            with pytest.raises(ProviderError):
+                await broken.send("hi")
+
+    asyncio.run(fail())
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    ids = {span.span_id for span in spans}
+    for kind, patterns in EVENTS.items():
+        for pattern in patterns:
+            found = [line for line in lines if Path(line["message"].replace("/", "|")).match(pattern.replace("/", "|"))]
+            assert found, (kind, pattern)
+            if kind != "errors":
+                assert all(
+                    (line["trace_id"], line["span_id"] in ids) == (run.telemetry.trace_id, True) for line in found
+                )
+            assert all(line["trace_id"] for line in found)
+
+
+def everything(folder: Path) -> dict[Path, bytes]:
+    """All files of a folder."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+async def test_a_key_and_what_is_local_are_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("VENDOR_API_KEY", KEY)
+    configure("debug", tmp_path / "w" / "logs" / "log")
+
+    def answer(request: Request) -> Any:
+        turns = len(request.window.turns)
+        if turns == 1:
+            return asks(look("a", "c1"), look("break", "c2"))
+        raise ProviderError(f"400 for key {KEY}: the prompt said {LOCAL}", retryable=len(provider.requests) < 3)
+
+    async def run(at: str) -> str:
+        if at == "break":
+            raise ValueError(f"no luck with {KEY} and {LOCAL}")
+        return f"{LOCAL} at {at}"
+
+    provider = ScriptedProvider(answer)
+    chain = Chain((SteadyProvider(provider, RetryPolicy(initial_delay=0.001)),))
+    role = replace(SEAT, name="t.seat")
+    local = Block("extra", f"secret: {LOCAL}", egress="local")
+    agent = Agent(role, provider=chain, tools=[tool(run, egress="local")], at=Home(tmp_path / "w", "t"))
+    async with agent:
+        with pytest.raises(TransomError) as caught:
+            await agent.send("go", local)
+    logging.getLogger("transom").error("it ended with %s", caught.value)
+    captured = capfd.readouterr()
+    found = everything(tmp_path / "w")
+    assert any("traces" in path.parts for path in found) and any("logs" in path.parts for path in found)
+    for path, data in found.items():
+        journal = path.name.startswith("state.db")  # windows are kept, to be shown; this machine is where they may be
+        assert journal or LOCAL.encode() not in data, path
+        assert journal or KEY.encode() not in data, path
+    for text in (captured.out, captured.err, str(caught.value)):
+        assert LOCAL not in text
+    assert KEY not in captured.out + captured.err
