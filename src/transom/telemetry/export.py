@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeAlias
 
 from transom.telemetry import keys
@@ -173,7 +172,6 @@ class _Lines:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._failed = False
-        self._adding = Lock()
         self._open()
 
     def _open(self) -> None:
@@ -223,11 +221,14 @@ class _Lines:
             self._places.append(place)
 
     def _new_place(self, line: bytes) -> int | None:
+        """At the end, by a descriptor of its own: only its offset says where that was when others append, too."""
         try:
-            with self._adding:
-                if os.write(self._end, line) != PLACE:
-                    return None
-                return os.lseek(self._end, 0, os.SEEK_CUR) - PLACE
+            own = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            try:
+                whole = os.write(own, line) == PLACE
+                return os.lseek(own, 0, os.SEEK_CUR) - PLACE if whole else None
+            finally:
+                os.close(own)
         except OSError as error:
             self._told(error)
             return None
