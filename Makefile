@@ -20,10 +20,11 @@ help: ## this list
 demo: $(CORE) ## every product on the shipped examples: no model, no key, no network
 	@$(BIN)/transom demo
 
-test: $(DEV) ## lint, then all tests with coverage
+test: $(DEV) ## lint, whole items on real files, then all other tests with coverage
 	@scripts/setup-test.sh
 	@$(MAKE) lint
-	@$(PYTEST) $(TWO) -m "not slow" --cov --cov-report=term-missing:skip-covered
+	@$(PYTEST) $(TWO) -m "not slow" tests/acceptance
+	@$(PYTEST) $(TWO) -m "not slow" --ignore tests/acceptance --cov --cov-report=term-missing:skip-covered
 
 lint: $(DEV) ## ruff, mypy, import contracts
 	@$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""What a tool is: its seed-simple half (name, description, parameters, handler), and what holds it within limits."""
+"""What a tool is: name, description, parameters and handler, and what holds it within limits."""
 
 from __future__ import annotations
 
