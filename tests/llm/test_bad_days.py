@@ -63,7 +63,7 @@ class BadDay:
         for piece in pieces[:2] if fault else pieces:
             wire.chunk(piece)
         if fault == "stall":
-            wire.wait(1)
+            wire.wait(2)
         elif not fault:
             wire.end()
 
@@ -74,7 +74,7 @@ async def test_a_bad_day_is_survived_within_the_limits(dialect: Dialect) -> None
     before = len(list(OPEN_FILES.iterdir()))
     day = BadDay(dialect)
     with LocalServer(day) as server:
-        inner = dialect.provider(server.url, seconds=0.3, stream=True)
+        inner = dialect.provider(server.url, seconds=1.0, stream=True)
         provider = SteadyProvider(inner, PATIENT, Bucket("p", Limits(requests=ALLOWED), period=PERIOD))
         turnstile = asyncio.Semaphore(AT_ONCE)
 
