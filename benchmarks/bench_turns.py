@@ -135,7 +135,7 @@ def smolagents() -> Talk:
     class Lookup(Tool):
         name = "lookup"
         description = "Look something up."
-        inputs = {"query": {"type": "string", "description": "what"}}  # noqa: RUF012
+        inputs = {"query": {"type": "string", "description": "what"}}  # noqa: RUF012  as its authors write it
         output_type = "string"
 
         def forward(self, query: str) -> str:

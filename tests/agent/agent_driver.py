@@ -62,6 +62,6 @@ def _kill_after(failpoint: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     opened: Callable[..., SqliteStore] = SqliteStore.open
-    SqliteStore.open = classmethod(  # type: ignore[method-assign,assignment]
+    SqliteStore.open = classmethod(  # type: ignore[method-assign,assignment]  # kills where it is told to
         lambda cls, path, **more: opened(path, **{**more, "after_append": after})
     )

@@ -85,7 +85,7 @@ def test_they_have_the_agreed_fields_and_never_change(model: type[BaseModel]) ->
     assert model.model_config["frozen"] and model.model_config["extra"] == "forbid"
     message = Message(role="user", content="a", timestamp=datetime.now(UTC))
     with pytest.raises(ValidationError, match="frozen"):
-        message.content = "b"  # type: ignore[misc]
+        message.content = "b"  # type: ignore[misc]  # it is frozen
 
 
 def test_a_tool_is_defined_by_its_four_fields() -> None:

@@ -43,7 +43,7 @@ def grown(made: list[Turn], said: list[dict[str, object]], policy: Compaction, l
     for index, turn in enumerate(made):
         mark: dict[str, object] = said[index % len(said)] if said else {}
         whole = whole.add(turn, **mark)  # type: ignore[arg-type]  # drawn by name
-        folded = folded.add(turn, **mark)  # type: ignore[arg-type]
+        folded = folded.add(turn, **mark)  # type: ignore[arg-type]  # drawn by name
         if not (isinstance(turn, Said) and turn.calls):
             folded = compact(folded, policy, limit, PLAIN)
     return whole, folded

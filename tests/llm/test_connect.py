@@ -86,7 +86,7 @@ def test_a_missing_sdk_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_azure_is_spoken_to_by_deployment_version_and_its_own_header(server: LocalServer) -> None:
-    server.answer = says(OpenAI())  # type: ignore[assignment]
+    server.answer = says(OpenAI())  # type: ignore[assignment]  # a plain function
     settings = OpenAISettings(base_url=server.url, api_version="2026-10-01")
     provider = connect("openai:mine", settings, stream=False, environ={"AZURE_OPENAI_API_KEY": "azure-key"})
     assert (await provider.complete(ASK)).text == "pong"
@@ -99,7 +99,7 @@ async def test_azure_is_spoken_to_by_deployment_version_and_its_own_header(serve
 
 
 async def test_a_compatible_server_needs_no_key(server: LocalServer) -> None:
-    server.answer = says(OpenAI())  # type: ignore[assignment]
+    server.answer = says(OpenAI())  # type: ignore[assignment]  # a plain function
     provider = connect("openai:any", OpenAISettings(), base_url=f"{server.url}/v1", environ=NONE)
     assert (await provider.complete(ASK)).by == "openai:any"
     await provider.aclose()
@@ -132,7 +132,7 @@ async def test_the_key_stands_in_no_error_and_no_log(
 async def test_a_server_on_this_machine_is_not_local_unless_somebody_says_so(
     dialect: Dialect, server: LocalServer
 ) -> None:
-    server.answer = says(dialect)  # type: ignore[assignment]
+    server.answer = says(dialect)  # type: ignore[assignment]  # a plain function
     kept = Request("p.seat", Window((Block("log", "secret", egress="local"),)))
     for settings in (OpenAISettings(base_url=server.url), OpenAISettings(base_url=server.url, local=True)):
         provider = connect(f"{dialect.name}:m", settings, stream=False, environ=NONE)
@@ -148,7 +148,7 @@ async def test_a_server_on_this_machine_is_not_local_unless_somebody_says_so(
 async def test_a_temperature_that_is_not_taken_is_mentioned_once(
     server: LocalServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server.answer = says(DIALECTS[0])  # type: ignore[assignment]
+    server.answer = says(DIALECTS[0])  # type: ignore[assignment]  # a plain function
     provider = connect("anthropic:m", HostedSettings(base_url=server.url), stream=False, environ=NONE)
     for _ in range(2):
         await provider.complete(Request("p.seat", ASK.window, settings=CallSettings(100, 0.5)))

@@ -34,7 +34,7 @@ QUICK = RetryPolicy(attempts=3, initial_delay=0.001, jitter=0, max_retry_after=0
 
 
 def steady(*answers: object, bucket: Bucket | None = None) -> SteadyProvider:
-    return SteadyProvider(ScriptedProvider({"p.seat": list(answers)}, name="far"), QUICK, bucket)  # type: ignore[arg-type]
+    return SteadyProvider(ScriptedProvider({"p.seat": list(answers)}, name="far"), QUICK, bucket)  # type: ignore[arg-type]  # as the parent takes it
 
 
 async def test_the_final_error_knows_every_cause() -> None:
@@ -75,7 +75,7 @@ async def test_a_listener_hears_that_a_broken_reply_is_void() -> None:
                 assert callable(on_delta)
                 on_delta(Text("half of"))
                 raise NetworkFailed("cut")
-            return await super().complete(request, on_delta=on_delta)  # type: ignore[arg-type]
+            return await super().complete(request, on_delta=on_delta)  # type: ignore[arg-type]  # as the parent takes it
 
     heard: list[Delta] = []
     provider = SteadyProvider(Breaks({"p.seat": ["whole"]}, name="far"), QUICK)
@@ -98,7 +98,7 @@ async def test_tokens_are_reserved_settled_and_given_back() -> None:
     await provider.complete(ASK)
     state = shelf.get("buckets", "far")
     assert isinstance(state, dict)
-    assert [sum(row[which] for row in state["spent"]) for which in (1, 2)] == [2, 100]  # type: ignore[index, union-attr, misc]
+    assert [sum(row[which] for row in state["spent"]) for which in (1, 2)] == [2, 100]  # type: ignore[index, union-attr, misc]  # JSON
 
 
 async def test_a_local_block_reaches_neither_limits_nor_server() -> None:

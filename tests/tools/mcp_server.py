@@ -8,24 +8,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mcp.server import MCPServer  # type: ignore[import-not-found,unused-ignore]
+from mcp.server import MCPServer
 
 server: Any = MCPServer("shelf")
 
 
-@server.tool()  # type: ignore[untyped-decorator,unused-ignore]
+@server.tool()  # type: ignore[untyped-decorator]  # as mcp has it
 def look(at: str, lines: int = 3) -> str:
     """Looks something up."""
     return f"saw {at} in {lines} lines"
 
 
-@server.tool()  # type: ignore[untyped-decorator,unused-ignore]
+@server.tool()  # type: ignore[untyped-decorator]  # as mcp has it
 def fail(at: str) -> str:
     """Always fails."""
     raise ValueError(f"no {at} here")
 
 
-@server.tool()  # type: ignore[untyped-decorator,unused-ignore]
+@server.tool()  # type: ignore[untyped-decorator]  # as mcp has it
 async def hang(at: str | None = None) -> str:
     """Says its process, and never answers."""
     Path(os.environ["MCP_TEST_PID"]).write_text(str(os.getpid()))

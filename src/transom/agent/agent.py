@@ -209,7 +209,7 @@ class Agent:
         messages = list(view.messages) if view else []
         return messages if limit is None else messages[-limit:] if limit > 0 else []
 
-    def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002
+    def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  the model's field
         """The conversation as data, or one of its sub-conversations; None where nothing was said yet."""
         if self._desk is None or self._talk is None:
             return None
@@ -278,7 +278,7 @@ class Agent:
         self._subs[name] = sub
         return sub
 
-    async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002
+    async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
         """Have a sub-conversation sum up, tell this conversation, and archive it.
 
         Numbers and ids of the summary that nothing in the sub-conversation has are struck. Where it cannot sum up,

@@ -91,8 +91,8 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
         InputError: the schema itself is none, or leads to one that is not in it; the latter is found by the function.
     """
     import jsonschema  # noqa: PLC0415  (only where a schema is to be followed)
-    from referencing import Registry  # noqa: PLC0415
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415  only where there is a schema
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415  only where there is a schema
 
     where = "the schema of the answer"
     try:

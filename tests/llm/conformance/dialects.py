@@ -30,7 +30,7 @@ class Dialect(ABC):
 
     def provider(self, url: str, *, seconds: float, stream: bool, max_body: int = 65_536) -> HostedProvider:
         server = Server(url + self.suffix, "planted-key", seconds=seconds, stream=stream, max_body=max_body)
-        return HostedProvider(self.vendor(server), "m-1", server, known_model(self.name, "m-1"))  # type: ignore[call-arg]
+        return HostedProvider(self.vendor(server), "m-1", server, known_model(self.name, "m-1"))  # type: ignore[call-arg]  # each vendor's own
 
     @abstractmethod
     def whole(self, parts: Sequence[Part], stop: str | None = None) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class AnthropicVendor:
     async def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
         client = self._client.get()
         from anthropic import AnthropicError  # noqa: PLC0415  (imported by now)
-        from httpx2 import HTTPError  # noqa: PLC0415
+        from httpx2 import HTTPError  # noqa: PLC0415  only where it is asked
 
         asked: dict[str, Any] = {**body, "stream": stream}
         try:
@@ -105,7 +105,7 @@ class AnthropicVendor:
 
     def _connect(self) -> AsyncAnthropic:
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415  (3 s of CPU)
-        from httpx2 import AsyncByteStream  # noqa: PLC0415
+        from httpx2 import AsyncByteStream  # noqa: PLC0415  only where it is asked
 
         guard = body_guard(AsyncByteStream, self._server.max_body)
         return AsyncAnthropic(

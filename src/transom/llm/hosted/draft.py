@@ -109,7 +109,7 @@ class Draft:
             raise unreadable("the reply is empty")
         whole = Reply(parts, "tool_calls" if called and stop == "end" else stop, self.usage or usage, by)
         for call in whole.calls if self._on_delta else ():
-            self._on_delta(call)  # type: ignore[misc]
+            self._on_delta(call)  # type: ignore[misc]  # called only where there is one
         return whole
 
     def _parts(self, calls_before: int) -> tuple[Part, ...]:

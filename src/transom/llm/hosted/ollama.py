@@ -64,7 +64,7 @@ class OllamaVendor:
     async def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
         client = self._client.get()
         import httpx  # noqa: PLC0415  (imported by now)
-        from ollama import ResponseError  # noqa: PLC0415
+        from ollama import ResponseError  # noqa: PLC0415  only where it is asked
 
         asked: dict[str, Any] = {**body, "stream": stream}
         try:
@@ -100,8 +100,8 @@ class OllamaVendor:
         await self._client.aclose()
 
     def _connect(self) -> AsyncClient:
-        from httpx import AsyncByteStream  # noqa: PLC0415
-        from ollama import AsyncClient  # noqa: PLC0415
+        from httpx import AsyncByteStream  # noqa: PLC0415  only where it is asked
+        from ollama import AsyncClient  # noqa: PLC0415  only where it is asked
 
         guard = body_guard(AsyncByteStream, self._server.max_body)
         headers = {"Accept-Encoding": "identity"}

@@ -79,7 +79,7 @@ class OpenAIVendor:
     async def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
         client = self._client.get()
         from httpx2 import HTTPError  # noqa: PLC0415  (imported by now)
-        from openai import OpenAIError  # noqa: PLC0415
+        from openai import OpenAIError  # noqa: PLC0415  only where it is asked
 
         usage = {"stream_options": {"include_usage": True}} if stream else {}
         asked: dict[str, Any] = {**body, **usage, "stream": stream}
@@ -114,7 +114,7 @@ class OpenAIVendor:
         await self._client.aclose()
 
     def _connect(self) -> AsyncOpenAI:
-        from httpx2 import AsyncByteStream  # noqa: PLC0415
+        from httpx2 import AsyncByteStream  # noqa: PLC0415  only where it is asked
         from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient  # noqa: PLC0415  (1.4 s of CPU)
 
         guard = body_guard(AsyncByteStream, self._server.max_body)
