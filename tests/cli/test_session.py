@@ -17,7 +17,8 @@ from transom.cli.variables import parse_variables
 from transom.errors import InputError
 from transom.llm import CallSettings, Chain, Request, ScriptedProvider, Window
 from transom.llm.replay import write_recording
-from transom.llm.shapes import Reply, Text
+from transom.llm.shapes import Reply
+from transom.llm.turns import Text
 
 
 def session(folder: Path, options: Options = Options(), **environ: str) -> Session:  # noqa: B008 - frozen

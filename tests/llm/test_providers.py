@@ -27,7 +27,7 @@ from transom.llm import (
 )
 from transom.llm.codec import reply_from_json
 from transom.llm.replay import ReplayProvider, write_recording
-from transom.llm.shapes import Opaque
+from transom.llm.turns import Opaque
 
 ROLE = Role("p.seat", (Block("role", "You.", Tier.STABLE),), frozenset({"role", "ask"}))
 

@@ -6,7 +6,7 @@ import sys
 import time
 
 from transom.llm.deltas import Again, Delta
-from transom.llm.shapes import Text
+from transom.llm.turns import Text
 
 _EVERY = 0.1  # seconds between two counts
 _CLEAR = "\r\x1b[K"

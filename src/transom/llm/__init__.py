@@ -9,29 +9,21 @@ from transom.llm.rules import Rule, RulesProvider
 from transom.llm.scripted import ScriptedProvider
 from transom.llm.shapes import (
     AnsweredFrom,
-    Asked,
     Block,
     CallSettings,
-    CameBack,
     Dropped,
-    Opaque,
-    Part,
     Reply,
     Request,
     Role,
-    Said,
     Share,
     Strategy,
-    Text,
     Tier,
-    ToolCall,
-    ToolResult,
     ToolSpec,
-    Turn,
     Usage,
     Window,
 )
 from transom.llm.tokens import estimate_tokens
+from transom.llm.turns import Asked, CameBack, Opaque, Part, Said, Text, ToolCall, ToolResult, Turn
 
 __all__ = [
     "Again",

@@ -7,25 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from transom.canonical import Json
-from transom.llm.shapes import (
-    Asked,
-    Block,
-    CallSettings,
-    CameBack,
-    Dropped,
-    Opaque,
-    Part,
-    Reply,
-    Request,
-    Said,
-    Text,
-    Tier,
-    ToolCall,
-    ToolResult,
-    ToolSpec,
-    Turn,
-    Window,
-)
+from transom.llm.shapes import Block, CallSettings, Dropped, Reply, Request, Tier, ToolSpec, Window
+from transom.llm.turns import Asked, CameBack, Opaque, Part, Said, Text, ToolCall, ToolResult, Turn
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from transom.llm.shapes import Reply, Text, ToolCall
+from transom.llm.shapes import Reply
+from transom.llm.turns import Text, ToolCall
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from transom.llm.shapes import Block, CameBack, Request
+from transom.llm.shapes import Block, Request
+from transom.llm.turns import CameBack
 
 
 @dataclass(frozen=True)

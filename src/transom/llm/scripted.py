@@ -11,8 +11,9 @@ from transom.errors import ProviderError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
 from transom.llm.render import render
-from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Text, ToolCall, Usage
+from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Usage
 from transom.llm.tokens import estimate_tokens
+from transom.llm.turns import Text, ToolCall
 
 Answer = str | ToolCall | Reply | Exception | Callable[[Request], "str | Reply | Awaitable[str | Reply]"]
 _PIECE = re.compile(r"\S*\s*")

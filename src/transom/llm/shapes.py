@@ -1,4 +1,4 @@
-"""The shapes of a model call: block, turn, role, window, request, reply.
+"""The shapes of a model call: block, role, window, request, reply. What a window holds of a conversation is in `turns`.
 
 A window is a list of named blocks and the call's own conversation. Nothing else reaches a model: what is in neither was
 not seen.
@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from transom.canonical import Json, canonical_json, digest
+from transom.llm.turns import Egress, Part, Said, Text, ToolCall, Trust, Turn
 
 
 class Tier(StrEnum):
@@ -23,8 +24,6 @@ class Tier(StrEnum):
     TURN = "turn"
 
 
-Trust = Literal["ours", "untrusted"]
-Egress = Literal["any", "local"]
 Stop = Literal["end", "tool_calls", "length", "refusal"]
 Strategy = Literal["truncate", "sub_conversation", "memory"]
 """What a conversation does that outgrows its window: cut, hand work to a window of its own, or look things up."""
@@ -59,127 +58,6 @@ class Block:
             "egress": self.egress,
             "data": self.data,
         }
-
-
-@dataclass(frozen=True)
-class Text:
-    """Something that the model said."""
-
-    text: str
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "text", "text": self.text}
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """Something that the model wants done."""
-
-    id: str
-    name: str
-    arguments: Json
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
-
-    @cached_property
-    def wanted(self) -> str:
-        """Equal for calls that ask for the same, whatever their ids."""
-        return canonical_json([self.name, self.arguments])
-
-
-@dataclass(frozen=True)
-class Opaque:
-    """Something of the provider's own that must go back to it unchanged, e.g. signed thinking."""
-
-    data: Json
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "opaque", "data": self.data}
-
-
-Part = Text | ToolCall | Opaque
-
-
-class _Over:
-    """What turns have in common. They never change, so what is found out of one is found out once in its life."""
-
-    def to_json(self) -> dict[str, Json]:
-        raise NotImplementedError
-
-    @cached_property
-    def digest(self) -> str:
-        """Of its JSON."""
-        return digest(self.to_json())
-
-
-@dataclass(frozen=True)
-class Said(_Over):
-    """What the model said: its parts as they came, since a vendor may want its own back to the byte."""
-
-    parts: tuple[Part, ...]
-
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "said", "parts": [part.to_json() for part in self.parts]}
-
-
-@dataclass(frozen=True)
-class ToolResult:
-    """What came of one tool call.
-
-    Attributes:
-        id: of the call that it answers.
-        name: of the tool.
-        content: all that the model is told.
-        is_error: whether the call was not carried out; the content then says why and what to do next.
-        trust: `untrusted` content is fenced like an untrusted block.
-        egress: `local` content never reaches a remote provider.
-    """
-
-    id: str
-    name: str
-    content: str
-    is_error: bool = False
-    trust: Trust = "untrusted"
-    egress: Egress = "any"
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "id": self.id,
-            "name": self.name,
-            "content": self.content,
-            "is_error": self.is_error,
-            "trust": self.trust,
-            "egress": self.egress,
-        }
-
-
-@dataclass(frozen=True)
-class CameBack(_Over):
-    """The results of all calls of one reply, in the order of the calls."""
-
-    results: tuple[ToolResult, ...]
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "came_back", "results": [result.to_json() for result in self.results]}
-
-
-@dataclass(frozen=True)
-class Asked(_Over):
-    """What a person said in the conversation, or the program in its own name."""
-
-    text: str
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "asked", "text": self.text}
-
-
-Turn = Asked | Said | CameBack
-"""A piece of a call's own conversation that is already over. A conversation only grows at its end."""
 
 
 @dataclass(frozen=True)

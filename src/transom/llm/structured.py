@@ -11,7 +11,8 @@ from transom.canonical import Json, canonical_json
 from transom.errors import InputError, ReplyError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, OnDelta
-from transom.llm.shapes import Block, Reply, Request, Said
+from transom.llm.shapes import Block, Reply, Request
+from transom.llm.turns import Said
 
 SCHEMA_BLOCK = "answer_schema"
 REPAIR_BLOCK = "answer_repair"

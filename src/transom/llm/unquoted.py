@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from transom.errors import NeedsModel, TransomError
 from transom.llm.egress import EgressPolicy
 from transom.llm.render import turn_text
-from transom.llm.shapes import CameBack, Request
+from transom.llm.shapes import Request
+from transom.llm.turns import CameBack
 
 _RUN = 10
 """So many characters on end that both have are a quotation."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, cast
 from transom.canonical import Json
 from transom.llm import ToolResult, ToolSpec
 from transom.llm.codec import result_from_json
-from transom.llm.shapes import Egress, Trust
+from transom.llm.turns import Egress, Trust
 
 Arguments: TypeAlias = dict[str, Json]
 Effect = Literal["pure", "idempotent", "once"]

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from transom.canonical import Json
 from transom.errors import ToolError, ToolExecutionError
-from transom.llm.shapes import Egress
+from transom.llm.turns import Egress
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
 from transom.tools.schema import KEYWORDS, TYPES
 

@@ -24,7 +24,7 @@ from transom.errors import (
     VisibilityError,
 )
 from transom.llm import ToolCall, ToolResult, ToolSpec
-from transom.llm.shapes import Trust
+from transom.llm.turns import Trust
 from transom.tools.definition import Arguments, Ran, ToolDefinition
 from transom.tools.schema import check_schema, complaints
 

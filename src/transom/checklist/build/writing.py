@@ -15,7 +15,7 @@ from transom.checklist.build.state import BuildState, listed
 from transom.checklist.roles import make_role
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Block, Tier
-from transom.llm.shapes import Trust
+from transom.llm.turns import Trust
 from transom.runs import Artifact, Run, Stage, model_file, text_file
 from transom.tools import Toolbox
 

@@ -11,8 +11,9 @@ from transom.canonical import Json
 from transom.errors import AuthenticationFailed, ProviderError, ReplyError, RequestRefused
 from transom.llm.deltas import Delta
 from transom.llm.provider import Provider
-from transom.llm.shapes import Block, CallSettings, Reply, Request, Text, Tier, ToolSpec, Window
+from transom.llm.shapes import Block, CallSettings, Reply, Request, Tier, ToolSpec, Window
 from transom.llm.structured import complete_checked
+from transom.llm.turns import Text
 
 ROLE = "doctor.checkup"
 _SHORT = CallSettings(max_tokens=512)

@@ -10,7 +10,8 @@ from transom.canonical import Json
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.failures import read_json, unreadable
-from transom.llm.shapes import Opaque, Part, Reply, Stop, Text, ToolCall, Usage
+from transom.llm.shapes import Reply, Stop, Usage
+from transom.llm.turns import Opaque, Part, Text, ToolCall
 
 
 @dataclass
