@@ -201,7 +201,9 @@ if pid == 0:
 import _thread, time
 seen = []
 _thread.start_new_thread(lambda: seen.append({_F}), ())
-time.sleep(0.1)
+for _ in range(1000):
+    if not seen:
+        time.sleep(0.01)
 return "".join(seen)
 """),
     Attack("signals-the-parent", "import os, signal\nos.kill(os.getppid(), signal.SIGUSR1)"),
@@ -255,7 +257,7 @@ _AMOUNTS = (
     Attack("takes-memory-in-pieces", _fires(
         "1", "kept = []\nfor _ in range(500):\n    kept.append(bytes(16 << 20))")),
     Attack("multiplies-text", _fires("len('x' * (700 << 20))")),
-    Attack("unpacks-a-bomb", "import zlib\n" + _fires("zlib.decompress(zlib.compress(bytes(1 << 28)))")),
+    Attack("unpacks-a-bomb", "import zlib\n" + _fires("zlib.decompress(zlib.compress(bytes(1 << 28), 1))")),
     Attack("recurses", "def down(n):\n    return [down(n + 1)]\ndown(0)", stops=True),
     Attack("overflows-the-stack", """
 import re

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,16 +148,24 @@ def test_there_are_attacks_enough() -> None:
     "disarmed", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["as-written", "disarmed"]
 )
 def test_each_attack_takes_effect_in_plain_python(scene: Scene, *, disarmed: bool) -> None:
-    without: dict[str, str] = {}
-    for attack in ATTACKS:
-        if attack.slow and disarmed:
-            continue
-        scene.clear()
-        code = scene.filled(attack.module("extract_context", disarmed=disarmed))
-        said = _in_plain_python(code, scene.environment, 0.4 if attack.slow else 20)
-        if not (scene.fired(said) or (attack.stops and "ended well" not in said)):
-            without[attack.name] = said[-300:]
-    assert without == {}
+    tried = [attack for attack in ATTACKS if not (attack.slow and disarmed)]
+    said = {attack.name: _fails_to_fire(scene, attack, disarmed=disarmed) for attack in tried}
+    assert {name: words for name, words in said.items() if words is not None} == {}
+
+
+def _fails_to_fire(scene: Scene, attack: Attack, *, disarmed: bool) -> str | None:
+    """What plain Python said where the attack took no effect; a busy machine gets the time that it needs."""
+    scene.clear()
+    code = scene.filled(attack.module("extract_context", disarmed=disarmed))
+    said = _in_plain_python(code, scene.environment, 0.4 if attack.slow else 240)
+    if attack.stops and "ended well" not in said:
+        return None
+    end = time.monotonic() + 10  # a connection is witnessed by a thread, a signal between two instructions
+    while not scene.fired(said):
+        if time.monotonic() > end:
+            return said[-300:] or "nothing"
+        time.sleep(0.01)
+    return None
 
 
 def _check(scene: Scene, code: str, level: Level, limits: Limits) -> Verdict:
