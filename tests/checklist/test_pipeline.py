@@ -39,7 +39,7 @@ CHECK_LOGIC = "## 2. Check Logic\n\n### 2.1 Block power is reported\n\n- **Requi
 _WHOLE = EXAMPLE.read_text("utf-8")
 _CUT = section_texts(_WHOLE)
 SPEC = _WHOLE.replace(_CUT["1"], SECTION1).replace(_CUT["2"], CHECK_LOGIC).replace(_CUT["4.1"], POINTS)
-SHORT = Limits(wall_seconds=1.0)
+SHORT = Limits(wall_seconds=3.0)
 
 
 @pytest.fixture

@@ -309,7 +309,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(desk: Desk) -> None:
     assert re.match(rf"process {process.pid} is working on run \S+; wait for it to end", busy)
     time.sleep(0.2)  # into the sandbox; before that it would do as well
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, "")
     run = desk.run_of("VER-01", "check-run").name
     assert err == f"\ntransom: interrupted; go on with: transom resume {run}\n"

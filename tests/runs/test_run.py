@@ -205,8 +205,8 @@ async def test_time_limit_pauses_and_keeps_paid_replies(tmp_path: Path) -> None:
 
     provider = ScriptedProvider(answer)
     at = Desk(tmp_path, provider)
-    with pytest.raises(Paused, match=r"stage two reached its limit of 0.05 s.*transom resume"):
-        await at.walk(seconds=0.05)
+    with pytest.raises(Paused, match=r"stage two reached its limit of 1 s.*transom resume"):
+        await at.walk(seconds=1)
     slow = False
     assert (await at.walk())[2].value == "<s>+<<s>>"
     assert [r.role for r in provider.requests] == ["test.first", "test.second", "test.second"]

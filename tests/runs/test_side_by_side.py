@@ -114,7 +114,7 @@ async def test_ctrl_c_stops_the_stages_beside(tmp_path: Path) -> None:
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(walk(), 5)
+        await asyncio.wait_for(walk(), 30)
 
 
 async def both_wait(tmp_path: Path, provider: ScriptedProvider) -> Run:

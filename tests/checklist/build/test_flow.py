@@ -31,7 +31,7 @@ from transom.sandbox import Limits, Sandbox
 from transom.store import SqliteStore
 
 _Node = Callable[[BuildState], Awaitable[BuildState]]
-SANDBOX = Sandbox(Limits(wall_seconds=2.0))
+SANDBOX = Sandbox(Limits(wall_seconds=10.0))
 
 OWN = CHECKER.replace("atoms: standard", "atoms: own")
 

@@ -84,7 +84,7 @@ async def held(
     yaml = checker_yaml(reply.config("POWER", "Report the power of each block."))
     path = tmp_path / "power.rpt"
     path.write_text(report)
-    sandbox = Sandbox(Limits(wall_seconds=3))
+    sandbox = Sandbox(Limits(wall_seconds=5))
     (tmp_path / "notes.txt").write_text("block alu power 1\n")
     others = (tmp_path / "notes.txt", tmp_path / "gone.rpt")
     trial = Trial(sandbox, (path,), others)

@@ -83,7 +83,7 @@ GOOD = "{'value': 'x', 'source_file': source_file, 'line_number': 1, 'matched_co
 )
 def test_an_atom_that_fails_is_an_error_and_never_a_verdict(tmp_path: Path, atoms: str, part: str) -> None:
     loaded = checker(tmp_path, "versions", atoms=atoms)
-    sandbox = Sandbox(Limits(wall_seconds=1.5))
+    sandbox = Sandbox(Limits(wall_seconds=3))
     verdict = run(loaded, tmp_path, DESIGN, item="waivers: {value: 0, waive_items: [x]}\n", runner=sandbox)
     assert (verdict.status, verdict.exit_code) == ("ERROR", 2)
     assert part in verdict.errors[-1].message
