@@ -2,9 +2,10 @@
 
 from transom.checklist.run.approval import APPROVAL, Approval, approval_bytes, approve
 from transom.checklist.run.check import check_files, settle
-from transom.checklist.run.inputs import Inputs, Roots
+from transom.checklist.run.inputs import Inputs
 from transom.checklist.run.loading import LoadedChecker, load_checker
 from transom.checklist.run.report import text_report, text_reports
+from transom.checklist.run.roots import Roots
 from transom.checklist.run.runner import AtomRunner, AtomWorker
 from transom.checklist.run.verdict import Verdict, Verdicts, artifact_bytes, gravest, printed, to_json, together
 

@@ -4,86 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from transom.checklist.atoms import Entry, Reference, Source
 from transom.checklist.item import InputName, Item
 from transom.checklist.run.files import Evidence, File, classify, rank_of_kind, reference_of
+from transom.checklist.run.roots import Roots, real_path
 from transom.checklist.run.runner import AtomWorker, Scope, extract
 from transom.checklist.run.verdict import InputRead, Trouble, Warned
 from transom.errors import AtomFailed, InputError
 from transom.formats.text_files import TextFile
 
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _REFUSED = re.compile(r"(?s)ValueError: (?:line (?P<line>[1-9]\d*): )?(?P<why>.+)")
 MAX_DEPTH = 4
 MAX_FILES = 1_000
-
-
-@dataclass(frozen=True)
-class Roots:
-    """Where variables point.
-
-    Attributes:
-        given: `--var NAME=PATH`.
-        defaults: from the settings; `given` wins.
-        base: relative paths start here (the item's folder).
-    """
-
-    given: Mapping[str, Path] = field(default_factory=dict)
-    defaults: Mapping[str, Path] = field(default_factory=dict)
-    base: Path = Path()
-
-    @classmethod
-    def with_defaults(cls, given: Mapping[str, Path], search_root: Path, base: Path) -> Roots:
-        """The usual variables under `paths.search_root`."""
-        usual = {"CHECKLIST_ROOT": search_root, "DESIGN_ROOT": search_root, "LOG_ROOT": search_root / "logs"}
-        return cls(given, usual, base)
-
-    def expand(self, written: str, where: str) -> Path:
-        """A path with its variables replaced.
-
-        Raises:
-            InputError: a variable is not defined; it is named.
-        """
-
-        def value(found: re.Match[str]) -> str:
-            name = found.group(1)
-            root = self.given.get(name, self.defaults.get(name))
-            if root is None:
-                raise InputError(f"the variable ${{{name}}} is not defined", where=where, hint=f"add --var {name}=PATH")
-            return str(root)
-
-        if "\0" in written:
-            raise InputError("a path holds a null character", where=where)
-        return self.base / _VARIABLE.sub(value, written.strip())
-
-    def folders(self) -> list[Path]:
-        """All roots that exist, the given ones first."""
-        names = {**self.defaults, **self.given}
-        ordered = [*self.given.values(), *(path for name, path in names.items() if name not in self.given)]
-        return list(dict.fromkeys(_real(path) for path in ordered if path.is_dir()))
-
-    def shown(self, path: Path, written: str) -> str:
-        """A path for reports: relative to the outermost `--var` root above it, else as it was written."""
-        # A link is shown where it stands, if that is under a root; else where it leads.
-        for place in (_absolute(path), _real(path)):
-            for roots in (self.given, self.defaults):
-                folders = {_absolute(root) for root in roots.values()} | {_real(r) for r in roots.values()}
-                above = [folder for folder in folders if place.is_relative_to(folder)]
-                if above:
-                    return place.relative_to(min(above, key=lambda folder: len(folder.parts))).as_posix()
-        real, base = _real(path), _real(self.base)
-        return real.relative_to(base).as_posix() if real.is_relative_to(base) else written
-
-    def qualified(self, path: Path) -> list[str]:
-        """Names with the variable in them, for a file whose plain name is taken by one under another root."""
-        real = _real(path)
-        roots = {**self.defaults, **self.given}
-        above = [(name, _real(root)) for name, root in roots.items() if real.is_relative_to(_real(root))]
-        return [f"${{{name}}}/{real.relative_to(root).as_posix()}" for name, root in above]
 
 
 @dataclass(frozen=True)
@@ -153,7 +89,7 @@ class _Gatherer:
             found.append((written, real))
         self._folders = [
             *self.roots.folders(),
-            *(folder for _, path in found for folder in (_real(path).parent, _real(path.parent))),
+            *(folder for _, path in found for folder in (real_path(path).parent, real_path(path.parent))),
         ]
         queue: list[tuple[Path, str, int]] = []
         for written, path in found:
@@ -199,7 +135,7 @@ class _Gatherer:
         if path is None:
             self.targets[key] = self._unavailable(entry, reference, why)
             return None
-        known = self._names.get(_real(path))
+        known = self._names.get(real_path(path))
         shown = known or self._name(path, reference.path)
         self.targets[key] = shown
         if known is not None or shown in self.files:
@@ -230,7 +166,7 @@ class _Gatherer:
                 path = Path(f"{place}{ending}")
                 if not os.path.isfile(path):  # noqa: PTH113  unlike Path.is_file it never raises
                     continue
-                if any(_real(path).is_relative_to(folder) for folder in self._folders):
+                if any(real_path(path).is_relative_to(folder) for folder in self._folders):
                     return path, ""
                 outside = True
         if outside:
@@ -276,7 +212,7 @@ class _Gatherer:
 
     def _name(self, path: Path, written: str) -> str:
         """The name of a file in this run; two files under different roots never share one."""
-        real = _real(path)
+        real = real_path(path)
         if real in self._names:
             return self._names[real]
         names = [self.roots.shown(path, written), *self.roots.qualified(path), str(path)]
@@ -296,16 +232,6 @@ def _refusal(error: AtomFailed) -> tuple[int | None, str]:
     if said is None:
         return None, f"atom A failed ({error.kind}): {error}"
     return int(said["line"]) if said["line"] else None, f"cannot be judged: {said['why']}"
-
-
-def _absolute(path: Path) -> Path:
-    """Without `..`, links kept."""
-    return Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow the links
-
-
-def _real(path: Path) -> Path:
-    """Links followed; unlike Path.resolve it raises for no loop of links and for no name that is too long."""
-    return Path(os.path.realpath(path))
 
 
 def _existing(path: Path) -> Path | None:

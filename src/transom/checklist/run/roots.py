@@ -1,0 +1,87 @@
+"""Roots: where the variables of input paths point, and how a path is shown in reports."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from transom.errors import InputError
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+
+
+@dataclass(frozen=True)
+class Roots:
+    """Where variables point.
+
+    Attributes:
+        given: `--var NAME=PATH`.
+        defaults: from the settings; `given` wins.
+        base: relative paths start here (the item's folder).
+    """
+
+    given: Mapping[str, Path] = field(default_factory=dict)
+    defaults: Mapping[str, Path] = field(default_factory=dict)
+    base: Path = Path()
+
+    @classmethod
+    def with_defaults(cls, given: Mapping[str, Path], search_root: Path, base: Path) -> Roots:
+        """The usual variables under `paths.search_root`."""
+        usual = {"CHECKLIST_ROOT": search_root, "DESIGN_ROOT": search_root, "LOG_ROOT": search_root / "logs"}
+        return cls(given, usual, base)
+
+    def expand(self, written: str, where: str) -> Path:
+        """A path with its variables replaced.
+
+        Raises:
+            InputError: a variable is not defined; it is named.
+        """
+
+        def value(found: re.Match[str]) -> str:
+            name = found.group(1)
+            root = self.given.get(name, self.defaults.get(name))
+            if root is None:
+                raise InputError(f"the variable ${{{name}}} is not defined", where=where, hint=f"add --var {name}=PATH")
+            return str(root)
+
+        if "\0" in written:
+            raise InputError("a path holds a null character", where=where)
+        return self.base / _VARIABLE.sub(value, written.strip())
+
+    def folders(self) -> list[Path]:
+        """All roots that exist, the given ones first."""
+        names = {**self.defaults, **self.given}
+        ordered = [*self.given.values(), *(path for name, path in names.items() if name not in self.given)]
+        return list(dict.fromkeys(real_path(path) for path in ordered if path.is_dir()))
+
+    def shown(self, path: Path, written: str) -> str:
+        """A path for reports: relative to the outermost `--var` root above it, else as it was written."""
+        # A link is shown where it stands, if that is under a root; else where it leads.
+        for place in (_absolute(path), real_path(path)):
+            for roots in (self.given, self.defaults):
+                folders = {_absolute(root) for root in roots.values()} | {real_path(r) for r in roots.values()}
+                above = [folder for folder in folders if place.is_relative_to(folder)]
+                if above:
+                    return place.relative_to(min(above, key=lambda folder: len(folder.parts))).as_posix()
+        real, base = real_path(path), real_path(self.base)
+        return real.relative_to(base).as_posix() if real.is_relative_to(base) else written
+
+    def qualified(self, path: Path) -> list[str]:
+        """Names with the variable in them, for a file whose plain name is taken by one under another root."""
+        real = real_path(path)
+        roots = {**self.defaults, **self.given}
+        above = [(name, real_path(root)) for name, root in roots.items() if real.is_relative_to(real_path(root))]
+        return [f"${{{name}}}/{real.relative_to(root).as_posix()}" for name, root in above]
+
+
+def _absolute(path: Path) -> Path:
+    """Without `..`, links kept."""
+    return Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow the links
+
+
+def real_path(path: Path) -> Path:
+    """Links followed; unlike Path.resolve it raises for no loop of links and for no name that is too long."""
+    return Path(os.path.realpath(path))
