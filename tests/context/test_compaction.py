@@ -14,6 +14,7 @@ from tests.context.streams import call, exchange, orphans, turns
 from tests.fuzzing import examples
 from transom.context import Compaction, Event, History, TokenCorrection
 from transom.context.compaction import compact, shrink
+from transom.context.history import turn_size
 from transom.llm import Asked, CameBack, Said, Text, ToolCall, ToolResult, Turn
 
 PLAIN = TokenCorrection()
@@ -193,3 +194,19 @@ def test_what_is_folded_can_be_journaled() -> None:
     }  # fmt: skip
     values = history.folded.statistics.of_more(history.live).to_json()["values"]
     assert values == {"mass": {"count": 1, "least": 0.1, "most": 0.1, "total": str(Fraction(0.1))}}
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["the call succeeds", "the call fails"])
+def test_what_was_asked_last_stays_however_often_it_is_folded(*, fails: bool) -> None:
+    """The role is still working on it; without it the windows of a long task would no longer hold the task."""
+    history = History.of([Asked("old"), Said((Text("answered"),)), Asked("Which city?")])
+    for number in range(60):
+        call = ToolCall(str(number), "look", {"n": number})
+        history = history.add(Said((call,)), CameBack((ToolResult(call.id, "look", "x " * 50, is_error=fails),)))
+        if number % 7 == 6:
+            history = shrink(history, 400, TokenCorrection(), hard=number % 2 == 0)
+        assert sum(turn == Asked("Which city?") for turn in history.turns) == 1
+    assert Asked("old") not in history.turns
+    assert sum(history.size) == sum(sum(turn_size(turn)) for turn in history.turns)
+    history = shrink(history.add(Asked("And now?")), 400, TokenCorrection(), hard=True)
+    assert [turn for turn in history.turns if isinstance(turn, Asked)][1:] == [Asked("And now?")]

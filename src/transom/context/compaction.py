@@ -1,4 +1,6 @@
-"""Folding the older part of a conversation: what failed, milestones and the newest stay, of the rest the counts.
+"""Folding the older part of a conversation: of what did not fail and is no milestone the counts stay.
+
+The newest stay, too, and what was asked last, which is still worked on.
 
 It is done in large steps. Between two of them a conversation only grows at its end, so that a vendor's cache goes on
 being read; folding a little at every turn would break it at every turn.
@@ -14,7 +16,7 @@ from transom.context.budget import Compaction
 from transom.context.history import Event, Folded, History, turn_size
 from transom.context.statistics import Statistics
 from transom.context.tokens import Measure, TokenCorrection
-from transom.llm import CameBack, Dropped, Said, ToolCall, Turn
+from transom.llm import Asked, CameBack, Dropped, Said, ToolCall, Turn
 
 _LASTING_PART = 0.25  # of what a conversation is held to, for what lasts of folded events
 _RECENT_PART = 0.5  # for what a fold for want of room leaves as it is; the rest is room until the next one
@@ -69,11 +71,22 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     statistics = before.statistics.of_more(event for event in going if not event.lasting)
     shown, alike, dropped = _shown(kept, int(limit * _LASTING_PART), tokens)
     last = going[-1].number if going else before.last
-    folded = Folded(last, statistics, kept, shown, alike, dropped)
-    sizes = [turn_size(folded.note), *(event.size for event in (*shown, *live))]
+    question = _question(before, going, live)
+    folded = Folded(last, statistics, kept, shown, alike, dropped, question)
+    sizes = [*(turn_size(turn) for turn in folded.turns), *(event.size for event in live)]
     size = Measure(sum(one.plain for one in sizes), sum(one.dense for one in sizes))
     turns = (*folded.turns, *(turn for event in live for turn in event.turns))
     return replace(history, folded=folded, live=live, turns=turns, size=size)
+
+
+def _question(before: Folded, going: Sequence[Event], live: Sequence[Event]) -> Asked | None:
+    """What was asked last, unless that stands in what is not folded."""
+    return None if _asked(live) else _asked(going) or before.question or _asked(before.kept)
+
+
+def _asked(events: Sequence[Event]) -> Asked | None:
+    turns = (turn for event in reversed(events) for turn in reversed(event.turns))
+    return next((turn for turn in turns if isinstance(turn, Asked)), None)
 
 
 def _shown(

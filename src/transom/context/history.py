@@ -76,6 +76,7 @@ class Folded:
         shown: those of them that windows hold: of equal ones the newest, and the newest for which there is room.
         alike: number of a shown one -> the numbers of all that it stands for, its own included.
         dropped: those for which there is no room.
+        question: what was asked last, where that is folded: it is still worked on, so windows always hold it.
     """
 
     last: int
@@ -84,6 +85,7 @@ class Folded:
     shown: tuple[Event, ...] = ()
     alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = ()
+    question: Asked | None = None
 
     @property
     def note(self) -> Asked:
@@ -97,6 +99,8 @@ class Folded:
             lines.append(f"Of those that are gone: {self.statistics.text()}.")
         if failed := sum(event.failed for event in self.kept):
             lines.append(f"Of those that stay {failed} failed.")
+        if self._asked:
+            lines.append("What was asked last follows, word for word.")
         if self.shown:
             lines.append("These follow:")
             lines += [self._told(event) for event in self.shown]
@@ -114,7 +118,14 @@ class Folded:
     @property
     def turns(self) -> tuple[Turn, ...]:
         """What windows hold of them."""
-        return (self.note, *(turn for event in self.shown for turn in event.turns))
+        shown = [turn for event in self.shown for turn in event.turns]
+        return (self.note, *self._asked, *shown)
+
+    @property
+    def _asked(self) -> tuple[Asked, ...]:
+        """The question, unless it stands in an event that is shown."""
+        shown = [turn for event in self.shown for turn in event.turns]
+        return (self.question,) if self.question and all(turn is not self.question for turn in shown) else ()
 
 
 @dataclass(frozen=True)
