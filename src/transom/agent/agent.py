@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -17,16 +18,18 @@ from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.prices import Prices
 from transom.agent.record import conversations
 from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task
-from transom.agent.turns import Conversation
+from transom.agent.turns import Conversation, nothing_before
+from transom.canonical import Json, digest
 from transom.context.summary import Summary, extract, summarised, summary_room
 from transom.errors import CapReached, InputError, OutOfTurns, RunError
-from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Said, Turn, Usage, Window
+from transom.llm import Asked, Block, CameBack, Chain, Provider, Reply, Request, Role, Said, Turn, Usage, Window
 from transom.llm.render import render_block, turn_text
 from transom.runs import Approval, Stage
 from transom.runs.approvals import decided
 from transom.runs.spans import of_conversation
 from transom.telemetry import keys
 from transom.tools import Toolbox, ToolDefinition
+from transom.tools.toolbox import cut_short
 
 Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
 
@@ -93,7 +96,10 @@ class Agent:
         self._name = ""
         self._always: tuple[Block, ...] = ()
         self._subs: dict[str, Agent] = {}
-        self._sending = asyncio.Lock()
+        self._sending, self._opening = asyncio.Lock(), asyncio.Lock()
+        self._lasting = not isinstance(at, Stage)
+        self._archived = False
+        self._due = False  # blocks of the message that `resume` took in last
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
         self._window: Window | None = None
@@ -136,7 +142,13 @@ class Agent:
         """
         async with self._sending:
             talk = await self._open()
-            await talk.stage.tell(talk.name, {"event": "asked", "text": content})
+            if self._archived:
+                raise RunError("it is completed, and nothing more is said in it", where=talk.name, hint="open another")
+            await talk.give_up()
+            told: dict[str, Json] = {"event": "asked", "text": content}
+            if blocks:
+                told["blocks"] = digest([block.to_json() for block in blocks])
+            await talk.stage.tell(talk.name, told)
             talk.add(Asked(content))
             return await self._answer(talk, blocks)
 
@@ -155,20 +167,47 @@ class Agent:
     async def resume(self) -> Response | None:
         """Walk through what the journal has of this conversation, and finish what was cut off; None for a new one.
 
-        For programs that do not know what was said, such as a chat. Messages that came with blocks of their own are
-        not found again: they are to be sent again by the code that knows these.
+        For programs that do not know what was said, such as a chat. What was said stays said, whatever the prompt, the
+        tools and the model are today; they count from the next request on.
 
         Raises:
-            RunError: something was said already.
+            RunError: something was said already; or the last message is not answered yet and came with blocks of its
+                own, which are not kept: then `go_on` with them.
         """
-        talk = await self._open()
-        if talk.turns:
-            raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
-        last: Response | None = None
-        for told in talk.stage.told(talk.name):
+        async with self._sending:
+            talk = await self._open()
+            if talk.turns:
+                raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
+            return await self._walk(talk)
+
+    async def _walk(self, talk: Conversation) -> Response | None:
+        """Through the journal: each thing that was told is taken in where it was, and replies follow."""
+        left, last = deque(talk.stage.told(talk.name)), None
+
+        async def take_in() -> None:
+            told = left.popleft()
+            await talk.stage.tell(talk.name, told)
             if told["event"] == "found":
-                raise RunError("it had sub-conversations", where=talk.name, hint="run the code that opened them again")
-            last = await self.send(told["text"])
+                talk.stage.conversation(f"{talk.name}/sub")  # its name is taken
+            self._due = bool(told.get("blocks"))
+            talk.add(Asked(told["text"]))
+
+        async def before(blocks: Sequence[Block]) -> None:
+            while not talk.stage.answered_next(talk.name) and left:
+                await take_in()
+            if self._due and not blocks and not talk.stage.answered_next(talk.name):
+                hint = "give them to go_on(), and it is answered"
+                raise RunError("the last message came with blocks, which are not kept", where=talk.name, hint=hint)
+
+        talk.before = before
+        try:
+            while left:
+                asked = any(told["event"] == "asked" for told in left)
+                await take_in()
+                if asked or talk.stage.answered_next(talk.name):
+                    last = await self._answer(talk, ())
+        finally:
+            talk.before = nothing_before
         return last
 
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
@@ -185,7 +224,7 @@ class Agent:
                 return self._stopped(talk, cap)
             finally:
                 await talk.stage.host.settle()
-        talk.add(Said(reply.parts))
+        talk.add(Said(reply.parts), *([CameBack(cut_short(reply.calls))] if reply.calls else []))
         self._window = request.window
         return self._response(talk, reply, "answered" if reply.stop in ("end", "tool_calls") else reply.stop)
 
@@ -242,24 +281,33 @@ class Agent:
         self.on_event(event)
 
     async def _open(self) -> Conversation:
-        if self._talk is None:
-            if self._desk is None:
-                at = self._at
-                self._desk = (
-                    Desk(at, None, AsyncExitStack())
-                    if isinstance(at, Stage)
-                    else await open_desk(at, self._role.name, self._chain)
-                )
-            role = replace(self._role, tools=self._toolbox.specs)
-            name = self._name or self._desk.stage.conversation()
-            self._talk = talk = Conversation(
-                self._desk.stage, role, self._toolbox, name=name, meter=self._meter, tell=self._hear
+        async with self._opening:
+            return self._talk or await self._opened()
+
+    async def _opened(self) -> Conversation:
+        if self._desk is None:
+            at = self._at
+            self._desk = (
+                Desk(at, None, AsyncExitStack())
+                if isinstance(at, Stage)
+                else await open_desk(at, self._role.name, self._chain)
             )
-            hands = Delegation(talk)
-            talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
-            if role.strategy == "sub_conversation":
-                self.register_tool(hands.delegate_tool())
-        return self._talk
+        role = replace(self._role, tools=self._toolbox.specs)
+        name = self._name or self._desk.stage.conversation()
+        self._talk = talk = Conversation(
+            self._desk.stage,
+            role,
+            self._toolbox,
+            name=name,
+            meter=self._meter,
+            tell=self._hear,
+            lasting=self._lasting,
+        )
+        hands = Delegation(talk)
+        talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
+        if role.strategy == "sub_conversation":
+            self.register_tool(hands.delegate_tool())
+        return talk
 
     async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Agent:
         """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
@@ -275,6 +323,7 @@ class Agent:
         tools = [tool for tool in self._toolbox.tools if tool.name != "delegate"]
         sub = Agent(sub_role(self._role), tools=tools, at=talk.stage, on_event=self._hear)
         sub._name, sub._always, sub._meter = name, task(purpose, context_summary), self._meter
+        sub._lasting, sub._toolbox.max_turns = self._lasting, self._toolbox.max_turns
         self._subs[name] = sub
         return sub
 
@@ -288,7 +337,7 @@ class Agent:
             InputError: none of that id is open.
         """
         async with self._sending:
-            sub, talk = self._subs.pop(id, None), await self._open()
+            sub, talk = self._subs.get(id), await self._open()
             if sub is None:
                 there = f"open are {', '.join(self._subs)}" if self._subs else "none is open"
                 raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
@@ -297,6 +346,8 @@ class Agent:
             finding = render_block(Block("finding", f"{sub.purpose}\n\n{summary.text}", trust="untrusted"))
             await talk.stage.tell(talk.name, {"event": "found", "sub": id, "text": finding})
             talk.add(Asked(finding))
+            sub._archived = True
+            del self._subs[id]
             return summary
 
     async def _sum_up(self) -> Summary:

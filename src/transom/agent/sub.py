@@ -167,6 +167,7 @@ class Delegation:
         )
         role = replace(sub_role(talk.role, [block.name for block in blocks], room), tools=box.specs)
         sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell, keep=self.keep)
+        sub.lasting = talk.lasting
         await open_sub(talk, name, purpose)
         attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: role.name, **of_conversation(name)}
         with talk.stage.host.telemetry.span(f"sub_conversation {role.name}", **attributes) as span:

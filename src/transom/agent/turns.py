@@ -37,7 +37,7 @@ from transom.llm.deltas import Delta
 from transom.runs import Stage
 from transom.tools import Toolbox
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
-from transom.tools.toolbox import again, done_before, refused, used_up
+from transom.tools.toolbox import again, cut_off, done_before, refused, used_up
 
 Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
 """Makes a result that is too large for a window small enough; hands others back as they are."""
@@ -47,6 +47,11 @@ async def as_it_is(call: ToolCall, ran: Ran) -> Ran:
     """Shrinks nothing."""
     del call
     return ran
+
+
+async def nothing_before(blocks: Sequence[Block]) -> None:
+    """Has nothing said."""
+    del blocks
 
 
 @dataclass
@@ -70,6 +75,8 @@ class Conversation:
         keep: is given each new result before it is journaled, and may keep a large one elsewhere.
         digest: is given each kept result before the model is told, and may hand it on as a summary.
         folded: is called when the older part of the conversation was folded.
+        lasting: whether what was said in it stays said, see `Stage.ask`.
+        before: is called before each request, and may have something said first.
     """
 
     stage: Stage
@@ -88,7 +95,10 @@ class Conversation:
     keep: Shrink = as_it_is
     digest: Shrink = as_it_is
     folded: Callable[[], None] = lambda: None
+    lasting: bool = False
+    before: Callable[[Sequence[Block]], Awaitable[None]] = nothing_before
     _made: dict[str, ToolResult] = field(default_factory=dict)
+    _giving_up: bool = False
 
     def __post_init__(self) -> None:
         if self.role.tools != self.toolbox.specs:
@@ -110,7 +120,7 @@ class Conversation:
             VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `context.go_on` and `Stage`.
         """
         while True:
-            request, reply = self.pending = self.pending or await self._request(blocks)
+            request, reply = self.pending or await self._request(blocks)
             if not reply.calls or reply.stop == "length":
                 self.pending = None
                 return request, reply
@@ -118,6 +128,19 @@ class Conversation:
             self.add(Said(reply.parts), CameBack(results))
             self.rounds += 1
             self.pending = None
+
+    async def give_up(self) -> None:
+        """Answer the calls of a reply that nobody waits for any more; those that came to no end never will."""
+        if self.pending is None:
+            return
+        reply = self.pending[1]
+        self._giving_up = True
+        try:
+            results = await self._carry_out(reply.calls)
+        finally:
+            self._giving_up = False
+        self.add(Said(reply.parts), CameBack(results))
+        self.pending = None
 
     def add(self, *turns: Turn) -> None:
         """Say something, or have something come back."""
@@ -136,6 +159,7 @@ class Conversation:
         return used, self.window.window_tokens(self.role.settings.max_tokens)
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
+        await self.before(blocks)
         seconds = self.meter.left()
         began = time.time_ns()
         assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
@@ -146,12 +170,18 @@ class Conversation:
         self.requests += 1
         try:
             reply = await self.stage.ask(
-                request, self.role, conversation=self.name, on_delta=self._heard, seconds=seconds
+                request,
+                self.role,
+                conversation=self.name,
+                lasting=self.lasting,
+                on_delta=self._heard,
+                seconds=seconds,
             )
         except TimeoutError as error:
             raise self.meter.late() from error
         self.meter.add(reply)
         self.tokens = self.tokens.learned(assembled.size, reply.usage.input_tokens)
+        self.pending = request, reply  # before anybody hears of it, who may raise
         self.tell(Replied(self.name, reply))
         return request, reply
 
@@ -191,7 +221,7 @@ class Conversation:
         return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
     async def _one(self, key: dict[str, object], call: ToolCall) -> Ran:
-        seconds = self.meter.left()
+        seconds = None if self._giving_up else self.meter.left()
         tool = self.toolbox.accepted(call)
         answer = await self._answered(key, call, tool) if tool else None
 
@@ -207,6 +237,8 @@ class Conversation:
         Raises:
             ApprovalNeeded: a person has to be asked first.
         """
+        if self._giving_up:
+            return cut_off(call)
         before = None if tool.fresh else self._made.get(call.wanted)
         if before:
             return again(call, before)

@@ -4,7 +4,7 @@ Records of a run's stream, by kind:
 
     opened    {entry?}                                            how `transom resume` starts it again
     started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
-    reply     {stage, attempt, epoch, conversation, ordinal, request, chain, role, sees, window, reply, shares}
+    reply     {stage, attempt, epoch, conversation, ordinal, told?, request, chain, role, sees, window, reply, shares}
     intent    {stage, epoch, conversation, ordinal, request, call}        a tool that must not run twice is about to run
     tool      {stage, attempt, epoch, conversation, ordinal, request, call, name, effect, outcome}
     writing   {stage, output, file}                                     its file is about to be written
@@ -121,6 +121,7 @@ class RunState:
         intents: how often a tool call that must not be repeated was begun.
         approvals: what a person said to tool calls, by the fingerprint of the question.
         told: what each conversation holds beside replies and results, in order.
+        said: of conversations in which what was said stays said, each reply's record by its ordinal (see `Stage.ask`).
     """
 
     entry: dict[str, Any] = field(default_factory=dict)
@@ -131,6 +132,7 @@ class RunState:
     decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
     approvals: dict[str, Any] = field(default_factory=dict)
     told: dict[TalkKey, list[Any]] = field(default_factory=dict)
+    said: dict[TalkKey, dict[int, Any]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
@@ -141,6 +143,11 @@ class RunState:
 
     def stage(self, name: str) -> StageHistory:
         return self.stages.setdefault(name, StageHistory())
+
+
+def talk_key(data: dict[str, Any]) -> TalkKey:
+    """The conversation that a record is of."""
+    return data["stage"], data["epoch"], data["conversation"]
 
 
 def reply_key(data: dict[str, Any]) -> ReplyKey:
@@ -184,6 +191,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             _apply_started(state.stage(data["stage"]), data)
         case "reply":
             state.replies[reply_key(data)] = data["reply"]
+            _apply_said(state, data)
         case "intent" | "tool":
             _apply_tool(state, data)
         case "writing":
@@ -219,10 +227,26 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
         case "handed":
             state.handed, state.gave_up = data, True
         case "told":
-            talk = state.told.setdefault((data["stage"], data["epoch"], data["conversation"]), [])
-            talk[data["number"] :] = [data["told"]]
+            number, key = data["number"], talk_key(data)
+            told = state.told.setdefault(key, [])
+            if number < len(told):
+                said = state.said.get(key, {})
+                state.said[key] = {ordinal: one for ordinal, one in said.items() if one["told"] <= number}
+            told[number:] = [data["told"]]
         case "helped":
             state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
+
+
+def _apply_said(state: RunState, data: Any) -> None:
+    """In a conversation that lasts a reply voids whatever followed at its place before."""
+    if "told" not in data:
+        return
+    key, ordinal = talk_key(data), data["ordinal"]
+    said = state.said.setdefault(key, {})
+    for later in [number for number in said if number >= ordinal] if ordinal in said else []:
+        del said[later]
+    said[ordinal] = data
+    del state.told.setdefault(key, [])[data["told"] :]
 
 
 def _apply_started(stage: StageHistory, data: Any) -> None:

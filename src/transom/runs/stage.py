@@ -18,7 +18,7 @@ from transom.llm.deltas import OnDelta, both, tell
 from transom.llm.provider import of_provider
 from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.calls import logged
-from transom.runs.journal import RunState, tool_key
+from transom.runs.journal import RunState, talk_key, tool_key
 from transom.runs.spans import of_reply, of_request, of_tool, tell_outcome
 from transom.runs.windows import Talk, call_key, keep_window
 from transom.store import Record, Store
@@ -105,17 +105,21 @@ class Stage:
         role: Role,
         *,
         conversation: str = "main",
+        lasting: bool = False,
         on_delta: OnDelta | None = None,
         seconds: float | None = None,
     ) -> Reply:
-        """Ask the run's chain, or take the journaled reply to this very request.
+        """Ask the run's chain, or take the journaled reply.
 
-        A reply is synced to the journal before it is used.
+        A reply is synced to the journal before it is used. A stage's result must follow from its inputs, so a journaled
+        reply counts for the very same request. In a conversation that lasts, what was said stays said: there it counts
+        for its place, after the same words, whatever prompt, tools or model are today.
 
         Args:
             request: what is asked.
             role: who asks.
             conversation: tells conversations of one stage apart.
+            lasting: whether what was said in it stays said.
             on_delta: hears the reply as it comes; one from the journal at once.
             seconds: how long to wait for it; what is on its way to the journal is waited for all the same.
 
@@ -124,16 +128,15 @@ class Stage:
             TimeoutError: no reply in time.
         """
         talk = self._talks.setdefault(conversation, Talk())
-        key = {
-            "stage": self.name,
-            "epoch": self.epoch,
-            "conversation": conversation,
+        key: dict[str, Any] = {
+            **self._where(conversation),
             "ordinal": talk.next,
             "request": request.digest,
             "chain": self._run.chain.fingerprint(role),
+            **({"told": self._told[conversation]} if lasting else {}),
         }
         with self._run.telemetry.span(f"chat {role.name}", "client", **of_request(request, conversation)) as span:
-            reply = self._journaled(key)
+            reply, found = self._journaled(key)
             replayed = reply is not None
             if reply is None:
                 asked = self._complete(request, on_delta)
@@ -146,15 +149,25 @@ class Stage:
                 await self._journal(key, talk, request, role, reply)
             else:
                 tell(reply, on_delta)
-            self._pinned = reply.by
+            if not (replayed and lasting):  # who answered then need not be there today
+                self._pinned = reply.by
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)
             self.usage += reply.usage
             span.update(of_reply(reply, replayed=replayed))
-        calls = [call_key(key, number, call) for number, call in enumerate(reply.calls)]
-        self._talks[conversation] = Talk(
-            talk.next + 1, request.digest, request.window.turns, reply.parts, calls, talk.head
-        )
+        calls = [call_key(found, number, call) for number, call in enumerate(reply.calls)]
+        now = Talk(talk.next + 1, calls=calls, head=talk.head)
+        if (found["request"], found["chain"]) == (key["request"], key["chain"]):
+            now.asked, now.turns, now.parts = request.digest, request.window.turns, reply.parts
+        self._talks[conversation] = now
         return reply
+
+    def answered_next(self, conversation: str) -> bool:
+        """Whether the journal of a conversation that lasts has a reply to what it holds now."""
+        talk = self._talks.get(conversation, Talk())
+        return (
+            self._said({**self._where(conversation), "ordinal": talk.next, "told": self._told[conversation]})
+            is not None
+        )
 
     async def _complete(self, request: Request, on_delta: OnDelta | None) -> Reply:
         """Ask the chain. The first reply settles who answers in this stage, also for calls that run beside it."""
@@ -169,12 +182,22 @@ class Stage:
         hear = both(on_delta, self._run.on_delta)
         return await self._run.chain.complete(request, only=self._pinned, on_delta=hear)
 
-    def _journaled(self, key: dict[str, object]) -> Reply | None:
+    def _journaled(self, key: dict[str, Any]) -> tuple[Reply | None, dict[str, Any]]:
+        """The journaled reply, if there is one, and the key by which it was journaled."""
+        if "told" in key:
+            record = self._said(key)
+            return (reply_from_json(record["reply"]), record) if record else (None, key)
         data = self._run.journaled_reply(key)
-        if data is None:
-            return None
-        reply = reply_from_json(data)
-        return reply if self._run.chain.still(reply.by, reply.answered_from) else None
+        reply = None if data is None else reply_from_json(data)
+        return (reply if reply and self._run.chain.still(reply.by, reply.answered_from) else None), key
+
+    def _said(self, key: dict[str, Any]) -> Any | None:
+        """The record of a reply at a place of a conversation that lasts."""
+        found = self._run.state.said.get(talk_key(key), {}).get(key["ordinal"])
+        return found if found and found["told"] == key["told"] else None
+
+    def _where(self, conversation: str) -> dict[str, object]:
+        return {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
 
     async def _journal(self, key: dict[str, object], talk: Talk, request: Request, role: Role, reply: Reply) -> None:
         marked = self._run.chain.policy.mark(request)
@@ -197,8 +220,7 @@ class Stage:
         known = self._run.state.told.get((self.name, self.epoch, conversation), [])
         if known[number : number + 1] == [told]:
             return
-        where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
-        await self._run.append("told", {**where, "number": number, "told": told})
+        await self._run.append("told", {**self._where(conversation), "number": number, "told": told})
 
     async def approval(self, key: dict[str, object], call: ToolCall) -> Approval:
         """What a person said to a tool call.

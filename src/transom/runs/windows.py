@@ -42,7 +42,9 @@ class Talk:
 
     Attributes:
         next: ordinal of the next request.
-        asked: digest of the last request.
+        asked: digest of the last request; "" where the journal has another one in its place.
+        turns: that it held.
+        parts: of the reply; None where there is no request to build upon.
     """
 
     next: int = 0
@@ -80,6 +82,8 @@ def _agree(new: Sequence[Turn], old: Sequence[Turn]) -> int:
 def _written(turn: Turn, talk: Talk, tools: Mapping[ToolKey, Any]) -> Json:
     """A turn, or where the journal has it."""
     journaled = False
+    if talk.parts is None:
+        return turn.to_json()
     if isinstance(turn, Said):
         journaled = turn.parts == talk.parts
     elif isinstance(turn, CameBack) and len(turn.results) == len(talk.calls):

@@ -147,6 +147,21 @@ def done_before(call: ToolCall) -> Ran:
     return refused(call, ToolRefused("the call was carried out, and its result was lost", hint=hint))
 
 
+def cut_off(call: ToolCall) -> Ran:
+    """What a call is answered with that nobody waits for any more."""
+    hint = "it may have been carried out in part, or not at all"
+    return refused(
+        call, ToolRefused("the call was cut off: something else was said before it came to its end", hint=hint)
+    )
+
+
+def cut_short(calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
+    """What calls are answered with that a reply's limit cut off: they may be half of what was meant."""
+    hint = "make it again if it is still needed, with fewer words before it"
+    what = "the reply reached its limit of tokens, so the call was not carried out"
+    return tuple(refused(call, ToolRefused(what, hint=hint)).result for call in calls)
+
+
 def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> Ran:
     """What a call is answered with that is not carried out."""
     content: dict[str, Json] = {"error": error.what}

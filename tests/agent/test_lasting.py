@@ -1,0 +1,181 @@
+"""What was said in a kept conversation stays said: whatever fails, is cut off, or is another program the next day."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, scripted, tool
+from transom.agent import Agent, Caps, Home
+from transom.agent.events import Event, Replied
+from transom.errors import RequestRefused, RunError
+from transom.llm import Asked, Block, CameBack, Provider, Reply, Said, ScriptedProvider, Text, Tier, ToolCall
+from transom.runs import Workspace
+from transom.runs.windows import requests_of
+from transom.tools import ToolDefinition
+
+MENDED = replace(SEAT, prompt=(Block("role", "You see other things.", Tier.STABLE),), sees=frozenset({"role", "extra"}))
+NOBODY = "nobody is asked"
+
+
+def said(agent: Agent) -> list[tuple[str, str]]:
+    return [(message.role, message.content) for message in agent.history()]
+
+
+@pytest.mark.parametrize("how", ["resume", "send"])
+@pytest.mark.parametrize("other", ["prompt", "tools", "description", "model"])
+async def test_another_prompt_tool_or_model_counts_from_the_next_message_on(
+    tmp_path: Path, other: str, how: str
+) -> None:
+    did: list[object] = []
+    order = ToolDefinition("order", "Orders.", {"type": "object"}, lambda given: did.append(given), effect="once")
+    first = scripted(asks(ToolCall("1", "order", {})), "Ordered.")
+    async with Agent(SEAT, provider=first, tools=[order], at=Home(tmp_path, "x")) as agent:
+        await agent.send("Order it.")
+    role = MENDED if other == "prompt" else SEAT
+    tools = {"tools": [order, tool()], "description": [replace(order, description="Orders more.")]}.get(other, [order])
+    again = ScriptedProvider({SEAT.name: ["As I said."]}, name="another" if other == "model" else "scripted")
+    async with Agent(role, provider=again, tools=tools, at=Home(tmp_path, "x")) as agent:
+        last = await agent.resume() if how == "resume" else await agent.send("Order it.")
+        assert (last and last.text, len(again.requests), len(did)) == ("Ordered.", 0, 1)
+        assert (await agent.send("Sure?")).text == "As I said."
+        told = said(agent)
+    assert [text for who, text in told if who == "user"][::2] == ["Order it.", "Sure?"]
+    assert [type(turn) for turn in again.requests[0].window.turns] == [Asked, Said, CameBack, Said, Asked]
+    assert again.requests[0].window.blocks[0].text == role.prompt[0].text
+    last_seen = await windows(tmp_path)
+    assert last_seen[-1]["turns"] == [turn.to_json() for turn in again.requests[0].window.turns]
+
+
+async def windows(folder: Path) -> list[dict[str, Any]]:
+    """What each journaled call of the one conversation saw."""
+    async with Workspace.at(folder).open_store() as store:
+        (stream,) = [name for name in store.streams() if name.startswith("run/")]
+        return requests_of(store, store.read(stream))
+
+
+async def test_other_words_at_a_place_void_what_followed(tmp_path: Path) -> None:
+    async def program(words: list[str], *answers: Any) -> tuple[list[str], int]:
+        provider = scripted(*answers)
+        async with Agent(SEAT, provider=provider, at=Home(tmp_path, "x")) as agent:
+            return [(await agent.send(one)).text for one in words], len(provider.requests)
+
+    assert await program(["a", "b", "c"], "1", "2", "3") == (["1", "2", "3"], 3)
+    assert await program(["a", "B", "c"], "4", "5") == (["1", "4", "5"], 2)
+    assert await program(["a", "B", "c"]) == (["1", "4", "5"], 0)
+    async with Agent(SEAT, provider=scripted(), at=Home(tmp_path, "x")) as agent:
+        await agent.resume()
+        assert said(agent)[2:] == [("user", "B"), ("assistant", "4"), ("user", "c"), ("assistant", "5")]
+
+
+async def test_a_message_that_failed_is_followed_by_another(tmp_path: Path) -> None:
+    async with Agent(SEAT, provider=scripted("1", RequestRefused("no"), "3"), at=Home(tmp_path, "x")) as agent:
+        await agent.send("a")
+        with pytest.raises(RequestRefused):
+            await agent.send("b")
+        assert (await agent.send("c")).text == "3"
+        before = said(agent)
+    again = scripted()
+    async with Agent(SEAT, provider=again, at=Home(tmp_path, "x")) as agent:
+        last = await agent.resume()
+        assert (last and last.text, said(agent)) == ("3", before)
+    assert before == [("user", "a"), ("assistant", "1"), ("user", "b"), ("user", "c"), ("assistant", "3")]
+
+
+async def test_a_call_that_was_cut_off_has_its_answer_before_something_else_is_said(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def hang(at: str) -> str:
+        begun.set()
+        await asyncio.sleep(600)
+        return at
+
+    provider = scripted(asks(look("a")), "2")
+    async with Agent(SEAT, provider=provider, tools=[tool(hang)], at=Home(tmp_path, "x")) as agent:
+        working = asyncio.create_task(agent.send("one"))
+        await begun.wait()
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working
+        assert (await agent.send("two")).text == "2"
+        before = said(agent)
+    turns = provider.requests[-1].window.turns
+    assert [type(turn) for turn in turns] == [Asked, Said, CameBack, Asked]
+    assert "cut off" in str(turns[2])
+    again = scripted()
+    async with Agent(SEAT, provider=again, tools=[tool(hang)], at=Home(tmp_path, "x")) as agent:
+        last = await agent.resume()
+        assert (last and last.text, said(agent)) == ("2", before)
+
+
+async def test_a_reply_that_was_cut_off_in_a_call_leaves_no_orphan() -> None:
+    cut = Reply((Text("I look"), look("a")), stop="length")
+    provider = scripted(cut, "2")
+    async with Agent(SEAT, provider=provider, tools=[tool()]) as agent:
+        assert (await agent.send("one")).ended == "length"
+        await agent.send("two")
+    assert [type(turn) for turn in provider.requests[-1].window.turns] == [Asked, Said, CameBack, Asked]
+
+
+async def test_a_listener_that_fails_costs_no_reply() -> None:
+    def listen(event: Event) -> None:
+        if isinstance(event, Replied):
+            raise BrokenPipeError("nobody listens")
+
+    provider = scripted("1")
+    async with Agent(SEAT, provider=provider, on_event=listen) as agent:
+        with pytest.raises(BrokenPipeError):
+            await agent.send("one")
+        assert (await agent.go_on()).text == "1"
+    assert len(provider.requests) == 1
+
+
+async def test_what_is_first_used_twice_at_once_is_opened_once(tmp_path: Path) -> None:
+    async with Agent(SEAT, provider=scripted("1", "2"), at=Home(tmp_path, "x")) as agent:
+        one, two, sub = await asyncio.gather(agent.send("a"), agent.send("b"), agent.create_sub_conversation("look"))
+        assert (one.text, two.text, sub.purpose) == ("1", "2", "look")
+
+
+async def test_a_sub_conversation_has_the_caps_and_an_end(tmp_path: Path) -> None:
+    def provider(*answers: Any) -> Provider:
+        return ScriptedProvider({SEAT.name: ["so"], f"{SEAT.name}.sub": [*answers]})
+
+    calls = [asks(look(at)) for at in "abc"]
+    agent = Agent(SEAT, provider=provider(*calls, "7"), tools=[tool()], caps=Caps(turns=1), at=Home(tmp_path, "x"))
+    async with agent:
+        sub = await agent.create_sub_conversation("look")
+        assert (await sub.send("go")).ended == "turns"
+        sub.caps = Caps(turns=9)
+        await agent.complete_sub_conversation(sub.id)
+        with pytest.raises(RunError, match="completed"):
+            await sub.send("more")
+        await agent.send("and?")
+        before = said(agent)
+    again = Agent(SEAT, provider=provider("other"), tools=[tool()], at=Home(tmp_path, "x"))
+    async with again:
+        last = await again.resume()
+        assert (last and last.text, said(again)) == ("so", before)
+        assert (await again.create_sub_conversation("other")).id != sub.id
+
+
+async def test_blocks_of_an_unanswered_message_have_to_be_given_again(tmp_path: Path) -> None:
+    block = Block("extra", "seven")
+    home = Home(tmp_path, "x")
+    async with Agent(SEAT, provider=scripted("1", RequestRefused("no")), at=home) as agent:
+        await agent.send("a", block)
+        with pytest.raises(RequestRefused):
+            await agent.send("b", block)
+    provider = scripted("2")
+    async with Agent(SEAT, provider=provider, at=home) as agent:
+        with pytest.raises(RunError, match=r"blocks.*go_on"):
+            await agent.resume()
+        assert provider.requests == []
+        assert (await agent.go_on(block)).text == "2"
+    assert "seven" in str(provider.requests[0].window.blocks)
+    async with Agent(SEAT, provider=scripted("3"), at=home) as agent:
+        assert (await agent.send("a", block)).text == "1"
+        assert (await agent.send("b", Block("extra", "eight"))).text == "3", "other blocks, other answer"
