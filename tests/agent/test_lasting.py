@@ -58,18 +58,25 @@ async def windows(folder: Path) -> list[dict[str, Any]]:
         return requests_of(store, store.read(stream))
 
 
-async def test_other_words_at_a_place_void_what_followed(tmp_path: Path) -> None:
+async def test_other_words_at_a_place_are_refused_and_lose_nothing(tmp_path: Path) -> None:
     async def program(words: list[str], *answers: Any) -> tuple[list[str], int]:
         provider = scripted(*answers)
         async with Agent(SEAT, provider=provider, at=Home(tmp_path, "x")) as agent:
             return [(await agent.send(one)).text for one in words], len(provider.requests)
 
-    assert await program(["a", "b", "c"], "1", "2", "3") == (["1", "2", "3"], 3)
-    assert await program(["a", "B", "c"], "4", "5") == (["1", "4", "5"], 2)
-    assert await program(["a", "B", "c"]) == (["1", "4", "5"], 0)
-    async with Agent(SEAT, provider=scripted(), at=Home(tmp_path, "x")) as agent:
-        await agent.resume()
-        assert said(agent)[2:] == [("user", "B"), ("assistant", "4"), ("user", "c"), ("assistant", "5")]
+    assert await program(["a", "b"], "1", "2") == (["1", "2"], 2)
+    with pytest.raises(RunError, match=r"something else was said here before: 'b'.*resume\(\)"):
+        await program(["a", "B"], "4")
+    assert await program(["a", "b", "c"], "3") == (["1", "2", "3"], 1)
+    agent = Agent(SEAT, provider=scripted("4"), at=Home(tmp_path, "x"))
+    await agent.resume()
+    await agent.close()
+    with pytest.raises(RunError, match="something else was said"):  # it is opened anew
+        await agent.send("d")
+    await agent.resume()
+    assert (await agent.send("d")).text == "4"
+    assert [text for _, text in said(agent)] == ["a", "1", "b", "2", "c", "3", "d", "4"]
+    await agent.close()
 
 
 async def test_a_message_that_failed_is_followed_by_another(tmp_path: Path) -> None:
@@ -178,4 +185,5 @@ async def test_blocks_of_an_unanswered_message_have_to_be_given_again(tmp_path: 
     assert "seven" in str(provider.requests[0].window.blocks)
     async with Agent(SEAT, provider=scripted("3"), at=home) as agent:
         assert (await agent.send("a", block)).text == "1"
-        assert (await agent.send("b", Block("extra", "eight"))).text == "3", "other blocks, other answer"
+        with pytest.raises(RunError, match="something else was said"):
+            await agent.send("b", Block("extra", "eight"))

@@ -136,6 +136,7 @@ class Agent:
             blocks: what this one message is to be answered from; not kept in the conversation.
 
         Raises:
+            RunError: it is kept, and something else was said at this place before, or with other blocks.
             Paused: a person has to say something first; see `decide`.
             ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
                 whole after any of them, and `go_on` tries again.
@@ -148,6 +149,11 @@ class Agent:
             told: dict[str, Json] = {"event": "asked", "text": content}
             if blocks:
                 told["blocks"] = digest([block.to_json() for block in blocks])
+            held = talk.stage.told_next(talk.name)
+            if self._lasting and held not in (None, told):
+                what = f"something else was said here before: {held['text'][:80]!r}"
+                hint = "begin with resume() to go on from the end, or give the conversation another name"
+                raise RunError(what, where=talk.name, hint=hint)
             await talk.stage.tell(talk.name, told)
             talk.add(Asked(content))
             return await self._answer(talk, blocks)

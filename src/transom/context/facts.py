@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import cached_property
 
-# A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, data_bus[15], report.rpt, 1.2.3, 3fa9
+# A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, data_bus[15], report.rpt, 1.2.3, 3fa9.
+# What is longer is none: a line of code, a picture in letters. And a search takes no time that grows with its square.
 _ID = re.compile(
-    r"(?<!\w)(?:[A-Za-z_][\w./:\[\]+-]*[\w\]]|/[\w./-]+\w|\d+(?:[.:/-]\w+){2,}"
+    r"(?<!\w)(?:[A-Za-z_][\w./:\[\]+-]{0,300}[\w\]](?!\w)|/[\w./-]{1,300}\w(?!\w)|\d+(?:[.:/-]\w+){2,}"
     r"|(?!\d+[eE]\d+\b)\d+[A-Za-z_]\w*[\d_]\w*)"
 )
 _HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2,}\.\w{2,}")

@@ -99,6 +99,11 @@ class Stage:
         """What the journal has of a conversation beside replies and results (see `tell`)."""
         return [*self._run.state.told.get((self.name, self.epoch, conversation), ())]
 
+    def told_next(self, conversation: str) -> Any | None:
+        """What was told next when the code ran before; None where that is new."""
+        later = self.told(conversation)[self._told[conversation] :]
+        return later[0] if later else None
+
     async def ask(
         self,
         request: Request,
@@ -217,8 +222,7 @@ class Stage:
         """
         number = self._told[conversation]
         self._told[conversation] += 1
-        known = self._run.state.told.get((self.name, self.epoch, conversation), [])
-        if known[number : number + 1] == [told]:
+        if self.told(conversation)[number : number + 1] == [told]:
             return
         await self._run.append("told", {**self._where(conversation), "number": number, "told": told})
 

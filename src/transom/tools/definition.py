@@ -99,7 +99,7 @@ class ToolDefinition:
         if self._waits:
             found = await cast("Awaitable[Any]", self.handler(arguments))
         else:
-            found = await asyncio.to_thread(self.handler, arguments)
+            found = await asyncio.to_thread(_in_thread, self.handler, arguments)
             if inspect.isawaitable(found):
                 found = await found
         return found if isinstance(found, Outcome) else Outcome(found)
@@ -108,6 +108,14 @@ class ToolDefinition:
     def _waits(self) -> bool:
         """Whether the handler is a coroutine function, which needs no thread."""
         return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(type(self.handler).__call__)
+
+
+def _in_thread(handler: Handler, arguments: Arguments) -> object:
+    """What ends a loop or a program elsewhere is here a tool that failed; a StopIteration would never be heard of."""
+    try:
+        return handler(arguments)
+    except (StopIteration, GeneratorExit, SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"{type(error).__name__} {error}".strip()) from error
 
 
 @dataclass(frozen=True)

@@ -186,19 +186,55 @@ async def _carried_out(tool: ToolDefinition, arguments: Arguments, seconds: floa
     limit = asyncio.timeout(most)
     try:
         async with limit:
-            outcome = await tool.run(arguments)
-        return _text(outcome.content), outcome.note
+            outcome = await tool.run(_own(arguments))
+        return _text(outcome.content), _journalable(outcome.note)
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
         raise ToolExecutionError(error.what, hint=error.hint or _GO_ON) from error
-    except Exception as error:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) or _is_cancelled(error):
+            raise
         if isinstance(error, TimeoutError) and limit.expired():
             what = f"the tool took longer than the {most:g} s that it may"
             raise ToolTimeoutError(what, hint="ask for less at once, or go on without it") from error
-        text = error.strerror if isinstance(error, OSError) else None  # the rest of it may be a path of this machine
-        said = (text or str(error)).partition("\n")[0][:500]
-        raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
+        raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {_said(error)}", hint=_GO_ON) from error
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    """Whether somebody cancelled the call; a handler may also raise the like of its own accord."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _said(error: BaseException) -> str:
+    """An error's own words, where it has any."""
+    try:
+        # The rest of it may be a path of this machine.
+        text = error.strerror if isinstance(error, OSError) else None
+        return (text or str(error)).partition("\n")[0][:500]
+    except Exception:  # noqa: BLE001  # its __str__ is the tool's code as well
+        return "it has no words for it"
+
+
+def _own(arguments: Arguments) -> Arguments:
+    """A copy down to the last list: what a handler does to its arguments does not change what the model said."""
+    return {name: _copy(value) for name, value in arguments.items()}
+
+
+def _copy(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _copy(inner) for name, inner in value.items()}
+    return [_copy(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _journalable(note: Json) -> Json:
+    """A tool's note as it comes back from the journal.
+
+    Raises:
+        ValueError, TypeError: it is no JSON.
+    """
+    return None if note is None else json.loads(json.dumps(note, allow_nan=False))
 
 
 def _text(content: Json) -> str:

@@ -1,0 +1,89 @@
+"""However a handler ends, the model is told, and the program goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from transom.llm import ToolCall
+from transom.tools import Outcome, Toolbox, ToolDefinition
+
+ANY: dict[str, Any] = {"type": "object"}
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class Own(BaseException):
+    pass
+
+
+def raises(error: BaseException) -> Callable[[Any], Any]:
+    def handler(arguments: Any) -> Any:
+        raise error
+
+    return handler
+
+
+def waits_and_raises(error: BaseException) -> Callable[[Any], Any]:
+    async def handler(arguments: Any) -> Any:
+        raise error
+
+    return handler
+
+
+def yields(value: Any) -> Callable[[Any], Any]:
+    return lambda arguments: value
+
+
+ENDS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "StopIteration": (raises(StopIteration()), "StopIteration"),
+    "SystemExit in a thread": (raises(SystemExit(3)), "SystemExit 3"),
+    "SystemExit in the loop": (waits_and_raises(SystemExit(3)), "SystemExit: 3"),
+    "GeneratorExit": (raises(GeneratorExit()), "GeneratorExit"),
+    "cancelled by nobody": (waits_and_raises(asyncio.CancelledError()), "CancelledError"),
+    "an error of its own kind": (raises(Own("b")), "Own: b"),
+    "an error without words": (raises(Wordless()), "Wordless: it has no words"),
+    "a note that is no JSON": (yields(Outcome("ok", note=float("nan"))), "ValueError"),
+    "no JSON": (yields(b"bytes"), "TypeError"),
+}
+
+
+@pytest.mark.parametrize(("handler", "told"), ENDS.values(), ids=ENDS)
+async def test_however_a_handler_ends_the_model_is_told(handler: Callable[[Any], Any], told: str) -> None:
+    box = Toolbox([ToolDefinition("look", "Looks.", ANY, handler)])
+    ran = await box.run(ToolCall("1", "look", {}))
+    assert (ran.result.is_error, ran.error) == (True, "ToolExecutionError")
+    assert told in json.loads(ran.result.content)["error"]
+
+
+async def test_a_call_that_is_cancelled_is_no_result() -> None:
+    begun = asyncio.Event()
+
+    async def hang(arguments: Any) -> Any:
+        begun.set()
+        await asyncio.sleep(600)
+
+    box = Toolbox([ToolDefinition("look", "Looks.", ANY, hang)])
+    running = asyncio.create_task(box.run(ToolCall("1", "look", {})))
+    await begun.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+async def test_what_a_handler_does_to_its_arguments_is_its_own_business() -> None:
+    def sort(arguments: Any) -> Any:
+        arguments["xs"].sort()
+        arguments["inner"]["more"] = 1
+        return arguments["xs"]
+
+    call = ToolCall("1", "look", {"xs": [3, 1, 2], "inner": {}})
+    ran = await Toolbox([ToolDefinition("look", "Looks.", ANY, sort)]).run(call)
+    assert (ran.result.content, call.arguments) == ("[1, 2, 3]", {"xs": [3, 1, 2], "inner": {}})
