@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,9 +19,9 @@ def canonical_json(value: object) -> str:
     """JSON with sorted keys and no spaces; pydantic models by their aliases.
 
     Raises:
-        TypeError, ValueError: for values that JSON does not have (sets, NaN, ...).
+        TypeError, ValueError, RecursionError: for values that JSON does not have (sets, NaN, cycles, ...).
     """
-    return _CANONICAL.encode(value)
+    return _canonical(value)
 
 
 def _model(value: object) -> object:
@@ -30,10 +31,36 @@ def _model(value: object) -> object:
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
-# One encoder for all: the walk through a value is then C's, whatever its size.
-_CANONICAL = json.JSONEncoder(
-    sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_model
-)
+def encoder(
+    *, sort_keys: bool = False, ensure_ascii: bool = True, default: Callable[[object], object] | None = None
+) -> Callable[[object], str]:
+    """A function value -> compact JSON text, which has no NaN and no infinities.
+
+    `json.JSONEncoder` makes its C encoder anew for every value, which costs more than to write a small one with it.
+    This makes it once; where there is none, as in other Pythons, the library's own way is gone.
+
+    Args:
+        sort_keys: so that equal values have equal texts.
+        ensure_ascii: escape what is not ASCII.
+        default: what stands for a value that JSON has no word for; without it there is none.
+    """
+    plainly = json.JSONEncoder(
+        sort_keys=sort_keys, ensure_ascii=ensure_ascii, separators=(",", ":"), allow_nan=False, default=default
+    )
+    make = json.encoder.c_make_encoder
+    if make is None:
+        return plainly.encode
+    quoted = json.encoder.encode_basestring_ascii if ensure_ascii else json.encoder.encode_basestring
+    # No table of what is being written, since it would hold what an error leaves in it: a cycle is a RecursionError.
+    walk = make(None, plainly.default, quoted, None, ":", ",", sort_keys, False, False)
+
+    def encode(value: object) -> str:
+        return quoted(value) if isinstance(value, str) else "".join(walk(value, 0))
+
+    return encode
+
+
+_canonical = encoder(sort_keys=True, ensure_ascii=False, default=_model)
 
 
 def pretty_json(value: object) -> str:

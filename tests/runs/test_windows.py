@@ -29,6 +29,7 @@ from transom.llm import (
 from transom.runs import Stage, Workspace, text_file
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
+from transom.tools.definition import Ran
 
 TURNS: st.SearchStrategy[Turn] = st.one_of(
     st.builds(Asked, st.text(max_size=3)),
@@ -46,8 +47,8 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
         for turns in windows:
             await at.ask(Request(FIRST.name, Window(FIRST.prompt, turns)), FIRST)
             for key in at.call_keys():
-                outcome = {"result": ToolResult("1", "t", "x" * 1000).to_json(), "note": None}
-                await at.carry_out(key, TOOL, partial(_done, outcome), lost=dict)
+                outcome = Ran(ToolResult("1", "t", "x" * 1000))
+                await at.carry_out(key, TOOL, partial(_done, outcome), lost=lambda: outcome)
         return "done"
 
     async with (
@@ -58,7 +59,7 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
         return [request.to_json() for request in provider.requests], requests_of(store, run.records())
 
 
-async def _done(outcome: Any) -> Any:
+async def _done(outcome: Ran) -> Ran:
     return outcome
 
 

@@ -15,7 +15,6 @@ from typing import Any, cast
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
-from transom.canonical import Json
 from transom.context import Budget, History, TokenCorrection, go_on
 from transom.errors import OutOfTurns, ToolError, ToolRefused
 from transom.llm import (
@@ -222,14 +221,15 @@ class Conversation:
 
     async def _one(self, key: dict[str, object], call: ToolCall) -> Ran:
         seconds = None if self._giving_up else self.meter.left()
-        tool = self.toolbox.accepted(call)
-        answer = await self._answered(key, call, tool) if tool else None
+        accepted = self.toolbox.accepted(call)
+        answer = await self._answered(key, call, accepted[0]) if accepted else None
 
-        async def act() -> Json:
-            return (answer or await self.keep(call, await self.toolbox.run(call, seconds=seconds))).to_json()
+        async def act() -> Ran:
+            return answer or await self.keep(call, await self.toolbox.run(call, accepted, seconds=seconds))
 
-        spec = tool.spec if tool and not answer else ToolSpec(call.name, "", {})  # what is not run has no effect
-        return ran_from_json(await self.stage.carry_out(key, spec, act, lost=lambda: done_before(call).to_json()))
+        runs = accepted and not answer  # what is not run has no effect
+        spec = accepted[0].spec if accepted and runs else ToolSpec(call.name, "", {})
+        return await self.stage.carry_out(key, spec, act, lost=lambda: done_before(call))
 
     async def _answered(self, key: dict[str, object], call: ToolCall, tool: ToolDefinition) -> Ran | None:
         """What a call is answered with although its tool is not run: it was made before, or a person refuses it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from transom.canonical import canonical_json, digest
 from transom.llm.shapes import Block, Request, Tier, ToolSpec
@@ -71,7 +71,10 @@ def _fenced_turn(turn: Turn) -> Turn:
 
 
 def _fenced_result(result: ToolResult) -> ToolResult:
-    return result if result.trust == "ours" else replace(result, content=_fenced(result.content))
+    if result.trust == "ours":
+        return result
+    content = _fenced(result.content)
+    return ToolResult(result.id, result.name, content, result.is_error, result.trust, result.egress)
 
 
 def _tool_text(tool: ToolSpec) -> str:

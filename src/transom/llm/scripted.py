@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
 
 from transom.errors import ProviderError
 from transom.llm.capabilities import Capabilities
@@ -17,7 +16,7 @@ from transom.llm.turns import Text, ToolCall
 
 Answer = str | ToolCall | Reply | Exception | Callable[[Request], "str | Reply | Awaitable[str | Reply]"]
 _PIECE = re.compile(r"\S*\s*")
-
+_NONE = Usage()
 
 _ALL = Capabilities(streaming=True, structured_output=True, vision=True, sampling=True)
 
@@ -64,12 +63,13 @@ class ScriptedProvider:
             raise answer
         if callable(answer):
             answer = answer(request)
-            if inspect.isawaitable(answer):
+            if not isinstance(answer, Reply | str) and inspect.isawaitable(answer):
                 answer = await answer
         reply = answer if isinstance(answer, Reply) else _reply(answer)
         if on_delta:
             _stream(reply, on_delta)
-        return replace(reply, by=self._name, usage=self._usage(request, reply))
+        usage = reply.usage if reply.usage != _NONE else self._usage(request, reply)
+        return Reply(reply.parts, reply.stop, usage, self._name, reply.answered_from)
 
     def estimate_tokens(self, request: Request) -> int:
         return estimate_tokens(render(request).as_text())
@@ -89,8 +89,6 @@ class ScriptedProvider:
         return queue.pop(0)
 
     def _usage(self, request: Request, reply: Reply) -> Usage:
-        if reply.usage != Usage():
-            return reply.usage
         return Usage(self.estimate_tokens(request), estimate_tokens(reply.text))
 
 

@@ -59,6 +59,11 @@ class Block:
             "data": self.data,
         }
 
+    @cached_property
+    def canonical(self) -> str:
+        """`to_json` as canonical text; a block stands in every request of a conversation."""
+        return canonical_json(self.to_json())
+
 
 @dataclass(frozen=True)
 class Dropped:
@@ -88,6 +93,11 @@ class ToolSpec:
             "parameters": dict(self.parameters),
             "effect": self.effect,
         }
+
+    @cached_property
+    def canonical(self) -> str:
+        """`to_json` as canonical text."""
+        return canonical_json(self.to_json())
 
 
 @dataclass(frozen=True)
@@ -213,8 +223,17 @@ class Request:
 
     @cached_property
     def head(self) -> str:
-        """`head_json` as canonical text."""
-        return canonical_json(self.head_json())
+        """`head_json` as canonical text, put together from that of its parts."""
+        window = self.window
+        blocks = ",".join([block.canonical for block in window.blocks])
+        tools = ",".join([tool.canonical for tool in self.tools])
+        dropped = canonical_json([one.to_json() for one in window.dropped])
+        output = "" if self.output is None else f'"output":{canonical_json(dict(self.output))},'
+        role, settings = canonical_json(self.role), canonical_json(self.settings.to_json())
+        return (
+            f'{{"blocks":[{blocks}],"dropped":{dropped},{output}"role":{role},"settings":{settings},'
+            f'"tools":[{tools}],"turns":[]}}'
+        )
 
     @cached_property
     def digest(self) -> str:

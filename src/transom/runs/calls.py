@@ -26,6 +26,8 @@ async def logged(request: Request, answer: Awaitable[Reply], policy: EgressPolic
         failed = f"failed with {type(error).__name__} after {time.monotonic() - began:.2f} s"
         _tell(request, f"{failed}: {error.what}", "", policy)
         raise
+    if not _log.isEnabledFor(logging.INFO):
+        return reply
     usage = reply.usage
     took = f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached), {usage.output_tokens} out"
     _tell(request, f"answered by {reply.by}, {took}, {time.monotonic() - began:.2f} s", reply.text, policy)

@@ -7,7 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from transom.canonical import Json, canonical_json, digest, write_atomic
 from transom.context import Budget
@@ -49,6 +49,14 @@ class Host(Protocol):
     def records(self) -> list[Record]: ...
 
     def journaled_reply(self, key: dict[str, Any]) -> Any | None: ...
+
+
+class _Outcome(Protocol):
+    def to_json(self) -> dict[str, Json]: ...
+
+
+Came = TypeVar("Came", bound=_Outcome)
+"""What comes of a tool call."""
 
 
 class Stage:
@@ -248,8 +256,8 @@ class Stage:
         return found
 
     async def carry_out(
-        self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Json]], *, lost: Callable[[], Json]
-    ) -> Json:
+        self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Came]], *, lost: Callable[[], Came]
+    ) -> Came:
         """Carry out a tool call that has no journaled outcome. What comes of it is journaled.
 
         What must not be done twice is synced before its outcome is used. What may be is synced with the next reply: no
@@ -258,7 +266,7 @@ class Stage:
         Args:
             key: see `call_keys`.
             tool: what is called. One with effect `once` is journaled before it begins too.
-            act: does it, and returns its outcome.
+            act: does it, and returns its outcome, whose JSON is journaled.
             lost: makes the outcome of a call that a person says was carried out before a kill.
 
         Raises:
@@ -267,14 +275,15 @@ class Stage:
         attributes = of_tool(tool.name, str(key["conversation"]))
         with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
             again = tool.effect != "once" or await self._begin_once(key, tool)
-            outcome = await act() if again else lost()
+            came = await act() if again else lost()
+            outcome = came.to_json()
             tell_outcome(span, outcome)
-            told = {"attempt": self.attempt, "name": tool.name, "effect": tool.effect, "outcome": outcome}
+            told = {**key, "attempt": self.attempt, "name": tool.name, "effect": tool.effect, "outcome": outcome}
             if tool.effect == "once":
-                await self._run.append("tool", {**key, **told})
+                await self._run.append("tool", told)
             else:
-                self._run.append_soon("tool", {**key, **told})
-        return outcome
+                self._run.append_soon("tool", told)
+        return came
 
     async def _begin_once(self, key: dict[str, object], tool: ToolSpec) -> bool:
         """Journal that a call which must not be repeated begins; False where a person says that it is done."""

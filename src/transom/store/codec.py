@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from functools import lru_cache
 
-from transom.canonical import Json
+from transom.canonical import Json, encoder
 from transom.errors import StoreError
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_encode = encoder()
 
 
 def encode(value: Json, where: str) -> str:
@@ -20,7 +21,7 @@ def encode(value: Json, where: str) -> str:
         StoreError: `value` holds something JSON has no word for: NaN, an infinity, an object, a cycle.
     """
     try:
-        return _ENCODER.encode(value)
+        return _encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
             f"the value cannot be kept as JSON ({error})", where=where, hint="give plain JSON data"
@@ -33,6 +34,7 @@ def decode(text: str) -> Json:
     return value
 
 
+@lru_cache(maxsize=256)  # the same few streams and kinds, over and over
 def check_name(name: str, role: str) -> None:
     """Refuse a name that not every database can hold.
 

@@ -20,7 +20,7 @@ _GATHERING = 0.02  # seconds that a write which nobody waits for yet waits for t
 Work = Callable[[sqlite3.Connection], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Job:
     work: Work  # may be run twice: in a batch that failed, and then alone
     future: asyncio.Future[Any]
@@ -60,6 +60,8 @@ class Writer:
         self._timed = False
         self._door = Lock()  # so that no job can slip in behind the last one
         self._closed = False
+        self._ended = False
+        self._closing: list[asyncio.Future[Any]] = []
         # A daemon: a process that dies without closing must not hang; an open transaction then rolls back.
         self._thread = Thread(target=self._serve, name="transom-store", daemon=True)
         self._thread.start()
@@ -110,17 +112,30 @@ class Writer:
 
     async def close(self) -> None:
         """Finish the queue, then close the connection. Closing twice does no harm."""
+        ended = asyncio.get_running_loop().create_future()
         with self._door:
             if not self._closed:
                 self._closed = True
                 self._push()
                 self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
+            if not self._ended:
+                self._closing.append(ended)
+            else:
+                ended.set_result(None)
+        await ended  # not by a thread that joins: starting one, and ending it, costs more than the last commit
+        self._thread.join()
 
     def _serve(self) -> None:
-        while batch := self._next_batch():
-            self._settle(batch, self._commit(batch))
-        self._connection.close()
+        try:
+            while batch := self._next_batch():
+                self._settle(batch, self._commit(batch))
+            self._connection.close()
+        finally:
+            with self._door:
+                self._ended = True
+            for ended in self._closing:
+                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    ended.get_loop().call_soon_threadsafe(_resolve, [(ended, _Outcome())])
 
     def _next_batch(self) -> list[_Job]:
         """Everything that waits, at least one job; empty once the store is closed and the queue is done."""

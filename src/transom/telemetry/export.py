@@ -6,7 +6,6 @@ of an application around us takes part: no global provider, no environment varia
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
@@ -17,6 +16,7 @@ from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from transom.canonical import encoder
 from transom.telemetry import keys
 
 _log = logging.getLogger(__name__)
@@ -32,8 +32,8 @@ _KINDS = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
 _ERROR = 2
 _LOCAL_PARENT = 256  # of OTLP's span flags: whether the parent is remote is known, and it is not
 _RESOURCE = {"attributes": [{"key": "service.name", "value": {"stringValue": "transom"}}]}
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
-_HEAD = f'{{"resourceSpans":[{{"resource":{_ENCODER.encode(_RESOURCE)},"scopeSpans":[{{"scope":{{"name":"transom"}},'
+_encode = encoder()
+_HEAD = f'{{"resourceSpans":[{{"resource":{_encode(_RESOURCE)},"scopeSpans":[{{"scope":{{"name":"transom"}},'
 _OPEN = f'"attributes":[{{"key":"{keys.OPEN}","value":{{"boolValue":true}}}}],"status":{{}}}}]}}]}}]}}'
 _FREE = b'{"resourceSpans":[]}'.ljust(PLACE - 1) + b"\n"
 
@@ -105,7 +105,7 @@ class TraceFile:
     def end(self, span: SpanRecord) -> None:
         """Write a span that has ended, as one complete export request."""
         if span.owner == self._process:
-            told = _ENCODER.encode(self._otlp(span))
+            told = _encode(self._otlp(span))
             self._lines.add(f'{_HEAD}"spans":[{told}]}}]}}]}}\n'.encode())
             self._lines.free(span.place)  # last: a kill in between leaves it twice, which `read_trace` sorts out
 

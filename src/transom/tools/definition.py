@@ -136,8 +136,11 @@ class Ran:
 
     def to_json(self) -> dict[str, Json]:
         told: dict[str, Json] = {"result": self.result.to_json(), "note": self.note}
-        more = {"error": self.error, "kept": self.kept}
-        return {**told, **{key: value for key, value in more.items() if value}}
+        if self.error:
+            told["error"] = self.error
+        if self.kept:
+            told["kept"] = self.kept
+        return told
 
 
 def ran_from_json(data: Json) -> Ran:

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from transom.canonical import Json
 from transom.errors import (
@@ -27,6 +28,9 @@ from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust
 from transom.tools.definition import Arguments, Ran, ToolDefinition
 from transom.tools.schema import check_schema, complaints
+
+Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
+"""A tool, and arguments that follow its schema, defaults filled in."""
 
 MAX_TURNS = 20
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -73,25 +77,26 @@ class Toolbox:
         """All of them, as registered."""
         return tuple(self._tools.values())
 
-    def accepted(self, call: ToolCall) -> ToolDefinition | None:
-        """The tool that `run` would run; None where it would refuse the call."""
+    def accepted(self, call: ToolCall) -> Accepted | None:
+        """The tool that `run` would run, and with what; None where it would refuse the call."""
         try:
-            return self._accepted(call)[0]
+            return self._accepted(call)
         except ToolRefused:
             return None
 
-    async def run(self, call: ToolCall, *, seconds: float | None = None) -> Ran:
+    async def run(self, call: ToolCall, accepted: Accepted | None = None, *, seconds: float | None = None) -> Ran:
         """Carry out a call, or say why not. What is wrong with the call or in the tool is a result, never an error.
 
         Args:
             call: what is asked for.
+            accepted: what `accepted` said of it, so that it need not be looked into again.
             seconds: that are left for it, where they are fewer than the tool's own.
 
         Raises:
             RunError, StoreError, EgressError, VisibilityError: of the run itself, not of the tool.
         """
         try:
-            tool, arguments = self._accepted(call)
+            tool, arguments = accepted or self._accepted(call)
             self._count(tool)
             text, note = await _carried_out(tool, arguments, seconds)
         except ToolRefused as error:
@@ -116,7 +121,7 @@ class Toolbox:
             )
         self._used[tool.name] += 1
 
-    def _accepted(self, call: ToolCall) -> tuple[ToolDefinition, Arguments]:
+    def _accepted(self, call: ToolCall) -> Accepted:
         tool = self._tools.get(call.name)
         if tool is None:
             there = f"call one of {', '.join(self._tools)}" if self._tools else "there are no tools: answer without"
