@@ -55,16 +55,16 @@ def read_log(path: Path, run: str) -> list[Served]:
 
 
 async def journaled(workspace: Path) -> dict[Key, float]:
-    """When each reply was journaled."""
+    """When each reply was journaled first."""
     async with SqliteStore.open(workspace / "state.db") as store:
         rows: list[Any] = list(store.items(RUNS).values())
-        found = {}
+        found: dict[Key, float] = {}
         for row in rows:
             number = int(row["name"].removeprefix("talk-"))
             for record in store.read(f"run/{row['id']}"):
                 data: Any = record.data
                 if record.kind == "reply":
-                    found[number, data["ordinal"]] = datetime.fromisoformat(record.at).timestamp()
+                    found.setdefault((number, data["ordinal"]), datetime.fromisoformat(record.at).timestamp())
     return found
 
 
