@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test lint format bench docs acceptance leak chaos fuzz realmodel generated lock wheelhouse clean
+.PHONY: help demo test lint format bench docs acceptance leak chaos baddays fuzz realmodel generated lock wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -56,6 +56,9 @@ leak: $(DEV) ## no word of the acceptance data in src/
 chaos: $(DEV) ## a kill after every journal record, each attack in each place, an install without a network
 	@scripts/setup-test.sh
 	@$(PYTEST) $(TWO) -m slow
+
+baddays: $(DEV) ## 1,000 conversations, 30 at a time, every fifth call failing; again with kills in between; minutes
+	@$(PYTEST) -s -m slow tests/agent/test_bad_days.py
 
 fuzz: $(DEV) ## every property tried FUZZ times as often as by `make test`
 	@FUZZ=$${FUZZ:-20} $(PYTEST) $(TWO) -m "not slow" $$(grep -rl "^from hypothesis" tests)

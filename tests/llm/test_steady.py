@@ -12,6 +12,7 @@ from transom.errors import EgressError, InputError, NetworkFailed, ProviderError
 from transom.llm import (
     Again,
     Block,
+    CallSettings,
     Capabilities,
     Chain,
     Delta,
@@ -99,6 +100,28 @@ async def test_tokens_are_reserved_settled_and_given_back() -> None:
     state = shelf.get("buckets", "far")
     assert isinstance(state, dict)
     assert [sum(row[which] for row in state["spent"]) for which in (1, 2)] == [2, 100]  # type: ignore[index, union-attr, misc]  # JSON
+
+
+@pytest.mark.parametrize(
+    ("failure", "counts_from", "tokens"),
+    [
+        (NetworkFailed("no whole reply"), 1_005, 1_000),  # it may arrive as late as the bucket thinks possible
+        (ProviderError("status 500"), 1_000, 1_000),
+        (RateLimited("slow"), 1_000, 0),
+    ],
+)
+async def test_what_was_given_up_counts_as_if_it_were_still_on_its_way(
+    failure: ProviderError, counts_from: int, tokens: int
+) -> None:
+    shelf = Memory()
+    bucket = Bucket("far", Limits(tokens=100_000), shelf=shelf, grace=5, clock=lambda: 1_000.0)
+    server = ScriptedProvider({"p.seat": [failure]}, name="far")
+    provider = SteadyProvider(server, RetryPolicy(attempts=1), bucket)
+    with pytest.raises(ProviderError):
+        await provider.complete(replace(ASK, settings=CallSettings(1_000 - provider.estimate_tokens(ASK))))
+    state = shelf.get("buckets", "far")
+    assert isinstance(state, dict)
+    assert [row for row in state["spent"] if row[1]] == [[counts_from, 1, tokens]]  # type: ignore[index, union-attr]  # JSON
 
 
 async def test_a_local_block_reaches_neither_limits_nor_server() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from tests.runs.helpers import FIRST, Desk, ask, echo
+from transom.canonical import digest
 from transom.errors import InputError, Paused, ProviderError, RunBusy, RunError
 from transom.llm import Chain, Request, ScriptedProvider
 from transom.runs import Run, Stage, Workspace, text_file
@@ -203,3 +205,22 @@ async def test_one_desk_still_walks(tmp_path: Path) -> None:
     at = Desk(tmp_path, ScriptedProvider(echo))
     for _ in range(2):
         assert (await at.walk())[2].value == "<s>+<<s>>"
+
+
+async def test_runs_that_begin_at_once_have_journals_of_their_own(tmp_path: Path) -> None:
+    seen: dict[str, int] = {}
+    for number in count():  # two runs whose digests begin alike, as happens to one pair in some thousand runs
+        begin = digest({"kind": "test", "inputs": {"n": number}})[:6]
+        if begin in seen:
+            break
+        seen[begin] = number
+    workspace, chain = Workspace.at(tmp_path / ".transom"), Chain((ScriptedProvider(echo),))
+    async with workspace.open_store() as store:
+
+        async def begun(number: int) -> str:
+            opened = Run.open("test", {"n": number}, name="x", workspace=workspace, store=store, chain=chain)
+            async with await opened as run:
+                return run.id
+
+        ids = await asyncio.gather(begun(number), begun(seen[begin]))
+    assert len(set(ids)) == 2

@@ -166,7 +166,7 @@ class Agent:
         """
         async with self._sending:
             talk = await self._open()
-            if talk.pending is None and (not talk.turns or isinstance(talk.turns[-1], Said)):
+            if talk.at_rest:
                 raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
             return await self._answer(talk, blocks)
 
@@ -378,9 +378,9 @@ class Agent:
 
     async def close(self) -> None:
         """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone."""
-        desk, self._desk, self._talk = self._desk, None, None
+        desk, talk, self._desk, self._talk = self._desk, self._talk, None, None
         if desk:
-            await desk.close()
+            await desk.close(answered=talk is not None and bool(talk.turns) and talk.at_rest)
 
     async def __aenter__(self) -> Self:
         return self

@@ -5,17 +5,24 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transom.canonical import Json
 from transom.context import Budget
-from transom.llm import Chain
+from transom.llm import Chain, Role
 from transom.llm.capabilities import UNBOUNDED
+from transom.llm.codec import reply_from_json
 from transom.runs import Run, Stage, Workspace
+from transom.runs.run import RUNS
+from transom.store import Record, Store
 
 STAGE = "conversation"
+KIND = "agent"
+MAIN = "main"
 
 
 @dataclass(frozen=True)
@@ -24,11 +31,35 @@ class Home:
 
     Attributes:
         workspace: the `.transom` folder.
-        name: of the conversation; the same name is the same conversation, whoever asks and when.
+        name: of the conversation; the same name and role are the same conversation, whoever asks and when.
+        store: the workspace's database, where the program has it open for many conversations at once; each opens it
+            for itself where None.
     """
 
     workspace: Path
     name: str
+    store: Store | None = None
+
+    @staticmethod
+    async def unfinished(workspace: Path, role: Role) -> list[Home]:
+        """The role's conversations that somebody still waits for: cut off, at a pause, a cap or an error.
+
+        Those that another process has open now are among them; it is opening them that raises `RunBusy`.
+
+        Args:
+            workspace: the `.transom` folder; looking makes none.
+            role: whose conversations.
+
+        Raises:
+            StoreError: the database cannot be read.
+        """
+        if not workspace.is_dir() or not (there := Workspace.at(workspace)).database.is_file():
+            return []
+        async with there.open_store() as store:
+            rows: list[Any] = list(store.items(RUNS).values())
+            mine = [row for row in rows if row["kind"] == KIND and row["inputs"]["role"] == role.name]
+            left = [row for row in mine if _is_waited_for(store.read(f"run/{row['id']}"))]
+        return [Home(workspace, row["inputs"]["name"]) for row in sorted(left, key=lambda row: str(row["id"]))]
 
 
 @dataclass
@@ -39,10 +70,14 @@ class Desk:
     run: Run | None
     closing: AsyncExitStack
 
-    async def close(self) -> None:
-        """Let go of the run; a kept one can be gone on with."""
+    async def close(self, *, answered: bool) -> None:
+        """Let go of the run; a kept one can be gone on with.
+
+        Args:
+            answered: whether something was said in it, and all of it has its answer.
+        """
         if self.run is not None and not self.run.state.waiting:
-            await self.run.finish("done")
+            await self.run.finish("done" if answered else "stopped")
         await self.closing.aclose()
 
 
@@ -58,11 +93,13 @@ async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
         if home is None:
             folder = Path(tempfile.mkdtemp(prefix="transom-"))
             closing.callback(weakref.finalize(closing, shutil.rmtree, folder, ignore_errors=True))
-            home = Home(folder / ".transom", "main")
+            home = Home(folder / ".transom", MAIN)
         workspace = Workspace.at(home.workspace)
-        store = await closing.enter_async_context(workspace.open_store())
+        store = home.store
+        if store is None:
+            store = await closing.enter_async_context(workspace.open_store())
         inputs: dict[str, Json] = {"name": home.name, "role": role}
-        opened = Run.open("agent", inputs, name=home.name, workspace=workspace, store=store, chain=chain)
+        opened = Run.open(KIND, inputs, name=home.name, workspace=workspace, store=store, chain=chain)
         run = await closing.enter_async_context(await opened)
     except BaseException:
         await closing.aclose()
@@ -70,3 +107,13 @@ async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
     if chain.caps.context_tokens < UNBOUNDED:
         run.budget = Budget(total=chain.caps.context_tokens)
     return Desk(Stage(run, STAGE, attempt=1, epoch=""), run, closing)
+
+
+def _is_waited_for(records: Sequence[Record]) -> bool:
+    """Whether what was said last has no answer that asks for nothing more."""
+    for record in reversed(records):
+        data: Any = record.data
+        if record.kind in ("told", "reply", "tool") and data["conversation"] == MAIN:
+            reply = reply_from_json(data["reply"]) if record.kind == "reply" else None
+            return reply is None or bool(reply.calls and reply.stop != "length")
+    return False

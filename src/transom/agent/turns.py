@@ -147,6 +147,11 @@ class Conversation:
         self.history = self.history.add(*turns)
 
     @property
+    def at_rest(self) -> bool:
+        """Whether whatever was said has its answer."""
+        return self.pending is None and (not self.turns or isinstance(self.turns[-1], Said))
+
+    @property
     def window(self) -> Budget:
         """How large its windows may be."""
         return self.budget or self.stage.budget

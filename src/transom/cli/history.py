@@ -21,7 +21,7 @@ class RunRow:
     """What a workspace knows of a run.
 
     Attributes:
-        id: e.g. `20261121-093000-a1b2c3`.
+        id: e.g. `20261121-093000-a1b2c3d4e5`.
         kind: what sort of run.
         name: the item's id, or another name for people.
         inputs: what identifies it.

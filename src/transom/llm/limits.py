@@ -160,7 +160,10 @@ class Bucket:
                     return Taken(slot + self._grace, tokens)
 
     async def settle(self, taken: Taken, tokens: int) -> None:
-        """Say that a request is over, and what it really took."""
+        """Say that the server has answered a request, and what it really took.
+
+        One without an answer, given up or cut off, is not settled: it may still be on its way.
+        """
         if self._limits:
             ended = min(taken.slot, int(self._clock() / self._slot_seconds))
             await self._change(lambda held: held.add(taken.slot, -1, -taken.tokens).add(ended, 1, tokens))

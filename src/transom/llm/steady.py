@@ -10,7 +10,7 @@ import asyncio
 import logging
 from typing import Any
 
-from transom.errors import AuthenticationFailed, ProviderError, RateLimited, RequestRefused, with_causes
+from transom.errors import AuthenticationFailed, NetworkFailed, ProviderError, RateLimited, RequestRefused, with_causes
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, Delta, OnDelta
 from transom.llm.limits import Bucket
@@ -101,15 +101,14 @@ class SteadyProvider:
 
     async def _once(self, request: Request, on_delta: OnDelta | None) -> Reply:
         taken = await self._bucket.take(self.estimate_tokens(request) + request.settings.max_tokens)
-        spent = taken.tokens
         try:
             reply = await self._provider.complete(request, on_delta=on_delta)
-            spent = reply.usage.input_tokens + reply.usage.output_tokens
-        except _FREE:
-            spent = 0
+        except NetworkFailed:  # it may arrive after all, nobody knows when: it counts as it was taken
             raise
-        finally:
-            await self._bucket.settle(taken, spent)
+        except ProviderError as error:
+            await self._bucket.settle(taken, 0 if isinstance(error, _FREE) else taken.tokens)
+            raise
+        await self._bucket.settle(taken, reply.usage.input_tokens + reply.usage.output_tokens)
         return reply
 
 

@@ -38,6 +38,7 @@ T = TypeVar("T")
 
 STAGE_SECONDS = 300.0
 RUNS = "runs"
+_ID_DIGITS = 10  # fifty runs may begin in one second, day after day, and no two may ever share a journal
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Run:
         """
         key = _key(kind, inputs)
         fresh: dict[str, Json] = {
-            "id": f"{_now():%Y%m%d-%H%M%S}-{key[:6]}",
+            "id": f"{_now():%Y%m%d-%H%M%S}-{key[:_ID_DIGITS]}",
             "kind": kind,
             "name": name,
             "inputs": dict(inputs),

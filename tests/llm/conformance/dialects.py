@@ -19,7 +19,11 @@ SAID = "said by the server"
 
 
 class Dialect(ABC):
-    """One vendor's side of the wire."""
+    """One vendor's side of the wire.
+
+    Args:
+        plain: input tokens of its replies beside the five that it says were cached.
+    """
 
     name: ClassVar[str]
     vendor: ClassVar[type[Vendor]]
@@ -27,6 +31,9 @@ class Dialect(ABC):
     """What the counts in its replies come to."""
     stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
     suffix: ClassVar[str] = ""
+
+    def __init__(self, plain: int = 7) -> None:
+        self._plain = plain
 
     def provider(self, url: str, *, seconds: float, stream: bool, max_body: int = 65_536) -> HostedProvider:
         server = Server(url + self.suffix, "planted-key", seconds=seconds, stream=stream, max_body=max_body)
@@ -69,7 +76,7 @@ class Anthropic(Dialect):
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
 
     def _message(self, parts: Sequence[Part], stop: str | None, out: int) -> dict[str, Any]:
-        counts = {"input_tokens": 7, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 2}
+        counts = {"input_tokens": self._plain, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 2}
         return {
             "id": "msg_1",
             "type": "message",
@@ -126,12 +133,10 @@ class OpenAI(Dialect):
     usage = Usage(12, 5, 3)
     suffix = "/v1"
 
-    COUNTS: ClassVar[dict[str, Any]] = {
-        "prompt_tokens": 12,
-        "completion_tokens": 5,
-        "total_tokens": 17,
-        "prompt_tokens_details": {"cached_tokens": 3},
-    }
+    def _counts(self) -> dict[str, Any]:
+        asked = self._plain + 5
+        counts = {"prompt_tokens": asked, "completion_tokens": 5, "total_tokens": asked + 5}
+        return {**counts, "prompt_tokens_details": {"cached_tokens": 3}}
 
     def _stop(self, parts: Sequence[Part], stop: str | None) -> str:
         return stop if stop is not None else "tool_calls" if isinstance(parts[-1], ToolCall) else "stop"
@@ -151,7 +156,7 @@ class OpenAI(Dialect):
             ]
         choice = {"index": 0, "message": message, "finish_reason": self._stop(parts, stop) or None, "logprobs": None}
         return {"id": "c1", "object": "chat.completion", "created": 1, "model": "m-1", "choices": [choice]} | {
-            "usage": self.COUNTS
+            "usage": self._counts()
         }
 
     def pieces(self, parts: Sequence[Part], stop: str | None = None) -> list[bytes]:
@@ -170,7 +175,7 @@ class OpenAI(Dialect):
         word = self._stop(parts, stop)
         if word:
             frames.append(self._chunk([{"index": 0, "delta": {}, "finish_reason": word}]))
-            frames.append(self._chunk([], usage=self.COUNTS))
+            frames.append(self._chunk([], usage=self._counts()))
             frames.append(b"data: [DONE]\n\n")
         return frames
 
@@ -203,7 +208,7 @@ class Ollama(Dialect):
 
     def _piece(self, message: dict[str, Any], stop: str = "") -> dict[str, Any]:
         made = {"model": "m-1", "created_at": "2026-11-21T00:00:00Z", "message": message, "done": bool(stop)}
-        return made | ({"done_reason": stop, "prompt_eval_count": 12, "eval_count": 5} if stop else {})
+        return made | ({"done_reason": stop, "prompt_eval_count": self._plain + 5, "eval_count": 5} if stop else {})
 
     def whole(self, parts: Sequence[Part], stop: str | None = None) -> dict[str, Any]:
         text = "".join(part.text for part in parts if isinstance(part, Text))
