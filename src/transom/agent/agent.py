@@ -25,7 +25,7 @@ from transom.llm.render import render_block, turn_text
 from transom.runs import Approval, Stage
 from transom.runs.approvals import decided
 from transom.runs.spans import of_conversation
-from transom.telemetry import keys
+from transom.telemetry import Redactor, keys
 from transom.tools import Toolbox, ToolDefinition
 
 Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
@@ -87,7 +87,7 @@ class Agent:
         self._chain = _chain(provider, at)
         self._at = at
         self.on_event = on_event
-        self._toolbox = Toolbox(tools)
+        self._toolbox = Toolbox(tools, redact=Redactor(secrets=self._chain.secrets))
         self._meter = Meter()
         self.caps = caps or Caps()
         self._name = ""

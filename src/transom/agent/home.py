@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from transom.agent.costs import priced_exporter
 from transom.canonical import Json
 from transom.context import Budget
 from transom.llm import Chain
@@ -59,7 +60,7 @@ async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
             folder = Path(tempfile.mkdtemp(prefix="transom-"))
             closing.callback(weakref.finalize(closing, shutil.rmtree, folder, ignore_errors=True))
             home = Home(folder / ".transom", "main")
-        workspace = Workspace.at(home.workspace)
+        workspace = Workspace.at(home.workspace, exporter=priced_exporter())
         store = await closing.enter_async_context(workspace.open_store())
         inputs: dict[str, Json] = {"name": home.name, "role": role}
         opened = Run.open("agent", inputs, name=home.name, workspace=workspace, store=store, chain=chain)

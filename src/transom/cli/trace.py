@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -72,20 +71,15 @@ async def stats(
     by: Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")] = "provider",
 ) -> int:
     """Add up the traces of the workspace: calls, time, errors, retries, tokens, cost."""
+    from transom.agent.costs import price_by
     from transom.agent.prices import Prices
     from transom.cli.cleaning import age
-    from transom.llm import Usage
     from transom.telemetry import list_traces, read_trace
     from transom.telemetry.stats import statistics
 
     oldest = datetime.now(UTC) - age(since, "--since") if since else datetime.min.replace(tzinfo=UTC)
     traces = [one.path for one in list_traces(session.workspace_root / "traces") if one.started >= oldest]
-    prices = Prices.load()
-
-    def price(who: str, tokens: Mapping[str, int]) -> float | None:
-        usage = Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"])
-        return prices.of(usage, who)
-
+    price = price_by(Prices.load())
     found = statistics((read_trace(path) for path in traces), by=by, price=price, since=since)
     if session.format == "json":
         print_json(found)

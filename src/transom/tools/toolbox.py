@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from transom.canonical import Json
 from transom.errors import (
@@ -25,6 +26,7 @@ from transom.errors import (
 )
 from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust
+from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Ran, ToolDefinition
 from transom.tools.schema import check_schema, complaints
 
@@ -41,13 +43,17 @@ class Toolbox:
     Args:
         tools: names are unique.
         max_turns: how many replies may ask for tools; one more is told that they are used up.
+        redact: takes secrets out of results, before the model or a journal sees them.
 
     Raises:
         ToolError: a name or a schema that no vendor takes, or a name that is taken.
     """
 
-    def __init__(self, tools: Iterable[ToolDefinition] = (), *, max_turns: int = MAX_TURNS) -> None:
+    def __init__(
+        self, tools: Iterable[ToolDefinition] = (), *, max_turns: int = MAX_TURNS, redact: Redactor | None = None
+    ) -> None:
         self.max_turns = max_turns
+        self.redact = redact or Redactor()
         self.specs: tuple[ToolSpec, ...] = ()
         self._tools: dict[str, ToolDefinition] = {}
         self._used: Counter[str] = Counter()
@@ -93,10 +99,11 @@ class Toolbox:
         try:
             tool, arguments = self._accepted(call)
             self._count(tool)
-            text, note = await _carried_out(tool, arguments, seconds)
+            text, note = await _carried_out(tool, arguments, seconds, self.redact)
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
-            return refused(call, error, trust)
+            ran = refused(call, error, trust)
+            return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content)))
         return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), note)
 
     def recall(self, ran: Ran) -> None:
@@ -165,14 +172,16 @@ def again(call: ToolCall, before: ToolResult) -> Ran:
     )
 
 
-async def _carried_out(tool: ToolDefinition, arguments: Arguments, seconds: float | None) -> tuple[str, Json]:
+async def _carried_out(
+    tool: ToolDefinition, arguments: Arguments, seconds: float | None, redact: Redactor
+) -> tuple[str, Json]:
     """What the model is told, and the tool's note."""
     most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
     limit = asyncio.timeout(most)
     try:
         async with limit:
             outcome = await tool.run(arguments)
-        return _text(outcome.content), outcome.note
+        return redact(_text(outcome.content)), redact.inside(outcome.note)
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
@@ -182,7 +191,7 @@ async def _carried_out(tool: ToolDefinition, arguments: Arguments, seconds: floa
             what = f"the tool took longer than the {most:g} s that it may"
             raise ToolTimeoutError(what, hint="ask for less at once, or go on without it") from error
         text = error.strerror if isinstance(error, OSError) else None  # the rest of it may be a path of this machine
-        said = (text or str(error)).partition("\n")[0][:500]
+        said = redact(text or str(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
         raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
 
 

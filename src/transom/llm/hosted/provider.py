@@ -96,6 +96,11 @@ class HostedProvider:
     def caps(self) -> Capabilities:
         return self._known.caps
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The key that its server is shown."""
+        return (self._server.api_key,)
+
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         """Nothing beside the name: a server that moved is the same, and settings are part of every request."""
         return "1"
