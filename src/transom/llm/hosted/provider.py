@@ -160,7 +160,9 @@ class HostedProvider:
         key = self._server.api_key
         if len(key) >= _SHORTEST_KEY:
             error.what = error.what.replace(key, "[redacted]")
+            _forget_what_quotes(key, error)
         error.what = error.what[:_SHOWN]  # only now: half a key would not be found
+        error.args = (error.what,)  # `repr` shows these
         error.where = error.where or self.name
         if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
             error.hint = f"check the key in {self._server.key_variable}"
@@ -177,3 +179,13 @@ class HostedProvider:
         if request.settings.temperature is not None and not self.caps.sampling and not self._warned:
             self._warned = True
             _log.warning("%s takes no temperature; the one of role %s is left out", self.name, request.role)
+
+
+def _forget_what_quotes(key: str, error: ProviderError) -> None:
+    """An SDK's error may have the body of a response in its text, and whoever prints a traceback prints its causes."""
+    inner = error.__cause__ or error.__context__
+    while inner is not None:
+        if key in str(inner):
+            error.__cause__ = error.__context__ = None
+            return
+        inner = inner.__cause__ or inner.__context__
