@@ -43,7 +43,7 @@ class Plan:
         allowed: host and port of all that may be contacted.
         denied: somebody listens there, whom nobody told it of.
         keys: of the remote server, of its own one, of the MCP server.
-        local: what must not reach a remote server: a block, a tool's result, a block that an error quotes.
+        local: what must not reach a remote server: a block, a tool's result, its failure, a block that an error quotes.
         kill: whether it is killed in the middle of a tool call in the end.
     """
 
@@ -122,16 +122,20 @@ async def talk(plan: Plan) -> None:
 
 async def keep(plan: Plan) -> None:
     """Conversations with what is to stay on this machine."""
-    block, result, quoted = plan.local
+    block, result, failure, quoted = plan.local
     remote = Chain((connect("openai:m-1", _settings(plan.remote)),))
 
     async def secret(at: str) -> str:
         return f"{at}: {result}"
 
-    local = tool(secret, name="secret", egress="local")
+    async def fails(at: str) -> str:
+        raise ValueError(f"{at}: {failure}")
+
     seat = replace(SEAT, name="t.local")
-    for name, blocks in (("block", [Block("extra", f"it says {block}", egress="local")]), ("result", [])):
-        async with Agent(seat, provider=remote, tools=[local], at=Home(_workspace(plan), name)) as agent:
+    marked = Block("extra", f"it says {block}", egress="local")
+    for name, run, blocks in (("block", secret, [marked]), ("result", secret, []), ("failure", fails, [])):
+        tools = [tool(run, name="secret", egress="local")]
+        async with Agent(seat, provider=remote, tools=tools, at=Home(_workspace(plan), name)) as agent:
             try:
                 await agent.send("go", *blocks)
             except TransomError as error:

@@ -96,6 +96,7 @@ class Toolbox:
         Raises:
             RunError, StoreError, EgressError, VisibilityError: of the run itself, not of the tool.
         """
+        tool: ToolDefinition | None = None
         try:
             tool, arguments = self._accepted(call)
             self._count(tool)
@@ -103,7 +104,9 @@ class Toolbox:
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             ran = refused(call, error, trust)
-            return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content)))
+            # What a tool says of its failure may quote what it works on.
+            egress = tool.egress if tool else "any"
+            return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
         return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), note)
 
     def recall(self, ran: Ran) -> None:
