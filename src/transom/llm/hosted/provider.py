@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
-from transom.errors import ContextOverflow, NetworkFailed, ProviderError
+from transom.errors import ContextOverflow, InputError, NetworkFailed, ProviderError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.draft import Draft
@@ -118,11 +118,12 @@ class HostedProvider:
         Raises:
             AuthenticationFailed, RateLimited, RequestRefused, ContextOverflow, NetworkFailed, ProviderError: signed
                 with this provider's name, and without its key.
+            InputError: its SDK cannot be used.
         """
         self._mention_what_is_left_out(request)
         self._refuse_what_would_be_cut(request)
         body = self._vendor.body(request, self._model, self.caps)
-        self._vendor.connect()
+        self._connect()
         draft = Draft(on_delta)
         try:
             async with asyncio.timeout(self._server.seconds):
@@ -138,6 +139,15 @@ class HostedProvider:
     async def aclose(self) -> None:
         """Let go of connections."""
         await self._vendor.aclose()
+
+    def _connect(self) -> None:
+        """A release of another package that does not fit must not look like a defect of ours."""
+        kind = self._vendor.kind
+        try:
+            self._vendor.connect()
+        except ImportError as error:
+            what = f"the package {kind} cannot be used as it is installed: {error}"
+            raise InputError(what, where=self.name, hint=f"pip install 'transom[{kind}]' again") from error
 
     async def _fill(self, draft: Draft, body: Mapping[str, object]) -> None:
         stream = self._server.stream and self.caps.streaming
