@@ -34,12 +34,13 @@ async def list_all(session: Session) -> int:
         print_json(TraceList(traces=tuple(TraceSummary.of(one, runs.get(one.trace_id)) for one in traces)))
     elif traces:
         cells = [
-            (one.trace_id, runs.get(one.trace_id, ""), _time(one), str(one.spans), str(one.errors)) for one in traces
+            (one.trace_id, runs.get(one.trace_id, ""), _time(one), str(one.spans), str(one.errors), str(one.open))
+            for one in traces
         ]
-        header, *lines = table([("TRACE", "RUN", "STARTED", "SPANS", "ERRORS"), *cells])
+        header, *lines = table([("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN"), *cells])
         print_text(style(header, "bold"), *lines)
     else:
-        print_text(f"no traces in {session.workspace_root / 'traces'}")
+        print_text(_none(session))
     return 0
 
 
@@ -83,6 +84,8 @@ async def stats(
     found = statistics((read_trace(path) for path in traces), by=by, price=price, since=since)
     if session.format == "json":
         print_json(found)
+    elif not traces:
+        print_text(_none(session, since))
     else:
         _print_stats(found)
     return 0
@@ -117,6 +120,11 @@ def _print_stats(found: Stats) -> None:
         f"{counted(found.traces, 'trace')}, {counted(found.sub_conversations, 'sub-conversation')}, "
         f"{counted(folds.count, 'window')} folded{ratio}"
     )
+
+
+def _none(session: Session, since: str | None = None) -> str:
+    lately = f" that began less than {since} ago" if since else ""
+    return f"no traces{lately} in {session.workspace_root / 'traces'}"
 
 
 def _time(trace: TraceRow) -> str:
