@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, JsonValue
 
@@ -47,7 +47,7 @@ def encoder(
     plainly = json.JSONEncoder(
         sort_keys=sort_keys, ensure_ascii=ensure_ascii, separators=(",", ":"), allow_nan=False, default=default
     )
-    make = json.encoder.c_make_encoder
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return plainly.encode
     quoted = json.encoder.encode_basestring_ascii if ensure_ascii else json.encoder.encode_basestring

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
+import subprocess
+import sys
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any
@@ -41,7 +44,7 @@ def test_the_list(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, run = walked(here)
     assert main(["trace", "list"]) == 0
     header, line = capsys.readouterr().out.splitlines()
-    assert header.split() == ["TRACE", "RUN", "STARTED", "SPANS", "ERRORS"]
+    assert header.split() == ["TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN"]
     assert line.split()[:2] == [trace_id(run), run]
     assert main(["trace", "list", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -148,3 +151,61 @@ def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
             pass
     (row,) = stats(capsys)["rows"]
     assert (row["cost_usd"], row["unpriced"]) == (pytest.approx(3.0 + 1.5), 1)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from transom.telemetry import Telemetry
+told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "p", "gen_ai.request.model": "m"}
+with Telemetry.open(Path(".transom/traces"), "e" * 32) as telemetry, telemetry.span("stage one"):
+    with telemetry.span("chat seat", **told):
+        pass
+    with telemetry.span("execute_tool look"):
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+FORMS = ((), ("--format", "json"))
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["trace", *words])
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    return code, out, err
+
+
+def test_where_there_are_no_traces(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = here / ".transom" / "traces"
+    assert said(capsys, "list") == (0, f"no traces in {folder}\n", "")
+    assert said(capsys, "stats") == (0, f"no traces in {folder}\n", "")
+    assert said(capsys, "stats", "--since", "7d") == (0, f"no traces that began less than 7d ago in {folder}\n", "")
+    code, _, err = said(capsys, "show", "abc")
+    assert (code, err) == (2, f"transom: {folder}: no trace 'abc'; no run has left one here yet\n")
+    assert not (here / ".transom").exists(), "looking makes nothing"
+
+
+def test_a_killed_run_and_files_that_a_full_disk_or_somebody_else_left(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert subprocess.run([sys.executable, "-c", KILLED], check=False).returncode == -signal.SIGKILL
+    (path,) = (here / ".transom" / "traces").iterdir()
+    whole = path.read_bytes()
+    for torn in (b"", b'{"resourceSpans":[{"resou', b"\xff\x00\n", b"{}\nnull\n[]\n"):
+        path.write_bytes(whole + torn)
+        path.with_name("f" * 32 + ".jsonl").write_bytes(torn)
+        code, out, _ = said(capsys, "list")
+        (line,) = [line for line in out.splitlines() if line.startswith("e" * 32)]
+        assert (code, line.split()[-3:]) == (0, ["3", "0", "2"])
+        code, out, _ = said(capsys, "show", "ee")
+        assert code == 0
+        assert out.splitlines()[1] == "never ended: execute_tool look"
+        assert [line.split()[-2:] for line in out.splitlines()[3:]] == [
+            ["stage", "one"],
+            ["chat", "seat"],
+            ["execute_tool", "look"],
+        ]
+        code, out, _ = said(capsys, "stats")
+        assert code == 0 and out.splitlines()[1].split()[:2] == ["p", "1"]
+        for form in FORMS:
+            code, _, err = said(capsys, "show", "ffff", *form)
+            assert code == 2 and "there is no span in this file; give a file of OTLP JSON lines" in err

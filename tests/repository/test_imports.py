@@ -27,7 +27,7 @@ def _lint(folder: Path) -> str:
         ("gates/finding", "import transom.checklist.item", "Rooms use only the rooms below them"),
         ("checklist/run/verdict", "import transom.cli", "Rooms use only the rooms below them"),
         ("checklist/run/verdict", "import transom.checklist.spec.words", "Running a checker needs neither"),
-        ("checklist/results", "import opentelemetry.sdk", "OpenTelemetry stays in telemetry"),
+        ("checklist/results", "import opentelemetry.sdk", "OpenTelemetry's packages are for tests"),
         ("runs/journal", "import sqlite3", "Databases stay in store"),
         ("config", "import anthropic", "SDKs of model vendors stay in llm"),
         ("runs/run", "import langgraph", "The product needs no LangGraph"),

@@ -16,9 +16,11 @@ from tests.agent.helpers import SEAT, asks, look, tool
 from tests.telemetry.walked import walk
 from transom.agent import Agent, Home
 from transom.errors import ProviderError, TransomError
-from transom.llm import Block, Chain, Request, ScriptedProvider
+from transom.llm import Block, Chain, Request, ScriptedProvider, Window
+from transom.llm.egress import EgressPolicy
 from transom.llm.retry import RetryPolicy
 from transom.llm.steady import SteadyProvider
+from transom.llm.unquoted import unquote
 from transom.telemetry import configure
 
 KEY = "hunter2-hunter2-hunter2"
@@ -106,7 +108,30 @@ async def test_a_key_and_what_is_local_are_nowhere(
     for path, data in found.items():
         journal = path.name.startswith("state.db")  # windows are kept, to be shown; this machine is where they may be
         assert journal or LOCAL.encode() not in data, path
-        assert journal or KEY.encode() not in data, path
+        assert KEY.encode() not in data, path
     for text in (captured.out, captured.err, str(caught.value)):
         assert LOCAL not in text
     assert KEY not in captured.out + captured.err
+
+
+@pytest.mark.parametrize(
+    ("what", "left"),
+    [
+        ("400: what anybody may read", "400: what anybody may read"),
+        ("400: 'netlist of zeta has' is odd", "400: '[local]' is odd"),
+        ("the netlist of zeta has 412 nets", "[local]"),
+        ("412 nets", "412 nets"),
+    ],
+)
+def test_an_error_loses_what_it_quotes_and_nothing_else(what: str, left: str) -> None:
+    local = Block("extra", "the netlist of zeta has 412 nets", egress="local")
+    request = Request("r", Window((local, Block("open", "what anybody may read"))))
+    error = ProviderError(what, hint=what)
+    unquote(error, request, EgressPolicy())
+    assert (error.what, error.hint, str(error)) == (left, left, f"{left}; {left}")
+
+
+def test_an_error_loses_what_it_quotes_of_a_block_that_a_user_keeps() -> None:
+    kept = ProviderError("no: what anybody may read")
+    unquote(kept, Request("r", Window((Block("open", "what anybody may read"),))), EgressPolicy(("open",)))
+    assert kept.what == "no: [local]"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from transom.canonical import Json
 from transom.errors import InputError, SettingsError
 from transom.telemetry import Redactor, Telemetry, configure
 
@@ -143,3 +144,11 @@ def test_what_is_a_secret(text: str, clean: str) -> None:
         }
     )
     assert redact(text) == clean
+
+
+def test_secrets_that_no_name_tells_and_values_within_values() -> None:
+    redact = Redactor({"CRED": "hidden-in-plain"}, ["hidden-in-plain", "short"])
+    assert redact("it is hidden-in-plain, short") == "it is [redacted], short"
+    value: Json = {"hidden-in-plain": ["x hidden-in-plain", 1, None, {"k": "sk-0123456789abcdef"}]}
+    assert redact.inside(value) == {"[redacted]": ["x [redacted]", 1, None, {"k": "[redacted]"}]}
+    assert [redact.finds(text) for text in ("hidden-in-plain", "nothing", "sk-")] == [True, False, True]

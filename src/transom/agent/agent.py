@@ -27,7 +27,7 @@ from transom.llm.render import render_block, turn_text
 from transom.runs import Approval, Stage
 from transom.runs.approvals import decided
 from transom.runs.spans import of_conversation
-from transom.telemetry import keys
+from transom.telemetry import Redactor, keys
 from transom.tools import Toolbox, ToolDefinition
 from transom.tools.toolbox import cut_short
 
@@ -90,7 +90,7 @@ class Agent:
         self._chain = _chain(provider, at)
         self._at = at
         self.on_event = on_event
-        self._toolbox = Toolbox(tools)
+        self._toolbox = Toolbox(tools, redact=Redactor(secrets=self._chain.secrets))
         self._meter = Meter()
         self.caps = caps or Caps()
         self._name = ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transom.agent.costs import priced_exporter
 from transom.canonical import Json
 from transom.context import Budget
 from transom.llm import Chain, Role
@@ -94,7 +95,7 @@ async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
             folder = Path(tempfile.mkdtemp(prefix="transom-"))
             closing.callback(weakref.finalize(closing, shutil.rmtree, folder, ignore_errors=True))
             home = Home(folder / ".transom", MAIN)
-        workspace = Workspace.at(home.workspace)
+        workspace = Workspace.at(home.workspace, exporter=priced_exporter())
         store = home.store
         if store is None:
             store = await closing.enter_async_context(workspace.open_store())

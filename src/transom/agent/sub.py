@@ -162,9 +162,8 @@ class Delegation:
             CapReached, EgressError, Paused, StoreError: these are not its own.
         """
         talk = self.talk
-        box = Toolbox(
-            [one for one in talk.toolbox.tools if one.name != _DELEGATE.name], max_turns=talk.toolbox.max_turns
-        )
+        tools = [one for one in talk.toolbox.tools if one.name != _DELEGATE.name]
+        box = Toolbox(tools, max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
         role = replace(sub_role(talk.role, [block.name for block in blocks], room), tools=box.specs)
         sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell, keep=self.keep)
         sub.lasting = talk.lasting

@@ -139,7 +139,7 @@ def _defect(error: Exception, invocation: Invocation) -> int:
     """Something that nobody foresaw: one line for the person, the rest into a file for whoever mends it."""
     from transom.telemetry import Redactor
 
-    redact = Redactor()
+    redact = (invocation.session.redact if invocation.session else None) or Redactor()
     said = " ".join(redact(str(error)).split())[:200] or "no message"
     details = redact("".join(traceback.format_exception(error)))
     kept = _keep(details, invocation)

@@ -14,7 +14,7 @@ from transom.cli.output import print_json, print_text, style, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
-_PACKAGES = ("pydantic", "typer", "ruamel.yaml", "opentelemetry-sdk", "rapidfuzz", "pyseccomp")
+_PACKAGES = ("pydantic", "typer", "ruamel.yaml", "rapidfuzz", "pyseccomp")
 _TOOLS = {"yosys": "makes example netlists", "sta": "makes example timing logs"}
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from transom.llm import CallSettings, Chain
     from transom.runs import Run, Workspace
     from transom.store import SqliteStore
+    from transom.telemetry import Redactor
 
 Format = Literal["text", "json"]
 
@@ -54,6 +55,7 @@ class Session:
         failpoint: kill this process after that journal append (see `FAILPOINT`), None: never.
         open_runs: ids of runs that are being worked on; what is left here was cut off.
         chains: those that were made, and from what.
+        redact: takes secrets out of text; None: the usual ones.
     """
 
     settings: Settings
@@ -65,6 +67,7 @@ class Session:
     open_runs: list[str] = field(default_factory=list)
     live: Live = field(default_factory=Live)
     chains: list[tuple[Surroundings, Chain]] = field(default_factory=list)
+    redact: Redactor | None = None
 
     @staticmethod
     def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
@@ -75,7 +78,7 @@ class Session:
             InputError: `TRANSOM_FAILPOINT` or the log file cannot be used.
         """
         from transom.config import load_settings
-        from transom.telemetry import configure
+        from transom.telemetry import Redactor, configure
 
         cwd = cwd or _current_folder()
         given: dict[str, object] = {}
@@ -85,11 +88,11 @@ class Session:
             given["workspace"] = str(options.workspace)
         settings = load_settings(cwd, environ=environ, command_line=given)
         verbosity = -1 if options.quiet else options.verbose
-        configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file)
+        redact = Redactor(environ, _keys(settings, environ))
+        configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file, redact)
         failpoint = _failpoint(environ.get(FAILPOINT, ""))
-        return Session(
-            settings, cwd, options.format, verbosity, options.base_url, failpoint, live=Live(whole=verbosity > 0)
-        )
+        live = Live(whole=verbosity > 0)
+        return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, live=live, redact=redact)
 
     @property
     def workspace_root(self) -> Path:
@@ -101,9 +104,11 @@ class Session:
     @cached_property
     def workspace(self) -> Workspace:
         """The workspace, made where it is missing."""
+        from transom.agent.costs import priced_exporter
         from transom.runs import Workspace
 
-        return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir)
+        exporter = priced_exporter(self.settings.telemetry.otlp_endpoint)
+        return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter)
 
     def progress(self, line: str) -> None:
         """One line on stderr, unless -q was given."""
@@ -211,6 +216,12 @@ def _current_folder() -> Path:
         return Path.cwd()
     except OSError as error:
         raise InputError("the current folder is not there any more", hint="change to another one") from error
+
+
+def _keys(settings: Settings, environ: Mapping[str, str]) -> list[str]:
+    """Keys that stand in variables whose names do not give them away."""
+    hosted = (settings.llm.anthropic, settings.llm.openai, settings.llm.ollama)
+    return [environ.get(one.key_variable, "") for one in hosted if one.key_variable]
 
 
 def _log_level(level: str, verbosity: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -35,12 +34,13 @@ async def list_all(session: Session) -> int:
         print_json(TraceList(traces=tuple(TraceSummary.of(one, runs.get(one.trace_id)) for one in traces)))
     elif traces:
         cells = [
-            (one.trace_id, runs.get(one.trace_id, ""), _time(one), str(one.spans), str(one.errors)) for one in traces
+            (one.trace_id, runs.get(one.trace_id, ""), _time(one), str(one.spans), str(one.errors), str(one.open))
+            for one in traces
         ]
-        header, *lines = table([("TRACE", "RUN", "STARTED", "SPANS", "ERRORS"), *cells])
+        header, *lines = table([("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN"), *cells])
         print_text(style(header, "bold"), *lines)
     else:
-        print_text(f"no traces in {session.workspace_root / 'traces'}")
+        print_text(_none(session))
     return 0
 
 
@@ -72,23 +72,20 @@ async def stats(
     by: Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")] = "provider",
 ) -> int:
     """Add up the traces of the workspace: calls, time, errors, retries, tokens, cost."""
+    from transom.agent.costs import price_by
     from transom.agent.prices import Prices
     from transom.cli.cleaning import age
-    from transom.llm import Usage
     from transom.telemetry import list_traces, read_trace
     from transom.telemetry.stats import statistics
 
     oldest = datetime.now(UTC) - age(since, "--since") if since else datetime.min.replace(tzinfo=UTC)
     traces = [one.path for one in list_traces(session.workspace_root / "traces") if one.started >= oldest]
-    prices = Prices.load()
-
-    def price(who: str, tokens: Mapping[str, int]) -> float | None:
-        usage = Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"])
-        return prices.of(usage, who)
-
+    price = price_by(Prices.load())
     found = statistics((read_trace(path) for path in traces), by=by, price=price, since=since)
     if session.format == "json":
         print_json(found)
+    elif not traces:
+        print_text(_none(session, since))
     else:
         _print_stats(found)
     return 0
@@ -123,6 +120,11 @@ def _print_stats(found: Stats) -> None:
         f"{counted(found.traces, 'trace')}, {counted(found.sub_conversations, 'sub-conversation')}, "
         f"{counted(folds.count, 'window')} folded{ratio}"
     )
+
+
+def _none(session: Session, since: str | None = None) -> str:
+    lately = f" that began less than {since} ago" if since else ""
+    return f"no traces{lately} in {session.workspace_root / 'traces'}"
 
 
 def _time(trace: TraceRow) -> str:

@@ -120,6 +120,17 @@ class Logging(_Section):
     log_llm_calls: bool = True
 
 
+class TelemetrySettings(_Section):
+    """What leaves this machine of traces and metrics: nothing, unless an address is given.
+
+    Attributes:
+        otlp_endpoint: of a collector that takes OTLP by HTTP, e.g. `http://127.0.0.1:4318`; it goes before the
+            variables of OpenTelemetry (`OTEL_EXPORTER_OTLP_ENDPOINT`). Traces are files in any case.
+    """
+
+    otlp_endpoint: str | None = None
+
+
 class ToolConstraints(_Section):
     """How much of the logs a build may look at; sizes in bytes and lines, `max_turns` in replies that call tools."""
 
@@ -188,6 +199,7 @@ class Settings(_Section):
     cache: Cache = Cache()
     execution: Execution = Execution()
     logging: Logging = Logging()
+    telemetry: TelemetrySettings = TelemetrySettings()
     tool_constraints: ToolConstraints = ToolConstraints()
     egress: Egress = Egress()
     window: WindowSettings = WindowSettings()

@@ -121,6 +121,11 @@ class Chain:
             unquote(cause, request, self.policy)
         raise with_causes(causes)
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Keys that its providers show to their servers, and that are to stand nowhere."""
+        return tuple(secret for provider in self.providers for secret in getattr(provider, "secrets", ()))
+
     async def aclose(self) -> None:
         """Let go of connections."""
         for provider in self.providers:

@@ -51,6 +51,11 @@ class SteadyProvider:
     def caps(self) -> Capabilities:
         return self._provider.caps
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Keys, where the provider has any."""
+        return tuple(getattr(self._provider, "secrets", ()))
+
     def estimate_tokens(self, request: Request) -> int:
         return self._provider.estimate_tokens(request)
 

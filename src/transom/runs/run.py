@@ -32,7 +32,7 @@ from transom.runs.lock import RunLock
 from transom.runs.stage import Stage, cause, set_aside, write_file
 from transom.runs.workspace import Workspace
 from transom.store import Record, Store
-from transom.telemetry import Telemetry, current_span, keys
+from transom.telemetry import Redactor, Telemetry, current_span, keys
 
 T = TypeVar("T")
 
@@ -69,7 +69,8 @@ class Run:
         self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
         self._ledger = Ledger(store, f"run/{run_id}", folder, lambda line: self.progress(line))
-        self.telemetry = Telemetry.open(workspace.traces, trace_id(run_id))
+        redact = Redactor(secrets=chain.secrets)
+        self.telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
         self._hold = Hold(run_id, self._free)
 
     @staticmethod

@@ -7,9 +7,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transom.errors import InputError
 from transom.store import SqliteStore, is_network
+from transom.telemetry.destination import exporter as configured
+
+if TYPE_CHECKING:
+    from transom.telemetry.otlp import Exporter
 
 FOLDER = ".transom"
 
@@ -29,19 +34,22 @@ class Workspace:
     Attributes:
         root: the `.transom` folder itself.
         state_dir: where the database lies; elsewhere than `root` where that is on a network filesystem.
+        exporter: is given what runs leave in their traces, for a collector; None: it stays here.
     """
 
     root: Path
     state_dir: Path
+    exporter: Exporter | None = None
 
     @staticmethod
-    def at(root: Path, *, state_dir: Path | None = None) -> Workspace:
+    def at(root: Path, *, state_dir: Path | None = None, exporter: Exporter | None = None) -> Workspace:
         """Open or make a workspace.
 
         Args:
             root: the `.transom` folder.
             state_dir: the `state_dir` setting; used as it is. Without it a network filesystem moves the database
                 to the user's local state folder, since SQLite's write-ahead log does not work there.
+            exporter: for a collector; without one the variables of OpenTelemetry are looked at.
 
         Raises:
             InputError: the folder cannot be made.
@@ -55,7 +63,7 @@ class Workspace:
             raise InputError(
                 f"cannot make the workspace: {error.strerror}", where=str(root), hint="choose another with --workspace"
             ) from error
-        return Workspace(root, chosen)
+        return Workspace(root, chosen, exporter or configured())
 
     @property
     def database(self) -> Path:

@@ -1,4 +1,4 @@
-"""Telemetry: one trace file a run, read back without any service; logs; nothing ever leaves the machine."""
+"""Telemetry: one trace file a run, read back without any service; logs; a collector where one is configured."""
 
 from transom.telemetry.logs import configure
 from transom.telemetry.read import SpanRow, TraceRow, failures, list_traces, read_trace, waterfall

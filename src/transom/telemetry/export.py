@@ -14,10 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from transom.canonical import encoder
 from transom.telemetry import keys
+
+if TYPE_CHECKING:
+    from transom.telemetry.otlp import Exporter
 
 _log = logging.getLogger(__name__)
 
@@ -31,9 +34,10 @@ _LONGEST_NAME = 90  # of a span that is open: six bytes a character at worst, an
 _KINDS = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
 _ERROR = 2
 _LOCAL_PARENT = 256  # of OTLP's span flags: whether the parent is remote is known, and it is not
-_RESOURCE = {"attributes": [{"key": "service.name", "value": {"stringValue": "transom"}}]}
+RESOURCE = {"attributes": [{"key": "service.name", "value": {"stringValue": "transom"}}]}
+SCOPE = {"name": "transom"}
 _encode = encoder()
-_HEAD = f'{{"resourceSpans":[{{"resource":{_encode(_RESOURCE)},"scopeSpans":[{{"scope":{{"name":"transom"}},'
+_HEAD = f'{{"resourceSpans":[{{"resource":{_encode(RESOURCE)},"scopeSpans":[{{"scope":{_encode(SCOPE)},'
 _OPEN = f'"attributes":[{{"key":"{keys.OPEN}","value":{{"boolValue":true}}}}],"status":{{}}}}]}}]}}]}}'
 _FREE = b'{"resourceSpans":[]}'.ljust(PLACE - 1) + b"\n"
 
@@ -57,7 +61,7 @@ class SpanRecord:
         """Something that happened now."""
         told: dict[str, Any] = {"timeUnixNano": str(time.time_ns()), "name": name}
         if attributes:
-            told["attributes"] = _pairs(attributes)
+            told["attributes"] = pairs(attributes)
         self.events.append(told)
 
     def fail(self, message: str) -> None:
@@ -74,16 +78,18 @@ class TraceFile:
     Args:
         folder: made if missing.
         trace_id: 32 hex digits.
+        exporter: is given each span that has ended.
 
     Raises:
         OSError: the file cannot be made.
     """
 
-    def __init__(self, folder: Path, trace_id: str) -> None:
+    def __init__(self, folder: Path, trace_id: str, exporter: Exporter | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.trace_id = trace_id
         self._lines = _Lines(folder / f"{trace_id}.jsonl")
         self._process = os.getpid()
+        self._exporter = exporter
 
     def start(self, name: str, kind: str, parent: SpanRecord | None, attributes: dict[str, Value]) -> SpanRecord:
         """Start a span under `parent`, or a root of this trace."""
@@ -105,9 +111,11 @@ class TraceFile:
     def end(self, span: SpanRecord) -> None:
         """Write a span that has ended, as one complete export request."""
         if span.owner == self._process:
-            told = _encode(self._otlp(span))
-            self._lines.add(f'{_HEAD}"spans":[{told}]}}]}}]}}\n'.encode())
+            told = self._otlp(span)
+            self._lines.add(f'{_HEAD}"spans":[{_encode(told)}]}}]}}]}}\n'.encode())
             self._lines.free(span.place)  # last: a kill in between leaves it twice, which `read_trace` sorts out
+            if self._exporter:
+                self._exporter.put(told)
 
     def _otlp(self, span: SpanRecord) -> dict[str, Any]:
         told: dict[str, Any] = {"traceId": self.trace_id, "spanId": span.span_id}
@@ -119,7 +127,7 @@ class TraceFile:
         told["startTimeUnixNano"] = str(span.start)
         told["endTimeUnixNano"] = str(time.time_ns())
         if span.attributes:
-            told["attributes"] = _pairs(span.attributes)
+            told["attributes"] = pairs(span.attributes)
         if span.events:
             told["events"] = span.events
         told["status"] = span.status
@@ -130,7 +138,8 @@ class TraceFile:
         self._lines.close()
 
 
-def _pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
+def pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
+    """Attributes as OTLP's JSON has them."""
     # The two types that nearly all attributes are of cost no call each.
     return [
         {

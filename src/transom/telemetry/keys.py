@@ -41,9 +41,10 @@ EXCEPTION: Final = "exception"
 EXCEPTION_TYPE: Final = "exception.type"
 EXCEPTION_MESSAGE: Final = "exception.message"
 
-# Metrics of the conventions: seconds, and tokens.
+# Metrics of the conventions, in seconds and in tokens, and an attribute of the latter.
 OPERATION_DURATION: Final = "gen_ai.client.operation.duration"
 TOKEN_USAGE: Final = "gen_ai.client.token.usage"
+TOKEN_TYPE: Final = "gen_ai.token.type"
 
 # Our own.
 OPEN: Final = "transom.open"
@@ -76,3 +77,9 @@ PARENT_CONVERSATION: Final = "transom.conversation.parent.id"
 SUMMARY: Final = "transom.summary"
 CAP: Final = "transom.cap"
 VERDICT: Final = "transom.verdict"
+
+# Our own metrics, beside COMPRESSION_RATIO and COST_USD.
+TOOL_DURATION: Final = "transom.tool.duration"
+REQUESTS: Final = "transom.provider.requests"
+RETRIES: Final = "transom.provider.retries"
+SUB_CONVERSATIONS: Final = "transom.sub_conversations"

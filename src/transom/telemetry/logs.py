@@ -15,7 +15,7 @@ from transom.telemetry.spans import current_span
 _ROOT = "transom"
 
 
-def configure(level: str | int = logging.WARNING, log_file: Path | None = None) -> None:
+def configure(level: str | int = logging.WARNING, log_file: Path | None = None, redact: Redactor | None = None) -> None:
     """Send what Transom logs to stderr, and to `log_file` if one is given. Called again, it starts over.
 
     Only the logger `transom` is touched, never the root logger of an application around us. Secrets are taken out
@@ -25,6 +25,7 @@ def configure(level: str | int = logging.WARNING, log_file: Path | None = None) 
     Args:
         level: name or number, e.g. `info`; for both.
         log_file: JSON lines are appended to it; its folder is made.
+        redact: takes secrets out; one that knows those of the environment by default.
 
     Raises:
         SettingsError: no such level.
@@ -33,7 +34,7 @@ def configure(level: str | int = logging.WARNING, log_file: Path | None = None) 
     number = logging.getLevelNamesMapping().get(level.upper()) if isinstance(level, str) else level
     if number is None:
         raise SettingsError(f"{level!r} is no log level", hint="use debug, info, warning, error or critical")
-    redact = Redactor()
+    redact = redact or Redactor()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     handlers[0].setFormatter(_Plain(redact))
     if log_file:

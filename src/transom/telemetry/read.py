@@ -164,10 +164,11 @@ def _rows(path: Path) -> Iterator[SpanRow]:
         with suppress(ValueError, KeyError, TypeError, AttributeError):  # what is not of the expected shape
             request = json.loads(line)
             scopes = [scope for resource in request["resourceSpans"] for scope in resource["scopeSpans"]]
-            yield from [_row(span) for scope in scopes for span in scope["spans"]]
+            yield from [row_of(span) for scope in scopes for span in scope["spans"]]
 
 
-def _row(span: Any) -> SpanRow:
+def row_of(span: Any) -> SpanRow:
+    """A span out of OTLP's JSON."""
     status = span.get("status", {})
     attributes = {pair["key"]: _value(pair.get("value", {})) for pair in span.get("attributes", [])}
     is_open = attributes.pop(keys.OPEN, False) is True

@@ -24,6 +24,7 @@ from transom.telemetry.redact import Redactor
 
 if TYPE_CHECKING:
     from transom.telemetry.export import SpanRecord, TraceFile, Value
+    from transom.telemetry.otlp import Exporter
 
 Kind = Literal["internal", "client", "server", "producer", "consumer"]
 
@@ -56,17 +57,25 @@ def child_span(name: str, kind: Kind = "internal", /, **attributes: Any) -> Span
 class Telemetry:
     """One trace. `Telemetry()` is switched off: its spans cost a call and leave nothing. `Telemetry.open` writes."""
 
-    def __init__(self, file: TraceFile | None = None) -> None:
+    def __init__(self, file: TraceFile | None = None, redact: Redactor | None = None) -> None:
         self._file = file
-        self._redact = Redactor() if file else None
+        self._redact = redact or Redactor() if file else None
 
     @classmethod
-    def open(cls, folder: Path, trace_id: str | None = None) -> Self:
+    def open(
+        cls,
+        folder: Path,
+        trace_id: str | None = None,
+        redact: Redactor | None = None,
+        exporter: Exporter | None = None,
+    ) -> Self:
         """Write to `folder/<trace_id>.jsonl`, making the folder if need be.
 
         Args:
             folder: where traces lie.
             trace_id: 32 lowercase hex digits of a trace to go on with, or None for a new one.
+            redact: takes secrets out; one that knows those of the environment by default.
+            exporter: is given each span that has ended, for a collector.
 
         Raises:
             InputError: `trace_id` is none.
@@ -79,7 +88,7 @@ class Telemetry:
         from transom.telemetry.export import TraceFile  # noqa: PLC0415 - only traced runs pay for it
 
         try:
-            return cls(TraceFile(folder, trace_id))
+            return cls(TraceFile(folder, trace_id, exporter), redact)
         except OSError as error:
             raise TransomError(
                 f"the trace cannot be written ({error.strerror})",
@@ -199,7 +208,7 @@ class Span:
 
     def _text(self, text: str) -> str:
         redact = self._owner._redact
-        return redact(text) if redact and redact.finds(text) else text
+        return redact(text) if redact else text
 
 
 _AS_IT_IS = frozenset({str, bool, int, float})

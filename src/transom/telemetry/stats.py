@@ -154,14 +154,14 @@ def _count_tools(spans: Sequence[SpanRow], groups: Mapping[str, _Group]) -> None
     for span in spans:
         if _is(span, keys.EXECUTE_TOOL):
             group = groups[str(span.attributes.get(keys.TOOL_NAME, "?"))]
-            group.took.append(_took(span))
+            group.took.append(seconds_of(span))
             group.requests += 1
             if span.status == "error":
-                group.errors[_error(span)] += 1
+                group.errors[error_of(span)] += 1
 
 
 def _count_calls(spans: Sequence[SpanRow], key: str, price: Price, groups: Mapping[str, _Group]) -> None:
-    chats = {span.span_id: span for span in spans if _is(span, keys.CHAT) and not span.attributes.get(keys.REPLAYED)}
+    chats = {span.span_id: span for span in spans if is_call(span)}
     tried: set[str] = set()
     for span in spans:
         if _is(span, keys.ATTEMPT_CHAT):
@@ -171,23 +171,22 @@ def _count_calls(spans: Sequence[SpanRow], key: str, price: Price, groups: Mappi
             group.requests += 1
             group.retries += span.attributes.get(keys.ATTEMPT, 1) > 1
             if span.status == "error":
-                group.errors[_error(span)] += 1
+                group.errors[error_of(span)] += 1
     for chat in chats.values():
         group = groups[_name(chat, key)]
-        group.took.append(_took(chat))
+        group.took.append(seconds_of(chat))
         if chat.span_id not in tried:
             group.requests += 1
             if chat.status == "error":
-                group.errors[_error(chat)] += 1
+                group.errors[error_of(chat)] += 1
         if chat.status != "error":
             _count_tokens(chat, price, group)
 
 
 def _count_tokens(chat: SpanRow, price: Price, group: _Group) -> None:
-    tokens = {name: int(chat.attributes.get(key, 0)) for name, key in _TOKENS.items()}
+    tokens = tokens_of(chat)
     group.tokens.update(tokens)
-    vendor, model = chat.attributes.get(keys.PROVIDER, ""), chat.attributes.get(keys.REQUEST_MODEL, "")
-    usd = price(vendor if vendor == model else f"{vendor}:{model}", tokens)
+    usd = usd_of(chat, tokens, price)
     group.usd += usd or 0.0
     group.priced += usd is not None
     group.unpriced += usd is None
@@ -200,6 +199,22 @@ def _compression(folded: Sequence[Mapping[str, Any]]) -> Compression:
     return Compression(count=len(folded), tokens_before=before, tokens_after=after, ratio=ratio)
 
 
+def is_call(span: SpanRow) -> bool:
+    """Whether it is a call to a model; a reply from the journal is none."""
+    return _is(span, keys.CHAT) and not span.attributes.get(keys.REPLAYED)
+
+
+def tokens_of(chat: SpanRow) -> dict[str, int]:
+    """What a call took: `input`, `output`, `cached`, `cache_write`."""
+    return {name: int(chat.attributes.get(key, 0)) for name, key in _TOKENS.items()}
+
+
+def usd_of(chat: SpanRow, tokens: Mapping[str, int], price: Price) -> float | None:
+    """What a call cost."""
+    vendor, model = chat.attributes.get(keys.PROVIDER, ""), chat.attributes.get(keys.REQUEST_MODEL, "")
+    return price(vendor if vendor == model else f"{vendor}:{model}", tokens)
+
+
 def _is(span: SpanRow, operation: str) -> bool:
     return bool(span.attributes.get(keys.OPERATION) == operation)
 
@@ -208,11 +223,13 @@ def _name(span: SpanRow, key: str) -> str:
     return str(span.attributes.get(key, "?"))
 
 
-def _error(span: SpanRow) -> str:
+def error_of(span: SpanRow) -> str:
+    """The type of a failure."""
     return str(span.attributes.get(keys.ERROR_TYPE, "?"))
 
 
-def _took(span: SpanRow) -> float:
+def seconds_of(span: SpanRow) -> float:
+    """How long it took; 0 for a span that never ended."""
     return ((span.end or span.start) - span.start) / 1e9
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from types import TracebackType
@@ -12,6 +13,7 @@ from typing import Any, Self, TypeVar
 from transom.canonical import Json
 from transom.errors import ToolError, ToolExecutionError
 from transom.llm.turns import Egress
+from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
 from transom.tools.schema import KEYWORDS, TYPES
 
@@ -32,7 +34,7 @@ class McpServer:
         only: names of the tools that are taken; all where None.
         prefix: before each name, where several servers have tools of one name.
         egress: `local` where what it yields must not reach a remote provider.
-        environ: variables of a command, beside the few that it is given anyhow.
+        environ: variables of a command, beside the few that it is given anyhow. Keys among them stand in no result.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class McpServer:
         self._prefix = prefix
         self._egress = egress
         self._environ = dict(environ or {})
+        self._redact = Redactor({**os.environ, **self._environ})
         self._client: Any = None
         self._leave = asyncio.Event()
         self._life: asyncio.Task[None] | None = None
@@ -86,7 +89,7 @@ class McpServer:
             self.tools = tuple(self._tool(one) for one in await self._while_alive(self._listed()))
         except Exception as error:
             await self._end()
-            raise ToolError(f"the MCP server cannot be used: {_said(error)}", where=self.name) from error
+            raise ToolError(f"the MCP server cannot be used: {self._said(error)}", where=self.name) from error
         return self
 
     async def __aexit__(
@@ -148,13 +151,19 @@ class McpServer:
             try:
                 result = await self._while_alive(self._client.call_tool(name, arguments))
             except Exception as error:
-                raise ToolExecutionError(f"the MCP server failed: {_said(error)}", hint=_GO_ON) from error
-            text = "\n".join(_text(part) for part in result.content)
+                raise ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=_GO_ON) from error
+            text = self._redact("\n".join(_text(part) for part in result.content))
             if result.is_error:
                 raise ToolExecutionError(text or "the tool failed and did not say why", hint="try other arguments")
-            return text if text or result.structured_content is None else dict(result.structured_content)
+            return text if text or result.structured_content is None else self._redact.inside(result.structured_content)
 
         return run
+
+    def _said(self, error: BaseException) -> str:
+        """The first error of a group, in a line."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        return self._redact(f"{type(error).__name__}: {error}").partition("\n")[0][:500].removesuffix(": ")
 
 
 def _effect(annotations: Any) -> Effect:
@@ -166,13 +175,6 @@ def _effect(annotations: Any) -> Effect:
 
 def _text(part: Any) -> str:
     return str(part.text) if hasattr(part, "text") else f"[{getattr(part, 'type', 'something')} that is no text]"
-
-
-def _said(error: BaseException) -> str:
-    """The first error of a group, in a line."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}".partition("\n")[0][:500].removesuffix(": ")
 
 
 def _schema(given: Mapping[str, Any]) -> tuple[dict[str, Json], bool]:

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from transom.canonical import Json
@@ -26,6 +27,7 @@ from transom.errors import (
 )
 from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust
+from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Ran, ToolDefinition
 from transom.tools.schema import check_schema, complaints
 
@@ -45,13 +47,17 @@ class Toolbox:
     Args:
         tools: names are unique.
         max_turns: how many replies may ask for tools; one more is told that they are used up.
+        redact: takes secrets out of results, before the model or a journal sees them.
 
     Raises:
         ToolError: a name or a schema that no vendor takes, or a name that is taken.
     """
 
-    def __init__(self, tools: Iterable[ToolDefinition] = (), *, max_turns: int = MAX_TURNS) -> None:
+    def __init__(
+        self, tools: Iterable[ToolDefinition] = (), *, max_turns: int = MAX_TURNS, redact: Redactor | None = None
+    ) -> None:
         self.max_turns = max_turns
+        self.redact = redact or Redactor()
         self.specs: tuple[ToolSpec, ...] = ()
         self._tools: dict[str, ToolDefinition] = {}
         self._used: Counter[str] = Counter()
@@ -95,13 +101,17 @@ class Toolbox:
         Raises:
             RunError, StoreError, EgressError, VisibilityError: of the run itself, not of the tool.
         """
+        tool: ToolDefinition | None = None
         try:
             tool, arguments = accepted or self._accepted(call)
             self._count(tool)
-            text, note = await _carried_out(tool, arguments, seconds)
+            text, note = await _carried_out(tool, arguments, seconds, self.redact)
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
-            return refused(call, error, trust)
+            ran = refused(call, error, trust)
+            # What a tool says of its failure may quote what it works on.
+            egress = tool.egress if tool else "any"
+            return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
         return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), note)
 
     def recall(self, ran: Ran) -> None:
@@ -185,14 +195,16 @@ def again(call: ToolCall, before: ToolResult) -> Ran:
     )
 
 
-async def _carried_out(tool: ToolDefinition, arguments: Arguments, seconds: float | None) -> tuple[str, Json]:
+async def _carried_out(
+    tool: ToolDefinition, arguments: Arguments, seconds: float | None, redact: Redactor
+) -> tuple[str, Json]:
     """What the model is told, and the tool's note."""
     most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
     limit = asyncio.timeout(most)
     try:
         async with limit:
             outcome = await tool.run(_own(arguments))
-        return _text(outcome.content), _journalable(outcome.note)
+        return redact(_text(outcome.content)), redact.inside(_journalable(outcome.note))
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
@@ -203,7 +215,8 @@ async def _carried_out(tool: ToolDefinition, arguments: Arguments, seconds: floa
         if isinstance(error, TimeoutError) and limit.expired():
             what = f"the tool took longer than the {most:g} s that it may"
             raise ToolTimeoutError(what, hint="ask for less at once, or go on without it") from error
-        raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {_said(error)}", hint=_GO_ON) from error
+        said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
+        raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
 
 
 def _is_cancelled(error: BaseException) -> bool:
@@ -216,8 +229,7 @@ def _said(error: BaseException) -> str:
     """An error's own words, where it has any."""
     try:
         # The rest of it may be a path of this machine.
-        text = error.strerror if isinstance(error, OSError) else None
-        return (text or str(error)).partition("\n")[0][:500]
+        return (error.strerror if isinstance(error, OSError) else None) or str(error)
     except Exception:  # noqa: BLE001  # its __str__ is the tool's code as well
         return "it has no words for it"
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
-from transom.errors import ContextOverflow, NetworkFailed, ProviderError
+from transom.errors import ContextOverflow, InputError, NetworkFailed, ProviderError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.draft import Draft
@@ -96,6 +96,11 @@ class HostedProvider:
     def caps(self) -> Capabilities:
         return self._known.caps
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The key that its server is shown."""
+        return (self._server.api_key,)
+
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         """Nothing beside the name: a server that moved is the same, and settings are part of every request."""
         return "1"
@@ -113,11 +118,12 @@ class HostedProvider:
         Raises:
             AuthenticationFailed, RateLimited, RequestRefused, ContextOverflow, NetworkFailed, ProviderError: signed
                 with this provider's name, and without its key.
+            InputError: its SDK cannot be used.
         """
         self._mention_what_is_left_out(request)
         self._refuse_what_would_be_cut(request)
         body = self._vendor.body(request, self._model, self.caps)
-        self._vendor.connect()
+        self._connect()
         draft = Draft(on_delta)
         try:
             async with asyncio.timeout(self._server.seconds):
@@ -133,6 +139,15 @@ class HostedProvider:
     async def aclose(self) -> None:
         """Let go of connections."""
         await self._vendor.aclose()
+
+    def _connect(self) -> None:
+        """A release of another package that does not fit must not look like a defect of ours."""
+        kind = self._vendor.kind
+        try:
+            self._vendor.connect()
+        except ImportError as error:
+            what = f"the package {kind} cannot be used as it is installed: {error}"
+            raise InputError(what, where=self.name, hint=f"pip install 'transom[{kind}]' again") from error
 
     async def _fill(self, draft: Draft, body: Mapping[str, object]) -> None:
         stream = self._server.stream and self.caps.streaming
@@ -155,7 +170,9 @@ class HostedProvider:
         key = self._server.api_key
         if len(key) >= _SHORTEST_KEY:
             error.what = error.what.replace(key, "[redacted]")
+            _forget_what_quotes(key, error)
         error.what = error.what[:_SHOWN]  # only now: half a key would not be found
+        error.args = (error.what,)  # `repr` shows these
         error.where = error.where or self.name
         if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
             error.hint = f"check the key in {self._server.key_variable}"
@@ -172,3 +189,13 @@ class HostedProvider:
         if request.settings.temperature is not None and not self.caps.sampling and not self._warned:
             self._warned = True
             _log.warning("%s takes no temperature; the one of role %s is left out", self.name, request.role)
+
+
+def _forget_what_quotes(key: str, error: ProviderError) -> None:
+    """An SDK's error may have the body of a response in its text, and whoever prints a traceback prints its causes."""
+    inner = error.__cause__ or error.__context__
+    while inner is not None:
+        if key in str(inner):
+            error.__cause__ = error.__context__ = None
+            return
+        inner = inner.__cause__ or inner.__context__

@@ -1,0 +1,31 @@
+"""What calls cost, for telemetry, which knows names and tokens alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from transom.agent.prices import Prices
+from transom.llm import Usage
+from transom.telemetry.destination import exporter
+
+if TYPE_CHECKING:
+    from transom.telemetry.otlp import Exporter
+    from transom.telemetry.stats import Price
+
+
+def price_by(prices: Prices) -> Price:
+    """A price list as telemetry asks it."""
+
+    def price(who: str, tokens: Mapping[str, int]) -> float | None:
+        return prices.of(Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"]), who)
+
+    return price
+
+
+def priced_exporter(endpoint: str | None = None) -> Exporter | None:
+    """The exporter that is configured, which then knows what calls cost; see `telemetry.destination.exporter`."""
+    found = exporter(endpoint)
+    if found and found.metrics.price is None:
+        found.metrics.price = price_by(Prices.load())
+    return found
