@@ -274,6 +274,12 @@ def log_llm_calls(desk: Desk) -> None:
     assert calls() == []
 
 
+def max_cost(desk: Desk) -> None:
+    """What comes of a cap, and of prices: tests/cli/test_max_cost.py."""
+    settle(desk, "execution: {max_cost: 5}\npaths: {prices: mine.yaml}\n")
+    assert "mine.yaml" in desk("check", "spec", "VER-01.yaml", "-q").line(), "there is none"
+
+
 FIRST_ROUND = "checklist.analysis"
 OBEYED: dict[str, Callable[[Desk], None]] = {
     "logging.log_llm_calls": log_llm_calls,
@@ -295,6 +301,8 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "llm.agent_b.temperature": seat("agent_b", "checklist.logic", "temperature", 0.75),
     "llm.agent_b.max_tokens": seat("agent_b", "checklist.logic", "max_tokens", 1234),
     "execution.timeout_per_stage": timeout_per_stage,
+    "execution.max_cost": max_cost,
+    "paths.prices": max_cost,
     "logging.level": logging_level,
     "logging.log_file": log_file,
     "llm.reflect.temperature": reaches("llm.reflect.temperature", 0.75, lambda build: build.repair.temperature),

@@ -14,7 +14,6 @@ from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.home import Desk, Home, open_desk
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
-from transom.agent.prices import Prices
 from transom.agent.record import conversations
 from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task
 from transom.agent.turns import Conversation
@@ -105,11 +104,7 @@ class Agent:
 
     @caps.setter
     def caps(self, caps: Caps) -> None:
-        if caps.usd is not None:
-            caps = replace(caps, prices=caps.prices or Prices.load())
-            assert caps.prices is not None
-            caps.prices.check(self._chain.providers)
-        self._meter.caps = caps
+        self._meter.hold(caps, self._chain.providers)
         self._toolbox.max_turns = caps.turns
 
     def register_tool(self, tool: ToolDefinition) -> None:

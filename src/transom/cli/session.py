@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from transom.config import Settings
     from transom.llm import CallSettings, Chain
     from transom.runs import Run, Workspace
+    from transom.runs.spending import Spending
     from transom.store import SqliteStore
 
 Format = Literal["text", "json"]
@@ -36,6 +37,7 @@ class Options:
     format: Format = "text"
     model: str | None = None
     base_url: str | None = None
+    max_cost: float | None = None
     workspace: Path | None = None
     quiet: bool = False
     verbose: int = 0
@@ -54,6 +56,7 @@ class Session:
         failpoint: kill this process after that journal append (see `FAILPOINT`), None: never.
         open_runs: ids of runs that are being worked on; what is left here was cut off.
         chains: those that were made, and from what.
+        purses: one for all runs of the command, where their cost is capped.
     """
 
     settings: Settings
@@ -65,6 +68,7 @@ class Session:
     open_runs: list[str] = field(default_factory=list)
     live: Live = field(default_factory=Live)
     chains: list[tuple[Surroundings, Chain]] = field(default_factory=list)
+    purses: list[Spending] = field(default_factory=list)
 
     @staticmethod
     def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
@@ -81,6 +85,8 @@ class Session:
         given: dict[str, object] = {}
         if options.model is not None:
             given["model"] = options.model
+        if options.max_cost is not None:
+            given["execution.max_cost"] = options.max_cost
         if options.workspace is not None:
             given["workspace"] = str(options.workspace)
         settings = load_settings(cwd, environ=environ, command_line=given)
@@ -138,6 +144,25 @@ class Session:
         self.chains.append((around, chain))
         return chain
 
+    def spending(self, chain: Chain) -> Spending | None:
+        """The purse of this command's runs; None where their cost is not capped.
+
+        Raises:
+            InputError: the cost of a provider's replies could not be told, or the price list cannot be read.
+        """
+        limit = self.settings.execution.max_cost
+        if limit is None:
+            return None
+        from transom.agent.prices import Prices
+        from transom.runs.spending import Spending
+
+        prices = Prices.load(self.settings.paths.prices)
+        prices.check(chain.providers)
+        if not self.purses:
+            self.purses.append(Spending(limit, prices.of))
+        self.purses[0].free |= {provider.name for provider in chain.providers if provider.local}
+        return self.purses[0]
+
     def call_settings(self, seat: Literal["agent_a", "agent_b", "reflect"], default: CallSettings) -> CallSettings:
         """How a seat is asked: `llm.<seat>` over what its role says."""
         from dataclasses import replace
@@ -167,11 +192,13 @@ class Session:
 
         Raises:
             RunBusy: another process works on it.
+            InputError: see `spending`.
         """
         from transom.context import Budget
         from transom.runs import Retention, Run
 
         chain = chain or self.chain(store)
+        spending = self.spending(chain)
         run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
@@ -179,6 +206,9 @@ class Session:
         if self.verbosity >= 0 and any(one.caps.streaming for one in run.chain.providers):
             run.on_delta = self.live
         run.budget = Budget.of(self.settings.window)
+        if spending:
+            spending.take_in(run.id, run.state.replies.values())
+            run.spending = spending
         cache = self.settings.cache
         run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
         self.open_runs.append(run.id)

@@ -53,6 +53,7 @@ class Paths(_Section):
         cache_dir: the workspace, where neither `workspace` nor `--workspace` names one.
         output_dir: where `check build` writes without `-o`.
         knowledge_dirs: folders with knowledge files of your own, beside the shipped ones.
+        prices: a price list of your own, laid over the shipped one (see docs/providers.md).
     """
 
     search_root: _Path | None = None
@@ -60,6 +61,7 @@ class Paths(_Section):
     cache_dir: _Path | None = None
     output_dir: _Path | None = None
     knowledge_dirs: _Paths = ()
+    prices: _Path | None = None
 
 
 class ModelSeat(_Section):
@@ -101,11 +103,14 @@ class Execution(_Section):
     Attributes:
         timeout_per_stage: seconds of wall clock.
         enable_streaming: replies are taken in pieces as they come, where the provider offers that.
+        max_cost: US dollars that the runs of a command may cost over their lives, earlier commands included; None: as
+            much as it takes.
     """
 
     max_iterations: int = Field(default=3, ge=0)
     timeout_per_stage: float = Field(default=300, gt=0, allow_inf_nan=False)
     enable_streaming: bool = True
+    max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
 
 class Logging(_Section):

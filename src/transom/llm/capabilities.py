@@ -26,6 +26,7 @@ class Capabilities:
         sampling: it takes a temperature.
         caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
         cache_minimum: tokens below which a prefix is not cached.
+        tells_cost: its server says what each reply cost.
     """
 
     context_tokens: int = UNBOUNDED
@@ -37,6 +38,7 @@ class Capabilities:
     sampling: bool = False
     caching: Caching = "none"
     cache_minimum: int = 0
+    tells_cost: bool = False
 
 
 def common(several: Iterable[Capabilities]) -> Capabilities:
@@ -52,5 +54,6 @@ def common(several: Iterable[Capabilities]) -> Capabilities:
         vision=all(one.vision for one in many),
         sampling=all(one.sampling for one in many),
         caching=caching,
+        tells_cost=all(one.tells_cost for one in many),
         cache_minimum=0 if caching == "none" else max(one.cache_minimum for one in many),
     )

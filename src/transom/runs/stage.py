@@ -20,6 +20,7 @@ from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.calls import logged
 from transom.runs.journal import RunState, tool_key
 from transom.runs.spans import of_reply, of_request, of_tool, tell_outcome
+from transom.runs.spending import Spending
 from transom.runs.windows import Talk, call_key, keep_window
 from transom.store import Record, Store
 from transom.telemetry import Telemetry
@@ -36,6 +37,7 @@ class Host(Protocol):
     log_calls: bool
     on_delta: OnDelta | None
     budget: Budget
+    spending: Spending | None
 
     @property
     def state(self) -> RunState: ...
@@ -121,6 +123,7 @@ class Stage:
 
         Raises:
             ProviderError, EgressError: from the chain.
+            CapReached: the run has cost what it may.
             TimeoutError: no reply in time.
         """
         talk = self._talks.setdefault(conversation, Talk())
@@ -136,6 +139,8 @@ class Stage:
             reply = self._journaled(key)
             replayed = reply is not None
             if reply is None:
+                if self._run.spending:
+                    self._run.spending.check()
                 asked = self._complete(request, on_delta)
                 asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
                 try:
@@ -144,6 +149,8 @@ class Stage:
                     span.update(of_provider(self._pinned or self._run.chain.name))
                     raise
                 await self._journal(key, talk, request, role, reply)
+                if self._run.spending:
+                    self._run.spending.add(reply.by, reply.usage)
             else:
                 tell(reply, on_delta)
             self._pinned = reply.by

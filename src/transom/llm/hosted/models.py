@@ -54,8 +54,8 @@ _OPENAI: Mapping[str, Known] = {
     "*": Known(_GPT, 2.7),
 }
 _OPENROUTER: Mapping[str, Known] = {
-    "anthropic/*": Known(replace(_CLAUDE, sampling=True), 1.9),
-    "*": Known(replace(_COMPATIBLE, context_tokens=128_000), 2.0),
+    "anthropic/*": Known(replace(_CLAUDE, sampling=True, tells_cost=True), 1.9),
+    "*": Known(replace(_COMPATIBLE, context_tokens=128_000, tells_cost=True), 2.0),
 }
 _OTHERS: Mapping[str, Known] = {"*": Known(_COMPATIBLE, 2.0)}
 _TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER}
