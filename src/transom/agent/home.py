@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transom.canonical import Json
-from transom.context import Budget
 from transom.llm import Chain
-from transom.llm.capabilities import UNBOUNDED
 from transom.runs import Run, Stage, Workspace
 
 STAGE = "conversation"
@@ -67,6 +65,4 @@ async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
     except BaseException:
         await closing.aclose()
         raise
-    if chain.caps.context_tokens < UNBOUNDED:
-        run.budget = Budget(total=chain.caps.context_tokens)
     return Desk(Stage(run, STAGE, attempt=1, epoch=""), run, closing)

@@ -17,9 +17,9 @@ from transom.errors import InputError
 
 if TYPE_CHECKING:
     from transom.canonical import Json
-    from transom.cli.providers import Surroundings
     from transom.config import Settings
     from transom.llm import CallSettings, Chain
+    from transom.llm.naming import Surroundings
     from transom.runs import Run, Workspace
     from transom.runs.spending import Spending
     from transom.store import SqliteStore
@@ -134,7 +134,8 @@ class Session:
         Raises:
             InputError: an unknown provider, naming the known ones; one whose SDK or key is missing.
         """
-        from transom.cli.providers import Surroundings, build_chain
+        from transom.cli.providers import build_chain
+        from transom.llm.naming import Surroundings
 
         around = Surroundings(self.cwd, self.settings, self.base_url, store)
         for made_around, made in self.chains:
@@ -157,19 +158,17 @@ class Session:
         from transom.runs.spending import Spending
 
         prices = Prices.load(self.settings.paths.prices)
-        prices.check(chain.providers)
+        prices.check(chain.everyone)
         if not self.purses:
             self.purses.append(Spending(limit, prices.of))
-        self.purses[0].free |= {provider.name for provider in chain.providers if provider.local}
+        self.purses[0].free |= {provider.name for provider in chain.everyone if provider.local}
         return self.purses[0]
 
     def call_settings(self, seat: Literal["agent_a", "agent_b", "reflect"], default: CallSettings) -> CallSettings:
         """How a seat is asked: `llm.<seat>` over what its role says."""
-        from dataclasses import replace
+        from transom.agent.setup import seated
 
-        asked = getattr(self.settings.llm, seat)
-        given = {"max_tokens": asked.max_tokens, "temperature": asked.temperature}
-        return replace(default, **{name: value for name, value in given.items() if value is not None})
+        return seated(default, getattr(self.settings.llm, seat))
 
     def variables(self, given: Sequence[str] = ()) -> dict[str, Path]:
         """`--var NAME=PATH` over the defaults that `paths.search_root` gives; see `transom.cli.variables`."""
@@ -203,7 +202,7 @@ class Session:
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
-        if self.verbosity >= 0 and any(one.caps.streaming for one in run.chain.providers):
+        if self.verbosity >= 0 and any(one.caps.streaming for one in run.chain.everyone):
             run.on_delta = self.live
         run.budget = Budget.of(self.settings.window)
         if spending:

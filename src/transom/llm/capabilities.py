@@ -18,6 +18,7 @@ class Capabilities:
 
     Attributes:
         context_tokens: the window, request and reply together.
+        context_known: whether somebody said so; else it is a guess that nothing is refused by.
         tools: it calls tools.
         parallel_tools: one reply may call several.
         streaming: its replies come in pieces.
@@ -30,6 +31,7 @@ class Capabilities:
     """
 
     context_tokens: int = UNBOUNDED
+    context_known: bool = True
     tools: bool = True
     parallel_tools: bool = True
     streaming: bool = False
@@ -47,6 +49,7 @@ def common(several: Iterable[Capabilities]) -> Capabilities:
     caching: Caching = many[0].caching if len({one.caching for one in many}) == 1 else "none"
     return Capabilities(
         context_tokens=min(one.context_tokens for one in many),
+        context_known=all(one.context_known for one in many),
         tools=all(one.tools for one in many),
         parallel_tools=all(one.parallel_tools for one in many),
         streaming=all(one.streaming for one in many),

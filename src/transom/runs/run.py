@@ -65,7 +65,7 @@ class Run:
         self.stage_seconds = STAGE_SECONDS
         self.log_calls = True
         self.on_delta: OnDelta | None = None
-        self.budget = Budget()
+        self.budget = Budget(open=True)
         self.spending: Spending | None = None
         self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)

@@ -72,7 +72,7 @@ class Stage:
         self.memoise = True
         self.answered: dict[str, set[AnsweredFrom]] = {}
         self.usage = Usage()
-        self._pinned: str | None = None
+        self._pinned: dict[int, str] = {}  # of a chain: who answered first, and is asked from then on
         self._first = asyncio.Lock()
         self._talks: dict[str, Talk] = {}
         self._told: Counter[str] = Counter()
@@ -127,6 +127,7 @@ class Stage:
             TimeoutError: no reply in time.
         """
         talk = self._talks.setdefault(conversation, Talk())
+        chain = self._run.chain.of(role.name)
         key = {
             "stage": self.name,
             "epoch": self.epoch,
@@ -146,14 +147,14 @@ class Stage:
                 try:
                     reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
                 except (TransomError, TimeoutError):
-                    span.update(of_provider(self._pinned or self._run.chain.name))
+                    span.update(of_provider(self._pinned.get(id(chain), chain.name)))
                     raise
                 await self._journal(key, talk, request, role, reply)
                 if self._run.spending:
                     self._run.spending.add(reply.by, reply.usage)
             else:
                 tell(reply, on_delta)
-            self._pinned = reply.by
+            self._pinned[id(chain)] = reply.by
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)
             self.usage += reply.usage
             span.update(of_reply(reply, replayed=replayed))
@@ -165,16 +166,18 @@ class Stage:
 
     async def _complete(self, request: Request, on_delta: OnDelta | None) -> Reply:
         """Ask the chain. The first reply settles who answers in this stage, also for calls that run beside it."""
-        if self._pinned is not None:
+        chain = id(self._run.chain.of(request.role))
+        if chain in self._pinned:
             return await self._asked(request, on_delta)
         async with self._first:
             reply = await self._asked(request, on_delta)
-            self._pinned = reply.by
+            self._pinned[chain] = reply.by
             return reply
 
     async def _asked(self, request: Request, on_delta: OnDelta | None) -> Reply:
         hear = both(on_delta, self._run.on_delta)
-        return await self._run.chain.complete(request, only=self._pinned, on_delta=hear)
+        only = self._pinned.get(id(self._run.chain.of(request.role)))
+        return await self._run.chain.complete(request, only=only, on_delta=hear)
 
     def _journaled(self, key: dict[str, object]) -> Reply | None:
         data = self._run.journaled_reply(key)
