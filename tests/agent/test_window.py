@@ -14,7 +14,7 @@ from tests.llm.conformance.dialects import DIALECTS
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.agent import Agent, Home, Setup
 from transom.config import OpenAISettings, Settings
-from transom.llm import Asked, CameBack, Capabilities, Request, ScriptedProvider, Text, ToolCall
+from transom.llm import Asked, CameBack, Capabilities, Reply, Request, ScriptedProvider, Text, ToolCall
 from transom.llm.hosted import connect
 from transom.runs import Workspace
 
@@ -67,6 +67,33 @@ async def test_keep_recent_of_them_stay() -> None:
         (first,) = folds(requests)[:1]
         window = requests[first].window.turns
         assert sum(isinstance(turn, CameBack) for turn in window) == keep
+
+
+async def test_what_was_folded_can_be_read_back_word_for_word(tmp_path: Path) -> None:
+    def read(ident: str, source: str) -> Reply:
+        return asks(ToolCall(ident, "read_slice", {"source": source}))
+
+    setup = {"window": {"compact_at": 5, "keep_recent": 2}}
+
+    async def program(provider: ScriptedProvider) -> list[Any]:
+        given = Setup(provider, Settings.model_validate(setup))
+        async with Agent(SEAT, provider=given, tools=[tool()], at=Home(tmp_path, "t")) as agent:
+            assert (await agent.send("go")).text == "done"
+            return agent.history()
+
+    provider = numbered(8, read("r1", "event 2"), read("r2", "event 8"), read("r3", "event 99"), "done")
+    told = await program(provider)
+    assert "read as event and its number" in note(provider.requests[7])
+    gone, live, none = (
+        message.tool_results[0]
+        for message in told
+        if message.tool_calls == () and message.tool_results
+        if message.tool_results[0].metadata["name"] == "read_slice"
+    )
+    assert "saw 1" in gone.content and "saw 2" not in gone.content, "event 1 is the message with its call"
+    assert "saw 7" in live.content
+    assert not none.success and "event 1 to event 10" in none.content
+    assert await program(ScriptedProvider({})) == told, "a resumed conversation reads the same"
 
 
 async def test_the_shares_are_settings() -> None:

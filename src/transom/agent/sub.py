@@ -18,6 +18,7 @@ from transom.agent.setup import SUB, seated
 from transom.agent.turns import Conversation
 from transom.canonical import Json, digest
 from transom.config.model import ModelSeat
+from transom.context import History
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import Summary, summarised, summary_room
@@ -30,7 +31,6 @@ from transom.errors import (
     WindowOverflow,
 )
 from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
-from transom.llm.render import turn_text
 from transom.runs.spans import of_conversation
 from transom.telemetry import keys
 from transom.tools import Arguments, Ran, Toolbox, ToolDefinition, ToolLimits
@@ -217,11 +217,12 @@ class Delegation:
 
     async def _read(self, arguments: Arguments) -> Json:
         name = str(arguments["source"])
-        event = self.talk.history.find(name)
+        whole = History.of(self.talk.turns)  # word for word, whatever was folded since; numbers never change
+        event = whole.find(name)
         if event is None and name not in self._kept:
-            there = ", ".join(self._kept) or "nothing yet"
+            there = ", ".join([*self._kept, f"event 1 to event {whole.count}"])
             raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {there}")
-        text = "\n\n".join(turn_text(turn) for turn in event.turns) if event else self._kept[name].content
+        text = event.text if event else self._kept[name].content
         return read_slice(text, arguments, self.talk.window.result_tokens, self.talk.tokens)
 
 
