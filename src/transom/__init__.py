@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from transom.agent import Caps as Caps
     from transom.agent import Home as Home
     from transom.agent import Response as Response
+    from transom.agent import Setup as Setup
     from transom.agent import SyncAgent as SyncAgent
     from transom.agent.events import Event as Event
     from transom.agent.models import Conversation as Conversation
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _WHERE = {
-    "transom.agent": ("Agent", "Caps", "Home", "Response", "SyncAgent"),
+    "transom.agent": ("Agent", "Caps", "Home", "Response", "Setup", "SyncAgent"),
     "transom.agent.events": ("Event",),
     "transom.agent.models": (
         *("Conversation", "ConversationContext", "MemoryEntry", "Message", "SubConversation"),

@@ -159,7 +159,8 @@ async def test_a_program_opens_one_and_is_told_a_summary() -> None:
 
 def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
     from transom.agent.sub import sub_role
+    from transom.config.model import ModelSeat
 
-    role: Role = sub_role(SEAT)
+    role: Role = sub_role(SEAT, ModelSeat())
     assert not role.sees & SEAT.sees
     assert role.settings.max_tokens <= SEAT.settings.max_tokens

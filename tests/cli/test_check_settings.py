@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.test_settings import OBEYED as OF_AGENTS
 from tests.cli.checks import Desk, edit
 from tests.cli.test_hosted_settings import OBEYED as HOSTED
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.rules.knowledge import SHIPPED
+from transom.checklist.spec.views import VIEWS
 from transom.cli.options import manner_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
@@ -160,9 +162,9 @@ def bounds(key: str, value: float) -> Callable[[Desk], None]:
 def small_window(desk: Desk) -> None:
     bounds("window.tokens", 60_000)(desk)
     shutil.rmtree(desk.here / ".transom")
-    settle(desk, "window: {tokens: 20000}")
+    settle(desk, "window: {tokens: 2000}")
     line = desk("check", "spec", "VER-01.yaml", "-q").line()
-    assert "has room for 1616 (stable_prefix " in line
+    assert "has room for 800 (stable_prefix " in line, "half of it is the reply's, and a tenth stays free"
     settle(desk, "window: {compact_at: 5, keep_recent: 9}")
     assert (
         "window.keep_recent: is 9; must be at most window.compact_at, 5"
@@ -177,6 +179,20 @@ def seat(name: str, role: str, key: str, value: object) -> Callable[[Desk], None
         settings = {request["role"]: request["settings"][key] for request in desk.requests()}
         assert settings.pop(role) == value
         assert value not in settings.values(), "of this seat alone"
+
+    return check
+
+
+def own_model(name: str, *roles: str) -> Callable[[Desk], None]:
+    """A seat's own model answers its roles alone; that it is asked: tests/cli/test_seats.py."""
+
+    def check(desk: Desk) -> None:
+        settle(desk, f"llm: {{ollama: {{local: true}}, {name}: {{provider: ollama, model: mine}}}}\n")
+        chain = Session.start(CommonOptions(), cwd=desk.here, environ={}).chain()
+        assert {role for role in VIEWS if chain.of(role).name == "ollama:mine"} == set(roles)
+        assert {chain.of(role).name for role in VIEWS} == {"ollama:mine", "rules"}
+        told = Session.start(CommonOptions(model="rules"), cwd=desk.here, environ={}).chain()
+        assert {told.of(role).name for role in VIEWS} == {"rules"}, "--model answers every role"
 
     return check
 
@@ -274,8 +290,20 @@ def log_llm_calls(desk: Desk) -> None:
     assert calls() == []
 
 
+def max_cost(desk: Desk) -> None:
+    """What comes of a cap, and of prices: tests/cli/test_max_cost.py."""
+    settle(desk, "execution: {max_cost: 5}\npaths: {prices: mine.yaml}\n")
+    assert "mine.yaml" in desk("check", "spec", "VER-01.yaml", "-q").line(), "there is none"
+
+
 FIRST_ROUND = "checklist.analysis"
+SEATS = {
+    "agent_a": own_model("agent_a", "checklist.parser"),
+    "agent_b": own_model("agent_b", "checklist.logic"),
+    "reflect": own_model("reflect", "checklist.repair_a", "checklist.repair_b"),
+}
 OBEYED: dict[str, Callable[[Desk], None]] = {
+    **{f"llm.{name}.{key}": check for name, check in SEATS.items() for key in ("provider", "model")},
     "logging.log_llm_calls": log_llm_calls,
     "cache.retention_policy": retention_policy,
     "cache.max_checkpoints_per_hour": max_checkpoints_per_hour,
@@ -295,6 +323,8 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "llm.agent_b.temperature": seat("agent_b", "checklist.logic", "temperature", 0.75),
     "llm.agent_b.max_tokens": seat("agent_b", "checklist.logic", "max_tokens", 1234),
     "execution.timeout_per_stage": timeout_per_stage,
+    "execution.max_cost": max_cost,
+    "paths.prices": max_cost,
     "logging.level": logging_level,
     "logging.log_file": log_file,
     "llm.reflect.temperature": reaches("llm.reflect.temperature", 0.75, lambda build: build.repair.temperature),
@@ -322,7 +352,7 @@ def test_a_setting_has_its_effect(key: str, desk: Desk) -> None:
 
 
 def test_every_setting_is_obeyed_or_said_to_come_later() -> None:
-    obeyed = set(OBEYED) | set(HOSTED)
+    obeyed = set(OBEYED) | set(HOSTED) | set(OF_AGENTS)
     assert set(known_keys()) == obeyed | set(NOT_YET)
     assert not obeyed & set(NOT_YET)
 

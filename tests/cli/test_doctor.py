@@ -65,7 +65,10 @@ def test_a_domain_with_too_few_waivers_is_remarked_on(here: Path, capsys: pytest
     assert f"  {said}" in capsys.readouterr().out
 
 
-def test_settings_without_effect_are_named_with_their_place(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_without_effect_are_named_with_their_place(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NOT_YET, "llm.agent_a.model", "its time has not come")
     (here / "transom.yaml").write_text("execution:\n  timeout_per_stage: 10\nllm: {agent_a: {model: x}}\n")
     idle = doctor(capsys)["settings"]["without_effect"]
     assert idle == [

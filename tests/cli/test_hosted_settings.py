@@ -12,10 +12,11 @@ import pytest
 
 from tests.llm.conformance.dialects import DIALECTS, Dialect
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.cli.providers import Surroundings, build_chain
+from transom.cli.providers import build_chain
 from transom.config import load_settings
 from transom.errors import InputError, NetworkFailed, ProviderError, RequestRefused
 from transom.llm import Block, Reply, Request, Text, Tier, Window
+from transom.llm.naming import Surroundings
 from transom.llm.steady import SteadyProvider
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))

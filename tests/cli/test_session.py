@@ -190,10 +190,14 @@ def test_the_embedded_rules_are_the_default(tmp_path: Path) -> None:
 
 PROVIDERS = {
     "anthropic:some-model": "anthropic:some-model: there is no key: ANTHROPIC_API_KEY is not set; set it",
-    "openai": "--model: provider openai needs the name of a model; say openai:NAME, e.g. openai:gpt",
-    "ruls": "--model: unknown provider 'ruls'; use rules, replay:PATH, anthropic:NAME, openai:NAME or ollama:NAME",
+    "openai": "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt",
+    "ruls": "--model: unknown provider 'ruls'; did you mean rules? use rules, replay:PATH, anthropic:NAME, "
+    "openai:NAME or ollama:NAME",
+    "antropic:claude": "--model: unknown provider 'antropic:claude'; did you mean anthropic:claude? use rules, ",
+    "open-ai:gpt": "--model: unknown provider 'open-ai:gpt'; did you mean openai:gpt? use rules, ",
+    "claude-sonnet-4-5": "--model: unknown provider 'claude-sonnet-4-5'; use rules, ",
     "": "--model: unknown provider ''; use rules",
-    "replay": "--model: unknown provider 'replay'; use rules, replay:PATH",
+    "replay": "--model: unknown provider 'replay'; did you mean replay:PATH? use rules, replay:PATH",
     "replay:no.json": "no.json: cannot read the recording",
 }
 

@@ -14,7 +14,7 @@ from transom.context import DEFAULT_SHARES, SHARES, Budget, Compaction, History,
 from transom.context.budget import GIVING, share_of
 from transom.context.tokens import measure
 from transom.errors import SettingsError, WindowOverflow
-from transom.llm import Block, CallSettings, Role, Tier, ToolSpec, render
+from transom.llm import Block, CallSettings, Capabilities, Role, Tier, ToolSpec, render
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object"})
 ROLE = Role(
@@ -43,7 +43,7 @@ def test_the_shares_are_the_published_ones_and_make_a_hundred_thousand() -> None
         "conversation": 30_000,
         "working_space": 48_000,
     }
-    assert Budget.of(WindowSettings()) == Budget()
+    assert Budget.of(WindowSettings()) == Budget(open=True)
 
 
 @given(st.integers(1, 2_000_000), st.floats(0, 0.9), st.integers(0, 100_000))
@@ -58,8 +58,8 @@ def test_they_are_scaled_to_what_is_left_beside_reply_and_margin(total: int, mar
 
 
 def test_settings_count_more_than_what_a_provider_knows_of_its_model() -> None:
-    assert Budget.of(WindowSettings(), 200_000).total == 200_000
-    assert Budget.of(WindowSettings(tokens=50_000), 200_000).total == 50_000
+    assert Budget.of(WindowSettings()).on(Capabilities(200_000)).total == 200_000
+    assert Budget.of(WindowSettings(tokens=50_000)).on(Capabilities(200_000)).total == 50_000
     settled = Budget.of(WindowSettings(margin=0.2, compact_at=9, keep_recent=3))
     assert (settled.margin, settled.compaction) == (0.2, Compaction(9, 3))
     with pytest.raises(SettingsError, match=r"window.keep_recent: is 20; must be at most window.compact_at, 9"):

@@ -129,6 +129,11 @@ def test_usage_that_says_nothing_teaches_nothing() -> None:
     assert PLAIN.learned(Measure(), 5) is PLAIN
 
 
+def test_what_a_server_adds_of_its_own_is_not_taken_for_text() -> None:
+    tokens = PLAIN.learned(measure("How many?"), 350)
+    assert tokens.count(PROSE * 100) <= len(PROSE * 100)
+
+
 def test_a_model_is_learned_anew_when_it_changes() -> None:
     tokens = PLAIN
     for _ in range(5):

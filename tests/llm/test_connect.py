@@ -59,7 +59,7 @@ def test_where_a_provider_is_reached(
 
 
 MISTAKES = {
-    ("openai", ""): "--model: provider openai needs the name of a model; say openai:NAME, e.g. openai:gpt-4.1",
+    ("openai", ""): "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt-4.1",
     ("openai:x", ""): "openai:x: there is no key: OPENAI_API_KEY is not set; set it and try again",
     ("anthropic:x", ""): "anthropic:x: there is no key: ANTHROPIC_API_KEY is not set; set it and try again",
     ("openai:x", "llm.corp/v1"): "openai: 'llm.corp/v1' is no address of a server; say http",

@@ -48,7 +48,7 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
             await at.ask(Request(FIRST.name, Window(FIRST.prompt, turns)), FIRST)
             for key in at.call_keys():
                 outcome = Ran(ToolResult("1", "t", "x" * 1000))
-                await at.carry_out(key, TOOL, partial(_done, outcome), lost=lambda: outcome)
+                await at.carry_out(key, TOOL, partial(_done, outcome), lost=lambda outcome=outcome: outcome)
         return "done"
 
     async with (

@@ -5,6 +5,7 @@ from transom.agent.call import RETRY, Answer, call
 from transom.agent.caps import Caps
 from transom.agent.door import SyncAgent
 from transom.agent.home import Home
+from transom.agent.setup import Setup
 from transom.agent.turns import Conversation
 
-__all__ = ["RETRY", "Agent", "Answer", "Caps", "Conversation", "Home", "Response", "SyncAgent", "call"]
+__all__ = ["RETRY", "Agent", "Answer", "Caps", "Conversation", "Home", "Response", "Setup", "SyncAgent", "call"]

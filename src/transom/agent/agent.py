@@ -15,8 +15,8 @@ from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.home import Desk, Home, open_desk
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
-from transom.agent.prices import Prices
 from transom.agent.record import conversations
+from transom.agent.setup import LateShelf, Setup
 from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task
 from transom.agent.turns import Conversation, nothing_before
 from transom.canonical import Json, digest
@@ -64,7 +64,9 @@ class Agent:
 
     Args:
         role: who is talked with. Its tools are those that are given here or registered later.
-        provider: who answers: a provider or a chain of them. Not given where `at` is a stage, whose run knows.
+        provider: who answers: `anthropic:NAME` or the like, made as the settings of the current folder have it; a
+            provider, a chain, or a `Setup` of one of these and settings. None: as `llm.agent` says; where `at` is a
+            stage, its run knows.
         tools: what it may call.
         at: where it lives: a stage of a run, a `Home` of its own that can be gone on with, or None for one that is
             gone when the agent is closed.
@@ -73,21 +75,25 @@ class Agent:
 
     Raises:
         ToolError: a tool whose name is taken, or whose schema is none.
-        InputError: neither or both of provider and stage; a cap in dollars on a model whose price is not known.
+        InputError: neither or both of provider and stage; a name that there is not, or whose key or SDK is missing; a
+            cap in dollars on a model whose price is not known; a strategy that needs what is not there.
+        SettingsError: the settings cannot be used.
     """
 
     def __init__(
         self,
         role: Role,
         *,
-        provider: Provider | Chain | None = None,
+        provider: str | Provider | Chain | Setup | None = None,
         tools: Iterable[ToolDefinition] = (),
         at: Stage | Home | None = None,
         caps: Caps | None = None,
         on_event: OnEvent = nobody,
     ) -> None:
-        self._role = role
-        self._chain = _chain(provider, at)
+        self._setup = _setup(provider, at)
+        self._role = self._setup.role(role)
+        self._shelf = LateShelf()
+        self._chain = at.host.chain if isinstance(at, Stage) else self._setup.chain(role.name, self._shelf)
         self._at = at
         self.on_event = on_event
         self._toolbox = Toolbox(tools, redact=Redactor(secrets=self._chain.secrets))
@@ -111,11 +117,7 @@ class Agent:
 
     @caps.setter
     def caps(self, caps: Caps) -> None:
-        if caps.usd is not None:
-            caps = replace(caps, prices=caps.prices or Prices.load())
-            assert caps.prices is not None
-            caps.prices.check(self._chain.providers)
-        self._meter.caps = caps
+        self._meter.hold(caps, self._chain.everyone)
         self._toolbox.max_turns = caps.turns
 
     def register_tool(self, tool: ToolDefinition) -> None:
@@ -298,6 +300,7 @@ class Agent:
                 if isinstance(at, Stage)
                 else await open_desk(at, self._role.name, self._chain)
             )
+            self._settle_in(self._desk)
         role = replace(self._role, tools=self._toolbox.specs)
         name = self._name or self._desk.stage.conversation()
         self._talk = talk = Conversation(
@@ -309,11 +312,19 @@ class Agent:
             tell=self._hear,
             lasting=self._lasting,
         )
-        hands = Delegation(talk)
+        hands = Delegation(talk, self._setup.settings.llm.sub_conversation)
         talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
         if role.strategy == "sub_conversation":
             self.register_tool(hands.delegate_tool())
         return talk
+
+    def _settle_in(self, desk: Desk) -> None:
+        """A run of the agent's own is as the settings have it."""
+        if desk.run is not None:
+            desk.run.budget = self._setup.budget
+            self._shelf.shelf = desk.run.store
+            if self._setup.named:
+                desk.closing.push_async_callback(self._chain.aclose)
 
     async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Agent:
         """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
@@ -327,7 +338,8 @@ class Agent:
         name = talk.stage.conversation(f"{talk.name}/sub")
         await open_sub(talk, name, purpose)
         tools = [tool for tool in self._toolbox.tools if tool.name != "delegate"]
-        sub = Agent(sub_role(self._role), tools=tools, at=talk.stage, on_event=self._hear)
+        role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
+        sub = Agent(role, tools=tools, at=talk.stage, on_event=self._hear)
         sub._name, sub._always, sub._meter = name, task(purpose, context_summary), self._meter
         sub._lasting, sub._toolbox.max_turns = self._lasting, self._toolbox.max_turns
         self._subs[name] = sub
@@ -391,11 +403,9 @@ class Agent:
         await self.close()
 
 
-def _chain(provider: Provider | Chain | None, at: Stage | Home | None) -> Chain:
-    if isinstance(at, Stage):
-        if provider is not None:
-            raise InputError("an agent in a stage asks the run's own providers", hint="leave provider out")
-        return at.host.chain
-    if provider is None:
-        raise InputError("nobody is named who answers", hint="give the agent a provider, or a stage of a run")
-    return provider if isinstance(provider, Chain) else Chain((provider,))
+def _setup(provider: str | Provider | Chain | Setup | None, at: Stage | Home | None) -> Setup:
+    if not isinstance(at, Stage):
+        return Setup.of(provider)
+    if provider is not None:
+        raise InputError("an agent in a stage asks the run's own providers", hint="leave provider out")
+    return Setup()

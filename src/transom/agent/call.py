@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from transom.agent.sub import Delegation
 from transom.agent.turns import Conversation
 from transom.errors import OutOfTurns, ProviderError, ReplyError
 from transom.llm import Block, CameBack, Reply, Request, Role, Said, ToolCall, ToolResult, Turn
@@ -75,6 +76,7 @@ async def call(
         VisibilityError, WindowOverflow, EgressError, ProviderError: see `assemble` and `Stage.ask`.
     """
     conversation = Conversation(stage, role, tools or Toolbox())
+    conversation.folded = Delegation(conversation).offer_reading
 
     async def ask(*more: Block) -> Answer[T]:
         request, reply = await conversation.ask([*blocks, *more])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from transom.agent.prices import Prices
 from transom.errors import CapReached
-from transom.llm import Reply, Usage
+from transom.llm import Provider, Reply, Usage
+from transom.runs.spending import Spending
 from transom.tools import MAX_TURNS
-
-if TYPE_CHECKING:
-    from transom.agent.prices import Prices
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,28 @@ class Meter:
 
     caps: Caps = field(default_factory=Caps)
     usage: Usage = field(default_factory=Usage)
-    usd: float = 0.0
+    purse: Spending | None = None
     deadline: float | None = None
+
+    @property
+    def usd(self) -> float:
+        """Dollars, since a cap on them was set."""
+        return self.purse.usd if self.purse else 0.0
+
+    def hold(self, caps: Caps, providers: Sequence[Provider]) -> None:
+        """Other caps from now on.
+
+        Raises:
+            InputError: a cap in dollars, and the cost of a provider's replies could not be told.
+        """
+        if caps.usd is not None:
+            prices = caps.prices or Prices.load()
+            prices.check(providers)
+            free = frozenset(one.name for one in providers if one.local)
+            self.purse = Spending(caps.usd, prices.of, free, self.usd)
+        elif self.purse:
+            self.purse.limit = math.inf
+        self.caps = caps
 
     def begin(self) -> None:
         """A message is sent: its time begins."""
@@ -49,20 +69,21 @@ class Meter:
     def add(self, reply: Reply) -> None:
         """A reply came."""
         self.usage += reply.usage
-        if self.caps.usd is not None and self.caps.prices is not None:
-            self.usd += self.caps.prices.of(reply.usage, reply.by) or 0.0
+        if self.purse:
+            self.purse.add(reply.by, reply.usage)
 
     def left(self) -> float | None:
         """Seconds that are left for this message; None for no limit.
 
         Raises:
             CapReached: none are, or tokens or dollars are used up.
+            InputError: dollars are capped, and nobody knows what a reply cost.
         """
         caps, tokens = self.caps, self.usage.input_tokens + self.usage.output_tokens
         if caps.tokens is not None and tokens >= caps.tokens:
             raise CapReached("tokens", caps.tokens, tokens)
-        if caps.usd is not None and self.usd >= caps.usd:
-            raise CapReached("usd", caps.usd, self.usd)
+        if self.purse:
+            self.purse.check()
         if self.deadline is None:
             return None
         seconds = self.deadline - time.monotonic()

@@ -13,9 +13,7 @@ from typing import Any
 
 from transom.agent.costs import priced_exporter
 from transom.canonical import Json
-from transom.context import Budget
 from transom.llm import Chain, Role
-from transom.llm.capabilities import UNBOUNDED
 from transom.llm.codec import reply_from_json
 from transom.runs import Run, Stage, Workspace
 from transom.runs.run import RUNS
@@ -105,8 +103,6 @@ async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
     except BaseException:
         await closing.aclose()
         raise
-    if chain.caps.context_tokens < UNBOUNDED:
-        run.budget = Budget(total=chain.caps.context_tokens)
     return Desk(Stage(run, STAGE, attempt=1, epoch=""), run, closing)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Literal, Self
@@ -15,6 +15,10 @@ from transom.llm import Provider, Usage
 
 _PUBLISHED = Path(__file__).with_name("prices.yaml")
 _MILLION = 1_000_000
+_HOW_TO_PRICE = (
+    "write `models: {{{name}: {{input: USD, output: USD}}}}`, per million tokens, into a list of your own and name it "
+    "in paths.prices (Prices.load in a program); a server on this machine is free with llm.NAME.local: true"
+)
 
 
 class Price(BaseModel):
@@ -29,7 +33,7 @@ class Price(BaseModel):
 
     def of(self, usage: Usage) -> float:
         """Dollars; `usage.input_tokens` includes what a cache gave or took."""
-        written = getattr(usage, "cache_write_tokens", 0)
+        written = usage.cache_write_tokens
         plain = usage.input_tokens - usage.cached_tokens - written
         cached = self.input if self.cached is None else self.cached
         cache_write = self.input if self.cache_write is None else self.cache_write
@@ -64,20 +68,20 @@ class Prices(BaseModel):
         given = validate_yaml(cls, load_yaml(path))
         return given.model_copy(update={"models": {**known.models, **given.models}})
 
-    def check(self, providers: tuple[Provider, ...]) -> None:
+    def check(self, providers: Iterable[Provider]) -> None:
         """Refuse to begin where what may be spent could not be counted.
 
         Raises:
-            InputError: a provider that is not on this machine has no price here.
+            InputError: a provider has no price here, is not on this machine, and does not tell what it costs.
         """
-        unknown = [one.name for one in providers if not one.local and one.name not in self.models]
-        if unknown:
-            raise InputError(
-                f"the prices of {self.as_of} do not have {', '.join(unknown)}, so its cost cannot be capped",
-                hint="give its price in a file of your own (Prices.load), or cap tokens instead",
-            )
+        for one in providers:
+            if not (one.local or one.caps.tells_cost or one.name in self.models):
+                what = f"no price of it is known ({self.as_of}), so its cost cannot be capped"
+                raise InputError(what, where=one.name, hint=_HOW_TO_PRICE.format(name=one.name))
 
     def of(self, usage: Usage, by: str) -> float | None:
-        """Dollars that a reply cost; 0 on this machine, None where nobody knows."""
+        """Dollars that a reply cost: what its server told, else by this list; None where nobody knows."""
+        if usage.cost is not None:
+            return usage.cost
         price = self.models.get(by)
         return price.of(usage) if price else None

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import cast
 
 from transom.agent.events import Completed, Opened
+from transom.agent.setup import SUB, seated
 from transom.agent.turns import Conversation
 from transom.canonical import Json, digest
+from transom.config.model import ModelSeat
+from transom.context import History
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import Summary, summarised, summary_room
@@ -28,7 +31,6 @@ from transom.errors import (
     WindowOverflow,
 )
 from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
-from transom.llm.render import turn_text
 from transom.runs.spans import of_conversation
 from transom.telemetry import keys
 from transom.tools import Arguments, Ran, Toolbox, ToolDefinition, ToolLimits
@@ -69,12 +71,12 @@ def _prompt() -> Block:
     return Block("sub_role", _PROMPT.read_text(encoding="utf-8").strip(), Tier.STABLE)
 
 
-def sub_role(role: Role, blocks: Sequence[str] = (), tokens: int = _MOST) -> Role:
+def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: int = _MOST) -> Role:
     """The role of a sub-conversation: its own prompt, and a bound on what it may say at once."""
-    settings = replace(role.settings, max_tokens=min(role.settings.max_tokens, 2 * tokens))
-    return Role(
-        f"{role.name}.sub", (_prompt(),), frozenset({"sub_role", PURPOSE, BACKGROUND, *blocks}), settings=settings
-    )
+    asked = seated(role.settings, seat)
+    settings = replace(asked, max_tokens=min(asked.max_tokens, 2 * tokens))
+    sees = frozenset({"sub_role", PURPOSE, BACKGROUND, *blocks})
+    return Role(role.name + SUB, (_prompt(),), sees, settings=settings)
 
 
 def task(purpose: str, background: str) -> tuple[Block, ...]:
@@ -87,9 +89,10 @@ def task(purpose: str, background: str) -> tuple[Block, ...]:
 
 @dataclass
 class Delegation:
-    """What a conversation hands on, and what it keeps that is too large for its window."""
+    """What a conversation hands on, and what it keeps that is too large for its window. `seat`: who it is handed to."""
 
     talk: Conversation
+    seat: ModelSeat = field(default_factory=ModelSeat)
 
     def __post_init__(self) -> None:
         self._kept: dict[str, ToolResult] = {}
@@ -164,9 +167,12 @@ class Delegation:
         talk = self.talk
         tools = [one for one in talk.toolbox.tools if one.name != _DELEGATE.name]
         box = Toolbox(tools, max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
-        role = replace(sub_role(talk.role, [block.name for block in blocks], room), tools=box.specs)
+        role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
         sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell, keep=self.keep)
         sub.lasting = talk.lasting
+        chain = talk.stage.host.chain
+        if chain.of(role.name) is chain.of(talk.role.name):
+            sub.tokens = talk.tokens  # the same model counts alike
         await open_sub(talk, name, purpose)
         attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: role.name, **of_conversation(name)}
         with talk.stage.host.telemetry.span(f"sub_conversation {role.name}", **attributes) as span:
@@ -211,11 +217,12 @@ class Delegation:
 
     async def _read(self, arguments: Arguments) -> Json:
         name = str(arguments["source"])
-        event = self.talk.history.find(name)
+        whole = History.of(self.talk.turns)  # word for word, whatever was folded since; numbers never change
+        event = whole.find(name)
         if event is None and name not in self._kept:
-            there = ", ".join(self._kept) or "nothing yet"
+            there = ", ".join([*self._kept, f"event 1 to event {whole.count}"])
             raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {there}")
-        text = "\n\n".join(turn_text(turn) for turn in event.turns) if event else self._kept[name].content
+        text = event.text if event else self._kept[name].content
         return read_slice(text, arguments, self.talk.window.result_tokens, self.talk.tokens)
 
 

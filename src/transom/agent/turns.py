@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 from transom.agent.caps import Meter
@@ -106,6 +107,7 @@ class Conversation:
             )
             what = f"it declares the tools [{declared}] and is given [{given}]"
             raise ToolError(what, where=self.role.name, hint="give the role the specs of its toolbox")
+        self.role = self.window.held(self.role)
 
     async def ask(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         """The last request, and the reply to it, which asks for no tool.
@@ -151,10 +153,10 @@ class Conversation:
         """Whether whatever was said has its answer."""
         return self.pending is None and (not self.turns or isinstance(self.turns[-1], Said))
 
-    @property
+    @cached_property
     def window(self) -> Budget:
-        """How large its windows may be."""
-        return self.budget or self.stage.budget
+        """How large its windows may be where its model answers."""
+        return (self.budget or self.stage.budget).on(self.stage.host.chain.of(self.role.name).caps)
 
     def room(self) -> tuple[int, int]:
         """Tokens that the conversation takes with the role's prompt, as estimated, and those that there are for it."""

@@ -44,6 +44,9 @@ def _common(
         str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; a chain is comma-separated.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="USD", help="What its runs may cost; at it they pause, to be resumed.")
+    ] = None,
     workspace: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where runs are kept; default .transom/, found upwards.")
     ] = None,

@@ -59,11 +59,13 @@ def doctor(
 
 
 def _one_provider(session: Session, name: str, providers: list[dict[str, Any]]) -> int:
-    from transom.cli.providers import unknown_provider
+    from transom.cli.providers import known_providers
+    from transom.llm.naming import Surroundings, unknown_provider
 
     found = next((one for one in providers if one["name"] == name), None)
     if found is None:
-        raise unknown_provider(name)
+        around = Surroundings(session.cwd, session.settings)
+        raise unknown_provider(name, known_providers(around), "--provider")
     if session.format == "json":
         print_json({"schema": "transom.provider/1", **found})
     else:

@@ -30,14 +30,18 @@ UNSAFE_RISK = (
 def session_of(entry: Mapping[str, Any], today: Session) -> Session:
     """The session of the command that opened a run: its folder, so its settings file, and its chain.
 
-    A `--model` of today counts more: a person may resume with another one.
+    What is told today, of `--model` and `--max-cost`, counts more: a person may resume with another one.
     """
     cwd = Path(entry.get("cwd") or today.cwd)
     given: dict[str, object] = {"workspace": str(today.workspace_root)}
-    told = today.settings.origins.get("model") == "command line"
-    model = today.settings.model if told else entry.get("model")
-    if model:
-        given["model"] = model
+    now = today.settings
+    for key, value_now, kept in (
+        ("model", now.model, entry.get("model")),
+        ("execution.max_cost", now.execution.max_cost, entry.get("max_cost")),
+    ):
+        value = value_now if now.origins.get(key) == "command line" else kept
+        if value:
+            given[key] = value
     base_url = today.base_url or entry.get("base_url")
     return replace(today, settings=load_settings(cwd, command_line=given), cwd=cwd, base_url=base_url)
 

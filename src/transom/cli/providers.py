@@ -1,69 +1,44 @@
-"""From the `model` setting to a chain of providers."""
+"""From the `model` setting to a chain of providers: the runtime's, and those of the checklist."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from transom.errors import InputError, SettingsError
+from transom.errors import SettingsError
+from transom.llm.naming import Surroundings, named_chain
 
 if TYPE_CHECKING:
     from transom.config import Settings
-    from transom.llm import Chain, EgressPolicy, Provider
-    from transom.llm.limits import Shelf
-    from transom.llm.steady import SteadyProvider
+    from transom.llm import Chain, Provider
 
-KNOWN = ("rules", "replay:PATH", "anthropic:NAME", "openai:NAME", "ollama:NAME")
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What providers are made from beside their names.
-
-    Attributes:
-        cwd: where a recording's path is meant from.
-        settings: of the command.
-        base_url: where the one provider that has a server is reached.
-        shelf: where limits keep what was spent; with the process where None.
-    """
-
-    cwd: Path
-    settings: Settings
-    base_url: str | None = None
-    shelf: Shelf | None = None
+_SEATS = {
+    "agent_a": ("checklist.parser",),
+    "agent_b": ("checklist.logic",),
+    "reflect": ("checklist.repair_a", "checklist.repair_b"),
+}
 
 
 def build_chain(spec: str, around: Surroundings) -> Chain:
-    """The chain that a `model` setting names, e.g. `openai:NAME,rules`.
+    """The chain that a `model` setting names, with the checklist's own seats.
+
+    A `--model` of the command line answers every role: whoever gives it means it.
 
     Raises:
-        InputError: an empty or unknown name, a recording that cannot be read, a knowledge file that is wrong, a
-            provider whose SDK or key is missing, one base URL for several servers.
+        InputError: see `named_chain`; a knowledge file that is wrong.
+        SettingsError: a name in `egress.local_blocks` that no block has would keep nothing; the nearest is named.
     """
-    from transom.llm import Chain
-
-    names = [name.strip() for name in spec.split(",")]
-    hosted = {name.partition(":")[0] for name in names} - {"rules", "replay"}
-    if around.base_url and len(hosted) > 1:
-        what = f"it cannot be the address of {' and '.join(sorted(hosted))} at once"
-        raise InputError(what, where="--base-url", hint="set llm.NAME.base_url for each")
-    return Chain(tuple(_provider(name, around) for name in names), _policy(around.settings))
-
-
-def _policy(settings: Settings) -> EgressPolicy:
-    """What the settings keep on this machine.
-
-    Raises:
-        SettingsError: a name that no block has would keep nothing; the nearest is named.
-    """
-    from transom.llm import EgressPolicy
-
+    settings = around.settings
     for pattern in settings.egress.local_blocks:
         _check_block(pattern, settings.origins.get("egress.local_blocks"))
-    return EgressPolicy(settings.egress.local_blocks, keep_untrusted=settings.egress.logs == "local")
+    told = settings.origins.get("model") == "command line"
+    seats = {} if told else {role: getattr(settings.llm, seat) for seat, roles in _SEATS.items() for role in roles}
+    return named_chain(spec, replace(around, own={"rules": lambda: _rules(settings)}), seats)
+
+
+def known_providers(around: Surroundings) -> tuple[str, ...]:
+    """What `--model` may name."""
+    return ("rules", *around.known)
 
 
 def _check_block(pattern: str, where: str | None) -> None:
@@ -76,53 +51,6 @@ def _check_block(pattern: str, where: str | None) -> None:
     if not matching(known, pattern):
         what = f"egress.local_blocks: no role sees a block {pattern!r}"
         raise SettingsError(what, where=where, hint=f"did you mean {nearest(pattern, known)}?")
-
-
-def _provider(name: str, around: Surroundings) -> Provider:
-    kind, _, rest = name.partition(":")
-    if name == "rules":
-        return _rules(around.settings)
-    if kind == "replay" and rest:
-        from transom.llm.replay import ReplayProvider
-
-        return ReplayProvider(Path(around.cwd, rest))
-    from transom.llm.hosted import HOSTED
-
-    if kind in HOSTED:
-        return hosted_provider(name, around)
-    raise unknown_provider(name)
-
-
-def hosted_provider(
-    name: str, around: Surroundings, *, stream: bool | None = None, environ: Mapping[str, str] = os.environ
-) -> SteadyProvider:
-    """A provider that has a server.
-
-    Args:
-        name: e.g. `openai:NAME`.
-        around: settings, address, store.
-        stream: replies in pieces or whole; as `execution.enable_streaming` has it where None.
-        environ: where keys are looked up.
-
-    Raises:
-        InputError: see `connect`.
-    """
-    from transom.llm.hosted import connect
-
-    settings = around.settings
-    return connect(
-        name,
-        getattr(settings.llm, name.partition(":")[0]),
-        base_url=around.base_url,
-        stream=settings.execution.enable_streaming if stream is None else stream,
-        shelf=around.shelf,
-        environ=environ,
-    )
-
-
-def unknown_provider(name: str) -> InputError:
-    """What to say of a provider that there is not."""
-    return InputError(f"unknown provider {name!r}", where="--model", hint=f"use {', '.join(KNOWN[:-1])} or {KNOWN[-1]}")
 
 
 def knowledge_domains(settings: Settings) -> list[str]:

@@ -17,10 +17,11 @@ from transom.errors import InputError
 
 if TYPE_CHECKING:
     from transom.canonical import Json
-    from transom.cli.providers import Surroundings
     from transom.config import Settings
     from transom.llm import CallSettings, Chain
+    from transom.llm.naming import Surroundings
     from transom.runs import Run, Workspace
+    from transom.runs.spending import Spending
     from transom.store import SqliteStore
     from transom.telemetry import Redactor
 
@@ -37,6 +38,7 @@ class Options:
     format: Format = "text"
     model: str | None = None
     base_url: str | None = None
+    max_cost: float | None = None
     workspace: Path | None = None
     quiet: bool = False
     verbose: int = 0
@@ -56,6 +58,7 @@ class Session:
         open_runs: ids of runs that are being worked on; what is left here was cut off.
         chains: those that were made, and from what.
         redact: takes secrets out of text; None: the usual ones.
+        purses: one for all runs of the command, where their cost is capped.
     """
 
     settings: Settings
@@ -68,6 +71,7 @@ class Session:
     live: Live = field(default_factory=Live)
     chains: list[tuple[Surroundings, Chain]] = field(default_factory=list)
     redact: Redactor | None = None
+    purses: list[Spending] = field(default_factory=list)
 
     @staticmethod
     def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
@@ -84,6 +88,8 @@ class Session:
         given: dict[str, object] = {}
         if options.model is not None:
             given["model"] = options.model
+        if options.max_cost is not None:
+            given["execution.max_cost"] = options.max_cost
         if options.workspace is not None:
             given["workspace"] = str(options.workspace)
         settings = load_settings(cwd, environ=environ, command_line=given)
@@ -133,7 +139,8 @@ class Session:
         Raises:
             InputError: an unknown provider, naming the known ones; one whose SDK or key is missing.
         """
-        from transom.cli.providers import Surroundings, build_chain
+        from transom.cli.providers import build_chain
+        from transom.llm.naming import Surroundings
 
         around = Surroundings(self.cwd, self.settings, self.base_url, store)
         for made_around, made in self.chains:
@@ -143,13 +150,30 @@ class Session:
         self.chains.append((around, chain))
         return chain
 
+    def spending(self, chain: Chain) -> Spending | None:
+        """The purse of this command's runs; None where their cost is not capped.
+
+        Raises:
+            InputError: the cost of a provider's replies could not be told, or the price list cannot be read.
+        """
+        limit = self.settings.execution.max_cost
+        if limit is None:
+            return None
+        from transom.agent.prices import Prices
+        from transom.runs.spending import Spending
+
+        prices = Prices.load(self.settings.paths.prices)
+        prices.check(chain.everyone)
+        if not self.purses:
+            self.purses.append(Spending(limit, prices.of))
+        self.purses[0].free |= {provider.name for provider in chain.everyone if provider.local}
+        return self.purses[0]
+
     def call_settings(self, seat: Literal["agent_a", "agent_b", "reflect"], default: CallSettings) -> CallSettings:
         """How a seat is asked: `llm.<seat>` over what its role says."""
-        from dataclasses import replace
+        from transom.agent.setup import seated
 
-        asked = getattr(self.settings.llm, seat)
-        given = {"max_tokens": asked.max_tokens, "temperature": asked.temperature}
-        return replace(default, **{name: value for name, value in given.items() if value is not None})
+        return seated(default, getattr(self.settings.llm, seat))
 
     def variables(self, given: Sequence[str] = ()) -> dict[str, Path]:
         """`--var NAME=PATH` over the defaults that `paths.search_root` gives; see `transom.cli.variables`."""
@@ -172,18 +196,23 @@ class Session:
 
         Raises:
             RunBusy: another process works on it.
+            InputError: see `spending`.
         """
         from transom.context import Budget
         from transom.runs import Retention, Run
 
         chain = chain or self.chain(store)
+        spending = self.spending(chain)
         run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
-        if self.verbosity >= 0 and any(one.caps.streaming for one in run.chain.providers):
+        if self.verbosity >= 0 and any(one.caps.streaming for one in run.chain.everyone):
             run.on_delta = self.live
         run.budget = Budget.of(self.settings.window)
+        if spending:
+            spending.take_in(run.id, run.state.replies.values())
+            run.spending = spending
         cache = self.settings.cache
         run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
         self.open_runs.append(run.id)

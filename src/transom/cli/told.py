@@ -69,9 +69,12 @@ class Options:
         kept["variables"] = [_absolute(text, "=") for text in self.variables]
         kept["reports"] = [_absolute(text, ":") for text in self.reports]
         kept["targets"] = [str(target.absolute()) for target in targets]
-        told = session.settings.origins.get("model") == "command line"
+        origins = session.settings.origins
+        told = origins.get("model") == "command line"
         kept |= {"cwd": str(session.cwd), "base_url": without_credentials(session.base_url)}
         kept["model"] = session.settings.model if told else None
+        capped = origins.get("execution.max_cost") == "command line"
+        kept["max_cost"] = session.settings.execution.max_cost if capped else None
         return cast("dict[str, Json]", kept)
 
     @staticmethod

@@ -53,9 +53,9 @@ def try_provider(session: Session, name: str) -> int:
     Raises:
         InputError: its SDK, key or model is missing.
     """
-    from transom.cli.providers import Surroundings
     from transom.llm.hosted.checkup import checkup
     from transom.llm.hosted.connecting import place_of
+    from transom.llm.naming import Surroundings
 
     kind = name.partition(":")[0]
     settings = getattr(session.settings.llm, kind)
@@ -75,7 +75,7 @@ def try_provider(session: Session, name: str) -> int:
 
 
 def _maker(name: str, around: Any, environ: Mapping[str, str]) -> Make:
-    from transom.cli.providers import hosted_provider
+    from transom.llm.naming import hosted_provider
 
     def make(stream: bool) -> Provider:
         return hosted_provider(name, replace(around), stream=stream, environ=environ)

@@ -53,6 +53,7 @@ class Paths(_Section):
         cache_dir: the workspace, where neither `workspace` nor `--workspace` names one.
         output_dir: where `check build` writes without `-o`.
         knowledge_dirs: folders with knowledge files of your own, beside the shipped ones.
+        prices: a price list of your own, laid over the shipped one (see docs/providers.md).
     """
 
     search_root: _Path | None = None
@@ -60,10 +61,17 @@ class Paths(_Section):
     cache_dir: _Path | None = None
     output_dir: _Path | None = None
     knowledge_dirs: _Paths = ()
+    prices: _Path | None = None
 
 
 class ModelSeat(_Section):
-    """How one seat at a model is asked. None: as the role itself says."""
+    """How one seat at a model is asked.
+
+    Attributes:
+        provider: who answers, as in `model`, e.g. `anthropic` or `anthropic:NAME`; None: whoever answers all.
+        model: its name; without `provider` one of the provider that answers all.
+        temperature, max_tokens: None: as the role itself says.
+    """
 
     provider: str | None = None
     model: str | None = None
@@ -71,12 +79,30 @@ class ModelSeat(_Section):
     max_tokens: int | None = Field(default=None, ge=1)
 
 
+class AgentSeat(ModelSeat):
+    """How agents of programs are asked.
+
+    Attributes:
+        strategy: what their conversations do that outgrow the window; None: as the role itself says.
+    """
+
+    strategy: Literal["truncate", "sub_conversation", "memory"] | None = None
+
+
 class Llm(_Section):
-    """The seats (agent_a writes the parser, agent_b the logic, reflect the repairs), and the providers with servers."""
+    """The seats, and the providers with servers.
+
+    Attributes:
+        agent_a, agent_b, reflect: write the parser, the logic and the repairs of a checker.
+        agent, sub_conversation: of programs that use `transom.Agent`.
+        anthropic, openai, ollama: see there.
+    """
 
     agent_a: ModelSeat = ModelSeat()
     agent_b: ModelSeat = ModelSeat()
     reflect: ModelSeat = ModelSeat()
+    agent: AgentSeat = AgentSeat()
+    sub_conversation: ModelSeat = ModelSeat()
     anthropic: HostedSettings = HostedSettings()
     openai: OpenAISettings = OpenAISettings()
     ollama: HostedSettings = HostedSettings()
@@ -101,11 +127,14 @@ class Execution(_Section):
     Attributes:
         timeout_per_stage: seconds of wall clock.
         enable_streaming: replies are taken in pieces as they come, where the provider offers that.
+        max_cost: US dollars that the runs of a command may cost over their lives, earlier commands included; None: as
+            much as it takes.
     """
 
     max_iterations: int = Field(default=3, ge=0)
     timeout_per_stage: float = Field(default=300, gt=0, allow_inf_nan=False)
     enable_streaming: bool = True
+    max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
 
 class Logging(_Section):
@@ -189,7 +218,7 @@ class SandboxSettings(_Section):
 
 
 class Settings(_Section):
-    """All settings. `model` is a chain of providers, comma-separated."""
+    """All settings. `model` is a chain of providers, comma-separated; on the command line it answers every seat."""
 
     model: str = "rules"
     state_dir: _Path | None = None
@@ -224,15 +253,7 @@ class Settings(_Section):
         return self
 
 
-_SEATS = ("agent_a", "agent_b", "reflect")
-_ONE_CHAIN = "one chain of providers answers every role; `model` and --model name it"
-_LATER_LENGTH = "no product of this version has conversations that long"
-
-NOT_YET: dict[str, str] = {
-    **{f"llm.{seat}.{name}": _ONE_CHAIN for seat in _SEATS for name in ("provider", "model")},
-    "window.compact_at": _LATER_LENGTH,
-    "window.keep_recent": _LATER_LENGTH,
-}
+NOT_YET: dict[str, str] = {}
 """Keys that are accepted and have no effect yet, each with one clause that says why."""
 
 

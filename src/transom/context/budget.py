@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from transom.config.model import WindowSettings
 from transom.errors import SettingsError
-from transom.llm import Block, Tier
+from transom.llm import Block, Capabilities, Role, Tier
+from transom.llm.capabilities import UNBOUNDED
 
 ShareName = Literal["stable_prefix", "protocols", "playbook", "session_state", "conversation", "working_space"]
 SHARES: tuple[ShareName, ...] = get_args(ShareName)
@@ -67,20 +68,18 @@ class Budget:
         shares: how the parts relate; they are scaled to what the window has. What one leaves free others may take;
             once the window is full each is held to its own.
         compaction: when a history is folded.
+        open: whether nobody said how large it is, so that a model's own window counts (see `on`).
     """
 
     total: int = 100_000
     margin: float = 0.10
     shares: Mapping[ShareName, int] = field(default_factory=lambda: dict(DEFAULT_SHARES))
     compaction: Compaction = field(default_factory=Compaction)
+    open: bool = False
 
     @classmethod
-    def of(cls, settings: WindowSettings, model_tokens: int | None = None) -> Budget:
-        """The budget that settings ask for.
-
-        Args:
-            settings: the section `window`.
-            model_tokens: the model's window as its provider knows it; `window.tokens` counts more.
+    def of(cls, settings: WindowSettings) -> Budget:
+        """The budget that the section `window` of the settings asks for.
 
         Raises:
             SettingsError: more events are to be kept than there may be.
@@ -88,9 +87,21 @@ class Budget:
         if settings.keep_recent > settings.compact_at:
             what = f"is {settings.keep_recent}; must be at most window.compact_at, {settings.compact_at}"
             raise SettingsError(what, where="window.keep_recent", hint="keep fewer, or fold later")
-        total = settings.tokens or model_tokens or cls.total
+        total = settings.tokens or cls.total
         shares: dict[ShareName, int] = {name: getattr(settings.shares, name) for name in SHARES}
-        return cls(total, settings.margin, shares, Compaction(settings.compact_at, settings.keep_recent))
+        compaction = Compaction(settings.compact_at, settings.keep_recent)
+        return cls(total, settings.margin, shares, compaction, settings.tokens is None)
+
+    def on(self, caps: Capabilities) -> Budget:
+        """The budget where that model answers: its window is as large as its provider knows, unless somebody said."""
+        known = self.open and caps.context_known and caps.context_tokens < UNBOUNDED
+        return replace(self, total=caps.context_tokens, open=False) if known else self
+
+    def held(self, role: Role) -> Role:
+        """The role, asking for a reply of no more than half the window: what it is shown needs room, too."""
+        most = max(1, self.total // 2)
+        settings = role.settings
+        return role if settings.max_tokens <= most else replace(role, settings=replace(settings, max_tokens=most))
 
     def window_tokens(self, reply_tokens: int) -> int:
         """Tokens that blocks and turns may take beside a reply of that size."""

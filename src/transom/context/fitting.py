@@ -145,7 +145,8 @@ class Draft:
             needed=needed,
             limit=self._limit,
             shares=used,
-            hint="shorten the item or its inputs, or choose a model with a larger window",
+            hint="shorten what it is given, choose a model with a larger window, or say how large it is "
+            "(llm.NAME.context_tokens, window.tokens)",
         )
 
 

@@ -96,7 +96,7 @@ class Folded:
             f"{gone} of them are gone, {kept} stay word for word."
         ]
         if gone:
-            lines.append(f"Of those that are gone: {self.statistics.text()}.")
+            lines.append(f"Of those that are gone: {self.statistics.text()}. Each can be read as event and its number.")
         if failed := sum(event.failed for event in self.kept):
             lines.append(f"Of those that stay {failed} failed.")
         if self._asked:

@@ -84,8 +84,13 @@ class TokenCorrection:
         return self.tokens(measure(text))
 
     def learned(self, size: Measure, tokens: int) -> Self:
-        """With one more call: its measure, and the input tokens that its usage reported, cached ones included."""
-        if tokens <= 0 or size.plain + size.dense <= 0:
+        """With one more call: its measure, and the input tokens that its usage reported, cached ones included.
+
+        No tokenizer makes more than a token of a byte. What is reported beyond that is the server's own, e.g. what it
+        puts before a request with tools; taken for text it would make a short first call teach absurd sizes.
+        """
+        tokens = min(tokens, size.plain + size.dense)
+        if tokens <= 0:
             return self
         usual = _PLAIN * size.plain + _DENSE * size.dense
         u, v, t = _PLAIN * size.plain / usual, _DENSE * size.dense / usual, tokens / usual

@@ -18,6 +18,7 @@ class Capabilities:
 
     Attributes:
         context_tokens: the window, request and reply together.
+        context_known: whether somebody said so; else it is a guess that nothing is refused by.
         tools: it calls tools.
         parallel_tools: one reply may call several.
         streaming: its replies come in pieces.
@@ -26,9 +27,11 @@ class Capabilities:
         sampling: it takes a temperature.
         caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
         cache_minimum: tokens below which a prefix is not cached.
+        tells_cost: its server says what each reply cost.
     """
 
     context_tokens: int = UNBOUNDED
+    context_known: bool = True
     tools: bool = True
     parallel_tools: bool = True
     streaming: bool = False
@@ -37,6 +40,7 @@ class Capabilities:
     sampling: bool = False
     caching: Caching = "none"
     cache_minimum: int = 0
+    tells_cost: bool = False
 
 
 def common(several: Iterable[Capabilities]) -> Capabilities:
@@ -45,6 +49,7 @@ def common(several: Iterable[Capabilities]) -> Capabilities:
     caching: Caching = many[0].caching if len({one.caching for one in many}) == 1 else "none"
     return Capabilities(
         context_tokens=min(one.context_tokens for one in many),
+        context_known=all(one.context_known for one in many),
         tools=all(one.tools for one in many),
         parallel_tools=all(one.parallel_tools for one in many),
         streaming=all(one.streaming for one in many),
@@ -52,5 +57,6 @@ def common(several: Iterable[Capabilities]) -> Capabilities:
         vision=all(one.vision for one in many),
         sampling=all(one.sampling for one in many),
         caching=caching,
+        tells_cost=all(one.tells_cost for one in many),
         cache_minimum=0 if caching == "none" else max(one.cache_minimum for one in many),
     )

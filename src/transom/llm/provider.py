@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -63,10 +63,17 @@ class Provider(Protocol):
 
 @dataclass(frozen=True)
 class Chain:
-    """Providers in order of preference. It falls back before the first reply of a stage, never within a stage."""
+    """Providers in order of preference. It falls back before the first reply of a stage, never within a stage.
+
+    Attributes:
+        providers: at least one.
+        policy: what is kept on this machine.
+        seats: role name -> who answers that role instead.
+    """
 
     providers: tuple[Provider, ...]
     policy: EgressPolicy = field(default_factory=EgressPolicy)
+    seats: Mapping[str, Chain] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not self.providers:
@@ -76,12 +83,24 @@ class Chain:
     def name(self) -> str:
         return ",".join(provider.name for provider in self.providers)
 
+    def of(self, role: str) -> Chain:
+        """Who answers a role of that name."""
+        return self.seats.get(role, self)
+
+    @property
+    def everyone(self) -> tuple[Provider, ...]:
+        """All that may be asked, whoever asks."""
+        chains = {id(chain): chain for chain in (self, *self.seats.values())}
+        return tuple(provider for chain in chains.values() for provider in chain.providers)
+
     def fingerprint(self, role: Role) -> str:
-        return "|".join(f"{provider.name}={provider.fingerprint(role)}" for provider in self.providers)
+        asked = self.of(role.name).providers
+        return "|".join(f"{provider.name}={provider.fingerprint(role)}" for provider in asked)
 
     def still(self, by: str, sources: Sequence[AnsweredFrom]) -> bool:
         """Whether an answer of `by` would rest on the same things today."""
-        return all(provider.still(source) for provider in self._named(by) for source in sources)
+        named = [provider for provider in self.everyone if provider.name == by]
+        return all(provider.still(source) for provider in named for source in sources)
 
     @property
     def caps(self) -> Capabilities:
@@ -90,7 +109,7 @@ class Chain:
 
     def estimate_tokens(self, request: Request) -> int:
         """As the provider counts that counts most."""
-        return max(provider.estimate_tokens(request) for provider in self.providers)
+        return max(provider.estimate_tokens(request) for provider in self.of(request.role).providers)
 
     async def complete(self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None) -> Reply:
         """Ask the providers in turn. An answer that is to follow a schema does, whoever gives it.
@@ -106,7 +125,8 @@ class Chain:
             ReplyError: the answer does not follow the schema, and its repair does not either.
         """
         causes: list[ProviderError] = []
-        for provider in self._named(only) if only else self.providers:
+        asked = self.of(request.role).providers
+        for provider in [one for one in asked if one.name == only] if only else asked:
             guard_egress(request, provider, self.policy)
             try:
                 return await complete_checked(provider, request, on_delta)
@@ -128,13 +148,10 @@ class Chain:
 
     async def aclose(self) -> None:
         """Let go of connections."""
-        for provider in self.providers:
+        for provider in self.everyone:
             close = getattr(provider, "aclose", None)
             if close:
                 await close()
-
-    def _named(self, name: str | None) -> tuple[Provider, ...]:
-        return tuple(provider for provider in self.providers if provider.name == name)
 
 
 def of_provider(name: str) -> dict[str, str]:

@@ -251,28 +251,34 @@ class Usage:
         output_tokens: all that was written, thinking included.
         cached_tokens: those of the input that were read from a cache.
         cache_write_tokens: those of the input that were written into a cache, where the vendor tells them.
+        cost: in US dollars, where the server tells it; it counts more than any price list. Of several calls it is the
+            sum of what was told.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
+    cost: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
+        told = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
+            sum(told) if told else None,
         )
 
     def to_json(self) -> dict[str, Json]:
-        return {
+        told: dict[str, Json] = {
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "cached_tokens": self.cached_tokens,
             "cache_write_tokens": self.cache_write_tokens,
         }
+        return told if self.cost is None else {**told, "cost": self.cost}
 
 
 @dataclass(frozen=True)

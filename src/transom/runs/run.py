@@ -18,7 +18,7 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from transom.canonical import Json, digest
 from transom.context import Budget
-from transom.errors import Paused, TransomError
+from transom.errors import CapReached, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.deltas import OnDelta
 from transom.runs.artifact import A_PERSON, Artifact, File, epoch_of, input_digest, lineage_of
@@ -29,6 +29,7 @@ from transom.runs.hold import Hold
 from transom.runs.journal import Attempt, RunState, StageHistory, reply_key
 from transom.runs.ledger import Ledger
 from transom.runs.lock import RunLock
+from transom.runs.spending import Spending
 from transom.runs.stage import Stage, cause, set_aside, write_file
 from transom.runs.workspace import Workspace
 from transom.store import Record, Store
@@ -65,7 +66,8 @@ class Run:
         self.stage_seconds = STAGE_SECONDS
         self.log_calls = True
         self.on_delta: OnDelta | None = None
-        self.budget = Budget()
+        self.budget = Budget(open=True)
+        self.spending: Spending | None = None
         self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
         self._ledger = Ledger(store, f"run/{run_id}", folder, lambda line: self.progress(line))
@@ -279,6 +281,8 @@ class Run:
             await self._pause_for_time(stage.name, error)
         except Paused:
             raise
+        except CapReached as error:
+            await self._pause_at_cap(stage.name, error)
         except TransomError as error:
             await self.append("failed", {"stage": stage.name, "attempt": stage.attempt, "error": cause(error)})
             raise
@@ -287,6 +291,12 @@ class Run:
         reason = f"stage {name} reached its limit of {self.stage_seconds:g} s"
         await self.append("paused", {"stage": name, "reason": reason})
         raise Paused(reason, run_id=self.id) from error
+
+    async def _pause_at_cap(self, name: str, error: CapReached) -> NoReturn:
+        reason = f"stage {name}: {error.what}"
+        await self.append("paused", {"stage": name, "reason": reason})
+        more = " --max-cost USD, with more of them" if error.cap == "usd" else ""
+        raise Paused(reason, run_id=self.id, hint=f"go on with: transom resume {self.id}{more}") from error
 
     async def _append_done(
         self,

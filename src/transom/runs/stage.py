@@ -20,6 +20,7 @@ from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.calls import logged
 from transom.runs.journal import RunState, talk_key, tool_key
 from transom.runs.spans import of_reply, of_request, of_tool, tell_outcome
+from transom.runs.spending import Spending
 from transom.runs.windows import Talk, call_key, keep_window
 from transom.store import Record, Store
 from transom.telemetry import Telemetry
@@ -36,6 +37,7 @@ class Host(Protocol):
     log_calls: bool
     on_delta: OnDelta | None
     budget: Budget
+    spending: Spending | None
 
     @property
     def state(self) -> RunState: ...
@@ -78,7 +80,7 @@ class Stage:
         self.memoise = True
         self.answered: dict[str, set[AnsweredFrom]] = {}
         self.usage = Usage()
-        self._pinned: str | None = None
+        self._pinned: dict[int, str] = {}  # of a chain: who answered first, and is asked from then on
         self._first = asyncio.Lock()
         self._talks: dict[str, Talk] = {}
         self._told: Counter[str] = Counter()
@@ -138,9 +140,11 @@ class Stage:
 
         Raises:
             ProviderError, EgressError: from the chain.
+            CapReached: the run has cost what it may.
             TimeoutError: no reply in time.
         """
         talk = self._talks.setdefault(conversation, Talk())
+        chain = self._run.chain.of(role.name)
         key: dict[str, Any] = {
             **self._where(conversation),
             "ordinal": talk.next,
@@ -152,18 +156,22 @@ class Stage:
             reply, found = self._journaled(key)
             replayed = reply is not None
             if reply is None:
+                if self._run.spending:
+                    self._run.spending.check()
                 asked = self._complete(request, on_delta)
                 asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
                 try:
                     reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
                 except (TransomError, TimeoutError):
-                    span.update(of_provider(self._pinned or self._run.chain.name))
+                    span.update(of_provider(self._pinned.get(id(chain), chain.name)))
                     raise
                 await self._journal(key, talk, request, role, reply)
+                if self._run.spending:
+                    self._run.spending.add(reply.by, reply.usage)
             else:
                 tell(reply, on_delta)
             if not (replayed and lasting):  # who answered then need not be there today
-                self._pinned = reply.by
+                self._pinned[id(chain)] = reply.by
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)
             self.usage += reply.usage
             span.update(of_reply(reply, replayed=replayed))
@@ -184,16 +192,18 @@ class Stage:
 
     async def _complete(self, request: Request, on_delta: OnDelta | None) -> Reply:
         """Ask the chain. The first reply settles who answers in this stage, also for calls that run beside it."""
-        if self._pinned is not None:
+        chain = id(self._run.chain.of(request.role))
+        if chain in self._pinned:
             return await self._asked(request, on_delta)
         async with self._first:
             reply = await self._asked(request, on_delta)
-            self._pinned = reply.by
+            self._pinned[chain] = reply.by
             return reply
 
     async def _asked(self, request: Request, on_delta: OnDelta | None) -> Reply:
         hear = both(on_delta, self._run.on_delta)
-        return await self._run.chain.complete(request, only=self._pinned, on_delta=hear)
+        only = self._pinned.get(id(self._run.chain.of(request.role)))
+        return await self._run.chain.complete(request, only=only, on_delta=hear)
 
     def _journaled(self, key: dict[str, Any]) -> tuple[Reply | None, dict[str, Any]]:
         """The journaled reply, if there is one, and the key by which it was journaled."""

@@ -148,4 +148,5 @@ def _result(
 
 
 def _round(number: int, section: Artifact[str]) -> RoundRow:
-    return RoundRow(round=number, by=section.by, **asdict(section.usage))
+    tokens = {name: count for name, count in asdict(section.usage).items() if name != "cost"}
+    return RoundRow(round=number, by=section.by, **tokens)

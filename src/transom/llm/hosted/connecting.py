@@ -119,8 +119,8 @@ def connect(
     kind, _, model = name.partition(":")
     if not model:
         example = _KINDS[kind].example
-        what = f"provider {kind} needs the name of a model"
-        raise InputError(what, where="--model", hint=f"say {kind}:NAME, e.g. {kind}:{example}")
+        what = "this provider needs the name of a model"
+        raise InputError(what, where=kind, hint=f"say {kind}:NAME, e.g. {kind}:{example}")
     if find_spec(kind) is None:
         what = f"the package {kind} is not installed"
         raise InputError(what, where=name, hint=f"pip install 'transom[{kind}]'")

@@ -54,11 +54,13 @@ _OPENAI: Mapping[str, Known] = {
     "*": Known(_GPT, 2.7),
 }
 _OPENROUTER: Mapping[str, Known] = {
-    "anthropic/*": Known(replace(_CLAUDE, sampling=True), 1.9),
-    "*": Known(replace(_COMPATIBLE, context_tokens=128_000), 2.0),
+    "anthropic/*": Known(replace(_CLAUDE, sampling=True, tells_cost=True), 1.9),
+    "*": Known(replace(_COMPATIBLE, context_tokens=128_000, tells_cost=True), 2.0),
 }
-_OTHERS: Mapping[str, Known] = {"*": Known(_COMPATIBLE, 2.0)}
-_TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER}
+# Ollama is told how large a window to make; of what else speaks like OpenAI nobody knows.
+_OLLAMA: Mapping[str, Known] = {"*": Known(_COMPATIBLE, 2.0)}
+_OTHERS: Mapping[str, Known] = {"*": Known(replace(_COMPATIBLE, context_known=False), 2.0)}
+_TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER, "ollama": _OLLAMA}
 
 
 def known_model(service: str, model: str, *, context_tokens: int | None = None) -> Known:
@@ -73,4 +75,4 @@ def known_model(service: str, model: str, *, context_tokens: int | None = None) 
     found = next(known for pattern, known in table.items() if fnmatchcase(model, pattern))
     if context_tokens is None:
         return found
-    return replace(found, caps=replace(found.caps, context_tokens=context_tokens))
+    return replace(found, caps=replace(found.caps, context_tokens=context_tokens, context_known=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -229,7 +230,14 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
     details = usage.get("prompt_tokens_details")
     cached = details if isinstance(details, dict) else {}
     asked, said = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    return Usage(asked, said, _count(cached.get("cached_tokens")), _count(cached.get("cache_write_tokens")))
+    read, written = _count(cached.get("cached_tokens")), _count(cached.get("cache_write_tokens"))
+    return Usage(asked, said, read, written, _cost(usage.get("cost")))
+
+
+def _cost(told: object) -> float | None:
+    """Dollars, as OpenRouter tells them; what is no amount of money was not told."""
+    money = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < math.inf
+    return float(told) if money else None  # type: ignore[arg-type]  # a number, as seen
 
 
 def _count(value: object) -> int:

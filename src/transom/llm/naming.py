@@ -1,0 +1,177 @@
+"""From names such as `openai:NAME,rules` and the settings to providers that can be asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transom.errors import InputError, SettingsError
+from transom.llm.egress import EgressPolicy
+from transom.llm.hosted import HOSTED, connect
+from transom.llm.limits import Shelf
+from transom.llm.provider import Chain, Provider
+from transom.llm.replay import ReplayProvider
+
+if TYPE_CHECKING:
+    from transom.config import Settings
+    from transom.config.model import ModelSeat
+    from transom.llm.steady import SteadyProvider
+
+_REPLAY = "replay:PATH"
+_ALIKE = 60  # of 100; a name that is less like any other was not meant as that one
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What providers are made from beside their names.
+
+    Attributes:
+        cwd: where a recording's path is meant from.
+        settings: of the command or program.
+        base_url: where the one provider of `model` that has a server is reached.
+        shelf: where limits keep what was spent; with the process where None.
+        where: the model is named, for messages.
+        own: providers of the caller's that have names of their own, e.g. `rules`, and how to make them.
+    """
+
+    cwd: Path
+    settings: Settings
+    base_url: str | None = None
+    shelf: Shelf | None = None
+    where: str = "--model"
+    own: Mapping[str, Callable[[], Provider]] = field(default_factory=dict, compare=False)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """What a provider may be called."""
+        return (*self.own, _REPLAY, *(f"{kind}:NAME" for kind in HOSTED))
+
+
+def named_chain(spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] | None = None) -> Chain:
+    """The chain that a `model` setting names, e.g. `openai:NAME,rules`.
+
+    Args:
+        spec: one name, or several in order of preference, comma-separated.
+        around: what they are made from.
+        seats: role name -> the seat whose own provider and model answer that role, where it has any.
+
+    Raises:
+        InputError: an empty or unknown name, naming the nearest; a recording that cannot be read; a provider whose SDK
+            or key is missing; one base URL for several servers.
+        SettingsError: a seat that names a model and no provider.
+    """
+    settings = around.settings
+    policy = EgressPolicy(settings.egress.local_blocks, keep_untrusted=settings.egress.logs == "local")
+    names = _names(spec)
+    addressed = {_kind(name) for name in names} & set(HOSTED)
+    if around.base_url and len(addressed) > 1:
+        what = f"it cannot be the address of {' and '.join(sorted(addressed))} at once"
+        raise InputError(what, where="--base-url", hint="set llm.NAME.base_url for each")
+
+    def made(names: Sequence[str]) -> tuple[Provider, ...]:
+        return tuple(named_provider(name, around, addressed=_kind(name) in addressed) for name in names)
+
+    chains: dict[str, Chain] = {}  # of two roles in seats alike, both ask the same providers
+    answering = {}
+    for role, seat in (seats or {}).items():
+        own = seat_spec(seat, names)
+        if own is not None:
+            chains.setdefault(own, Chain(made(_names(own)), policy))
+            answering[role] = chains[own]
+    return Chain(made(names), policy, answering)
+
+
+def named_provider(name: str, around: Surroundings, *, addressed: bool = True) -> Provider:
+    """One provider.
+
+    Args:
+        name: e.g. `openai:NAME`.
+        around: what it is made from.
+        addressed: whether `around.base_url` is its address.
+
+    Raises:
+        InputError: see `named_chain`.
+    """
+    kind, _, rest = name.partition(":")
+    if name in around.own:
+        return around.own[name]()
+    if kind == "replay" and rest:
+        return ReplayProvider(Path(around.cwd, rest))
+    if kind in HOSTED:
+        return hosted_provider(name, around, addressed=addressed)
+    raise unknown_provider(name, around.known, around.where)
+
+
+def hosted_provider(
+    name: str,
+    around: Surroundings,
+    *,
+    addressed: bool = True,
+    stream: bool | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> SteadyProvider:
+    """A provider that has a server.
+
+    Args:
+        name: e.g. `openai:NAME`.
+        around: settings, address, store.
+        addressed: whether `around.base_url` is its address.
+        stream: replies in pieces or whole; as `execution.enable_streaming` has it where None.
+        environ: where keys are looked up.
+
+    Raises:
+        InputError: see `connect`.
+    """
+    settings = around.settings
+    return connect(
+        name,
+        getattr(settings.llm, _kind(name)),
+        base_url=around.base_url if addressed else None,
+        stream=settings.execution.enable_streaming if stream is None else stream,
+        shelf=around.shelf,
+        environ=environ,
+    )
+
+
+def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
+    """What a seat's own `provider` and `model` come to; None where it has neither, and the chain answers.
+
+    Args:
+        seat: as in the settings.
+        names: of the chain; a model without a provider is one of the first of them that has a server.
+
+    Raises:
+        SettingsError: a model without a provider where the chain has no server, or two models.
+    """
+    if seat.model is None:
+        return seat.provider
+    provider = seat.provider or next((_kind(name) for name in names if _kind(name) in HOSTED), None)
+    if provider is None:
+        raise SettingsError(f"model {seat.model} has no provider", where="llm.*.model", hint="set provider beside it")
+    if ":" in provider:
+        what = f"{provider} names a model already, and {seat.model} is another one"
+        raise SettingsError(what, where="llm.*.provider", hint="set model alone, or provider alone")
+    return f"{provider}:{seat.model}"
+
+
+def unknown_provider(name: str, known: Sequence[str], where: str) -> InputError:
+    """What to say of a provider that there is not: the nearest that there is, and all of them."""
+    from rapidfuzz import fuzz, process  # noqa: PLC0415  (only on the way to an error)
+
+    kind, colon, rest = name.partition(":")
+    found = process.extractOne(kind, [_kind(one) for one in known], scorer=fuzz.ratio, score_cutoff=_ALIKE)
+    meant = next((one for one in known if found and _kind(one) == found[0]), "")
+    near = f"did you mean {_kind(meant)}:{rest}? " if colon and rest and ":" in meant else f"did you mean {meant}? "
+    all_of_them = f"use {', '.join(known[:-1])} or {known[-1]}"
+    return InputError(f"unknown provider {name!r}", where=where, hint=f"{near if meant else ''}{all_of_them}")
+
+
+def _names(spec: str) -> list[str]:
+    return [name.strip() for name in spec.split(",")]
+
+
+def _kind(name: str) -> str:
+    return name.partition(":")[0]

@@ -1,0 +1,122 @@
+"""Dollars: what a reply costs by a dated list that can be laid over, and a cap that ends with the work so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, tool
+from transom.agent import Agent, Caps, Home
+from transom.agent.prices import Prices
+from transom.errors import InputError
+from transom.llm import CameBack, Capabilities, Reply, ScriptedProvider, Text, Usage
+from transom.runs.spending import Spending
+
+MINE = """\
+schema: transom.prices/1
+as_of: "2026-11-01"
+models:
+  corp:model: {input: 2, output: 10, cached: 1, cache_write: 4}
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Prices:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINE, "utf-8")
+    return Prices.load(path)
+
+
+def corp(*answers: Any, **caps: Any) -> ScriptedProvider:
+    """Somebody else's model of that name, that answers from a list."""
+    told = Capabilities(structured_output=True, **caps)
+    return ScriptedProvider({SEAT.name: list(answers)}, name="corp:model", local=False, caps=told)
+
+
+def calls(at: str, usage: Usage) -> Reply:
+    return Reply(asks(look(at)).parts, usage=usage, stop="tool_calls")
+
+
+def test_each_kind_of_token_has_its_price(mine: Prices) -> None:
+    usage = Usage(1_000_000, 100_000, cached_tokens=500_000, cache_write_tokens=250_000)
+    assert mine.of(usage, "corp:model") == pytest.approx(0.25 * 2 + 0.5 * 1 + 0.25 * 4 + 0.1 * 10)
+    assert mine.of(usage, "corp:other") is None
+    assert mine.of(Usage(5, 5, cost=0.125), "corp:other") == 0.125, "who gave it may say it"
+    assert (Usage(1, cost=0.5) + Usage(1)).cost == 0.5
+    assert "cost" not in Usage(1).to_json()
+
+
+def test_the_published_list_is_dated_and_a_users_lies_over_it(mine: Prices) -> None:
+    known = Prices.load()
+    assert known.models.items() < mine.models.items()
+    assert (known.as_of.year, mine.as_of.isoformat()) == (2025, "2026-11-01")
+
+
+def test_a_list_that_is_none_says_where(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINE.replace("input: 2", "input: -2"), "utf-8")
+    with pytest.raises(InputError, match=r"mine\.yaml:4"):
+        Prices.load(path)
+
+
+async def test_a_cap_in_dollars_ends_with_the_work_so_far_and_can_be_raised(tmp_path: Path, mine: Prices) -> None:
+    dollar = Usage(0, 100_000)
+
+    async def program(usd: float, *answers: Any) -> Any:
+        provider = corp(*answers)
+        caps = Caps(usd=usd, prices=mine)
+        async with Agent(SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t"), caps=caps) as agent:
+            return await agent.send("go"), len(provider.requests)
+
+    stopped, asked = await program(1.5, calls("a", dollar), calls("b", dollar), calls("c", dollar))
+    assert (stopped.ended, stopped.usd, asked) == ("usd", 2.0, 2)
+    assert len(stopped.turns) == 3 and isinstance(stopped.turns[-1], CameBack), "no call without its result"
+    whole, asked = await program(9, Reply((Text("done"),), usage=dollar))
+    assert (whole.text, whole.ended, whole.usd, asked) == ("done", "answered", 3.0, 1)
+
+
+async def test_a_cap_set_later_counts_from_there_and_one_taken_back_holds_nothing(mine: Prices) -> None:
+    dollar = Usage(0, 100_000)
+    answers = [Reply((Text("x"),), usage=dollar) for _ in range(4)]
+    async with Agent(SEAT, provider=corp(*answers)) as agent:
+        assert (await agent.send("1")).usd == 0
+        agent.caps = Caps(usd=1, prices=mine)
+        assert [(await agent.send("2")).ended, (await agent.send("3")).ended] == ["answered", "usd"]
+        agent.caps = Caps()
+        assert ((await agent.go_on()).ended, agent.context().usd) == ("answered", 2.0)
+
+
+def test_without_a_price_an_agent_does_not_begin(mine: Prices) -> None:
+    with pytest.raises(InputError, match=r"corp:model: no price of it is known \(2025-11-30\), so its cost"):
+        Agent(SEAT, provider=corp(), caps=Caps(usd=1))
+    Agent(SEAT, provider=corp(), caps=Caps(usd=1, prices=mine))
+    Agent(SEAT, provider=ScriptedProvider({}), caps=Caps(usd=1))
+    agent = Agent(SEAT, provider=corp())
+    with pytest.raises(InputError, match="no price"):
+        agent.caps = Caps(usd=1)
+    assert agent.caps == Caps()
+
+
+async def test_a_server_that_tells_its_cost_needs_no_price_and_must_tell_it() -> None:
+    told, not_told = calls("a", Usage(1, 1, cost=0.4)), calls("b", Usage(1, 1))
+    provider = corp(told, not_told, tells_cost=True)
+    async with Agent(SEAT, provider=provider, tools=[tool()], caps=Caps(usd=5)) as agent:
+        with pytest.raises(InputError, match="corp:model: nobody knows what its reply cost"):
+            await agent.send("go")
+    assert (len(provider.requests), agent.context().usd) == (2, 0.4)
+
+
+def test_a_journal_is_counted_once(mine: Prices) -> None:
+    purse = Spending(3, mine.of)
+    replies = [Reply((Text("x"),), usage=Usage(500_000), by=by).to_json() for by in ("corp:model", "rules")]
+    for _ in range(2):
+        purse.take_in("run", replies)
+    assert purse.usd == 1.0
+
+
+def test_openrouters_cost_is_read_and_nonsense_is_not() -> None:
+    from transom.llm.hosted.openai import _cost
+
+    assert [_cost(told) for told in (0, 0.002, 3, "1", True, -1, float("inf"), None)] == [0, 0.002, 3, *[None] * 5]

@@ -1,0 +1,47 @@
+"""A seat of the checklist with a model of its own: it is asked, and nobody else is by it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checks import Desk
+from tests.llm.conformance.dialects import DIALECTS
+from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.llm import Text
+
+(OPENAI,) = [dialect for dialect in DIALECTS if dialect.name == "openai"]
+ALL = ("all", "VER-01.yaml", "-q")
+
+
+def test_two_seats_are_answered_by_two_models_and_the_rest_by_rules(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    desk = Desk.at(here, capfd)
+    assert desk.check(*ALL).code == 0
+    rows = desk.records("reply")
+    texts = {row["role"]: "".join(part["text"] for part in row["reply"]["parts"]) for row in rows}
+    shutil.rmtree(here / ".transom")
+    answers = {"a": texts["checklist.parser"], "b": texts["checklist.logic"]}
+
+    def answer(wire: Wire, seen: Seen) -> None:
+        wire.answer(200, json.dumps(OPENAI.whole([Text(answers[seen.body["model"]])])).encode())
+
+    with LocalServer(answer) as server:
+        openai = f"openai: {{base_url: '{server.url}/v1', context_tokens: 200000}}"
+        seats = "agent_a: {provider: openai, model: a}, agent_b: {provider: 'openai:b'}"
+        (here / "transom.yaml").write_text(
+            f"llm: {{{openai}, {seats}}}\nexecution: {{enable_streaming: false}}\n", "utf-8"
+        )
+        assert desk.check(*ALL).code == 0
+        assert [seen.body["model"] for seen in server.seen] == ["a", "b"]
+        by = {row["role"]: row["reply"]["by"] for row in desk.records("reply")}
+        assert {role: name for role, name in by.items() if name != "rules"} == {
+            "checklist.parser": "openai:a",
+            "checklist.logic": "openai:b",
+        }
+        assert desk.check(*ALL).code == 0
+        assert len(server.seen) == 2, "what is in the journal is not asked again"
