@@ -79,6 +79,22 @@ def plain(value: object) -> object:
     return value
 
 
+def whole_text(text: str) -> str:
+    """The text with each pair of surrogates joined, and U+FFFD for each alone: no file and no server takes one."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def whole_texts(value: Json) -> Json:
+    """The same of every text in a value."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, dict):
+        return {whole_text(name): whole_texts(inner) for name, inner in value.items()}
+    return [whole_texts(inner) for inner in value] if isinstance(value, list) else value
+
+
 def digest(value: object) -> str:
     """SHA-256 in hex: of bytes as they are, of text as UTF-8, of anything else as canonical JSON."""
     if isinstance(value, bytes):

@@ -48,7 +48,7 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
             await at.ask(Request(FIRST.name, Window(FIRST.prompt, turns)), FIRST)
             for key in at.call_keys():
                 outcome = Ran(ToolResult("1", "t", "x" * 1000))
-                await at.carry_out(key, TOOL, partial(_done, outcome), lost=lambda outcome=outcome: outcome)
+                await at.carry_out(key, TOOL, partial(_done, outcome), lost=partial(_same, outcome))
         return "done"
 
     async with (
@@ -57,6 +57,10 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
     ):
         await run.stage("one", stage, out=text_file("one.md"), uses=[FIRST])
         return [request.to_json() for request in provider.requests], requests_of(store, run.records())
+
+
+def _same(outcome: Ran) -> Ran:
+    return outcome
 
 
 async def _done(outcome: Ran) -> Ran:

@@ -19,7 +19,7 @@ from transom.agent.record import conversations
 from transom.agent.setup import LateShelf, Setup
 from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task
 from transom.agent.turns import Conversation, nothing_before
-from transom.canonical import Json, digest
+from transom.canonical import Json, digest, whole_text
 from transom.context.summary import Summary, extract, summarised, summary_room
 from transom.errors import CapReached, InputError, OutOfTurns, RunError
 from transom.llm import Asked, Block, CameBack, Chain, Provider, Reply, Request, Role, Said, Turn, Usage, Window
@@ -148,6 +148,7 @@ class Agent:
             if self._archived:
                 raise RunError("it is completed, and nothing more is said in it", where=talk.name, hint="open another")
             await talk.give_up()
+            content = whole_text(content)
             told: dict[str, Json] = {"event": "asked", "text": content}
             if blocks:
                 told["blocks"] = digest([block.to_json() for block in blocks])

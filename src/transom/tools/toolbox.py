@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from transom.canonical import Json
+from transom.canonical import Json, whole_text
 from transom.errors import (
     EgressError,
     InvalidArgumentsError,
@@ -204,7 +204,7 @@ async def _carried_out(
     try:
         async with limit:
             outcome = await tool.run(_own(arguments))
-        return redact(_text(outcome.content)), redact.inside(_journalable(outcome.note))
+        return redact(whole_text(_text(outcome.content))), redact.inside(_journalable(outcome.note))
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
     except TransomError as error:  # its `where` may be a path of this machine

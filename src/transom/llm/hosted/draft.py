@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from transom.canonical import Json
+from transom.canonical import Json, whole_text, whole_texts
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.failures import read_json, unreadable
 from transom.llm.shapes import Reply, Stop, Usage
 from transom.llm.turns import Opaque, Part, Text, ToolCall
+
+_MOST = 10**9  # tokens; no model reads or writes more in one call
 
 
 @dataclass
@@ -41,6 +43,7 @@ class Draft:
         self.counts: dict[str, int] = {}
         self._on_delta = on_delta
         self._pieces: dict[Hashable, _Piece] = {}
+        self._latest: dict[Hashable, Hashable] = {}
 
     def text(self, key: Hashable, text: str) -> None:
         """More of a text. `key` tells the pieces of one reply apart; they keep the order in which they began."""
@@ -49,8 +52,11 @@ class Draft:
             self._on_delta(Text(text))
 
     def call(self, key: Hashable, *, ident: str = "", name: str = "", arguments: Json = "") -> None:
-        """More of a tool call; its arguments as text that goes on, or whole."""
-        piece = self._pieces.setdefault(key, _Piece("call"))
+        """More of a tool call; its arguments as text that goes on, or whole. Another id begins another call."""
+        piece = self._pieces.setdefault(self._latest.get(key, key), _Piece("call"))
+        if ident and piece.id not in ("", ident):  # some servers give every call the same place
+            self._latest[key] = key, ident
+            piece = self._pieces.setdefault((key, ident), _Piece("call"))
         piece.id, piece.name = ident or piece.id, name or piece.name
         if isinstance(arguments, str):
             piece.texts.append(arguments)
@@ -108,21 +114,38 @@ class Draft:
             raise unreadable("the reply announces tool calls and has none")
         if stop == "end" and not any(not isinstance(part, Opaque) for part in parts):
             raise unreadable("the reply is empty")
-        whole = Reply(parts, "tool_calls" if called and stop == "end" else stop, self.usage or usage, by)
+        if any(isinstance(part, ToolCall) and not part.name for part in parts):
+            raise unreadable("the reply calls a tool and does not name it")
+        whole = Reply(parts, "tool_calls" if called and stop == "end" else stop, self._usage(usage), by)
         for call in whole.calls if self._on_delta else ():
             self._on_delta(call)  # type: ignore[misc]  # called only where there is one
         return whole
 
+    def _usage(self, estimate: Usage) -> Usage:
+        """What was told, where it can be: nobody reads nothing, writes less, or finds more than all cached."""
+        said = sum(len(text) for piece in self._pieces.values() for text in piece.texts)
+        guess = replace(estimate, output_tokens=-(-said // 3))
+        told = self.usage
+        if told is None:
+            return guess
+        read, written = told.cached_tokens, told.cache_write_tokens
+        sane = 0 < told.input_tokens <= _MOST and 0 <= told.output_tokens <= _MOST
+        sane = sane and min(read, written) >= 0 and read + written <= told.input_tokens
+        return told if sane else replace(guess, cost=told.cost)
+
     def _parts(self, calls_before: int) -> tuple[Part, ...]:
         parts: list[Part] = []
+        ids: set[str] = set()
         for piece in self._pieces.values():
             if piece.kind == "opaque":
                 parts.append(Opaque(piece.data))
             elif piece.kind == "call":
                 calls_before += 1
-                parts.append(ToolCall(piece.id or f"call_{calls_before}", piece.name, _arguments(piece)))
+                ident = f"call_{calls_before}" if not piece.id or piece.id in ids else piece.id
+                ids.add(ident)
+                parts.append(ToolCall(whole_text(ident), whole_text(piece.name), whole_texts(_arguments(piece))))
             elif text := "".join(piece.texts):
-                parts.append(Text(text))
+                parts.append(Text(whole_text(text)))
         return tuple(parts)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import NoReturn
 
 from transom.canonical import Json
 from transom.errors import (
@@ -126,13 +128,20 @@ def read_json(text: str) -> Json:
         ValueError: it is none: also where it holds NaN or an infinity, or is nested without measure.
     """
     try:
-        value: Json = json.loads(text, parse_constant=_no_number)
+        value: Json = json.loads(text, parse_constant=_no_number, parse_float=_number)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return value
 
 
-def _no_number(text: str) -> Json:
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        _no_number(text)
+    return value
+
+
+def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON")
 
 

@@ -218,8 +218,9 @@ def _hear_call(place: int, call: Any, draft: Draft) -> None:
     match call:
         case {"function": dict(function)}:
             ident, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
+            index = call.get("index")
             draft.call(
-                ("call", call.get("index", place)),
+                ("call", index if isinstance(index, int) else place),
                 ident=ident if isinstance(ident, str) else "",
                 name=name if isinstance(name, str) else "",
                 arguments="" if arguments is None else arguments,

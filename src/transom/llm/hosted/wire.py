@@ -23,8 +23,10 @@ async def documents(body: AsyncIterable[bytes], content_type: str) -> AsyncItera
         ProviderError: no JSON, no object, or an error in place of a reply.
     """
     if "event-stream" in content_type.lower():
+        done = False
         async for name, data in _events(body):
-            if data != "[DONE]":
+            done = done or data == "[DONE]"  # the rest is read, so that the connection may be used again
+            if not done:
                 yield _document(data, is_error=name == "error")
         return
     yield _document("".join([text async for text in _texts(body)]))
@@ -76,7 +78,7 @@ async def _lines(body: AsyncIterable[bytes]) -> AsyncIterator[str]:
 
 
 async def _texts(body: AsyncIterable[bytes]) -> AsyncIterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
     async for piece in body:
         yield decoder.decode(piece)
 

@@ -1,0 +1,83 @@
+"""What becomes of a reply as servers really write it: calls of one place, halves of characters, usage from thin air."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from transom.errors import ProviderError
+from transom.llm import Reply, Text, ToolCall, Usage
+from transom.llm.hosted.draft import Draft
+from transom.llm.hosted.openai import OpenAIVendor
+from transom.llm.hosted.server import Server
+
+GUESS = Usage(50)
+END: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+
+
+def put_together(*documents: dict[str, Any]) -> Reply:
+    vendor, draft = OpenAIVendor(Server("http://a", "key")), Draft()
+    for document in documents:
+        vendor.take(document, draft)
+    return draft.reply("openai:m", vendor.stops, calls_before=3, usage=GUESS)
+
+
+def piece(**delta: Any) -> dict[str, Any]:
+    return {"choices": [{"delta": delta}]}
+
+
+def call(index: object, ident: str | None, arguments: str, name: str | None = "look") -> dict[str, Any]:
+    return {"index": index, "id": ident, "function": {"name": name, "arguments": arguments}}
+
+
+@pytest.mark.parametrize("index", [None, 0, [0], {"a": 1}], ids=repr)
+def test_another_id_begins_another_call_wherever_it_stands(index: object) -> None:
+    reply = put_together(
+        piece(tool_calls=[call(index, "a", '{"x":')]),
+        piece(tool_calls=[call(index, None, "1}", None)]),
+        piece(tool_calls=[call(index, "b", '{"x":')]),
+        piece(tool_calls=[call(index, None, "2}", None)]),
+        END,
+    )
+    assert reply.parts == (ToolCall("a", "look", {"x": 1}), ToolCall("b", "look", {"x": 2}))
+
+
+def test_an_id_is_given_once() -> None:
+    reply = put_together(piece(tool_calls=[call(0, "a", "{}"), call(1, "a", '{"x": 1}')]), END)
+    assert [one.id for one in reply.calls] == ["a", "call_5"]
+
+
+def test_who_calls_a_tool_without_a_name_is_asked_again() -> None:
+    with pytest.raises(ProviderError, match="does not name it") as caught:
+        put_together(piece(tool_calls=[call(0, "a", "{}", None)]), END)
+    assert caught.value.retryable
+
+
+@pytest.mark.parametrize("arguments", ['{"x": NaN}', '{"x": 1e999}', '{"x": -Infinity}', "{"])
+def test_arguments_that_are_no_json_come_as_the_text_that_they_are(arguments: str) -> None:
+    assert put_together(piece(tool_calls=[call(0, "a", arguments)]), END).calls[0].arguments == arguments
+
+
+def test_halves_of_characters_are_joined_or_replaced() -> None:
+    assert put_together(piece(content="a\ud83d"), piece(content="\ude00"), END).parts == (Text("a😀"),)
+    assert put_together(piece(content="a\ud83d"), END).text == "a\ufffd"
+    halves = piece(tool_calls=[call(0, "a", '{"\\ud800": ["\\udc80", "\\ud83d\\ude00"]}')])
+    assert put_together(halves, END).calls[0].arguments == {"\ufffd": ["\ufffd", "😀"]}
+
+
+@pytest.mark.parametrize(
+    ("told", "counted"),
+    [
+        (None, Usage(50, 2)),
+        ({}, Usage(50, 2)),
+        ({"prompt_tokens": -5, "completion_tokens": 3}, Usage(50, 2)),
+        ({"prompt_tokens": 9, "completion_tokens": -3}, Usage(50, 2)),
+        ({"prompt_tokens": 10**30, "completion_tokens": 3}, Usage(50, 2)),
+        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 10}, "cost": 0.5}, Usage(50, 2, cost=0.5)),
+        ({"prompt_tokens": 9, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 9}}, Usage(9, 0, 9)),
+    ],
+    ids=repr,
+)
+def test_usage_that_cannot_be_is_estimated(told: Any, counted: Usage) -> None:
+    assert put_together(piece(content="hello"), END, {"choices": [], "usage": told}).usage == counted
