@@ -36,6 +36,7 @@ class Told:
         rows: lines that are entries.
         heads: where each field of a header stands; None where the page is no file of the topic's.
         gone: fields whose place was taken away: nothing else in the file says them.
+        way: how the text was altered, where lines that were entries must still be some.
     """
 
     page: Page
@@ -43,6 +44,7 @@ class Told:
     rows: tuple[Spot, ...] = ()
     heads: Mapping[str, Sequence[Spot]] | None = None
     gone: frozenset[str] = frozenset()
+    way: str = ""
 
 
 def unfaithful(told: Told, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
@@ -54,6 +56,12 @@ def unfaithful(told: Told, entries: Sequence[Entry]) -> Iterator[tuple[str, str]
     mine = [entry for entry in entries if isinstance(entry.parsed_fields.get(told.topic.key), dict)]
     yield from _rows(told, mine)
     yield from _headers(told, mine)
+
+
+def told_by(spot: Spot, name: str) -> str:
+    """The text of a field, empty where it says that there is none."""
+    said = (spot.said(name) or "").strip()
+    return "" if NOTHING.fullmatch(said) else said
 
 
 def fields_of(entry: Entry, topic: Topic) -> dict[str, Json]:
@@ -78,7 +86,7 @@ def _rows(told: Told, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
                 continue
             said = [one for entry in here if _says(one := fields_of(entry, topic).get(field))]
             if said and not any(agrees(one, spot, name, topic) for one in said):
-                where = f"{told.page.shown}:{spot.number}: {topic.key}.{field}"
+                where = f"{told.page.shown}:{spot.number}{told.way}: {topic.key}.{field}"
                 yield field, f"{where} says {_shown(said[0])}, the line says {_shown(spot.said(name))}"
         yield from _unnamed(told, spot, here)
 
@@ -88,7 +96,7 @@ def _unnamed(told: Told, spot: Spot, entries: Sequence[Entry]) -> Iterator[tuple
     names = [text for name in told.topic.naming if (text := (spot.said(name) or "").strip())]
     values = [_bare(entry.value) for entry in entries]
     if names and values and not any(_bare(name) in value for name in names for value in values):
-        where = f"{told.page.shown}:{spot.number}: the value"
+        where = f"{told.page.shown}:{spot.number}{told.way}: the value"
         yield "value", f"{where} is {_shown(entries[0].value)} and does not hold {_shown(names[0])}, as the line does"
 
 
@@ -167,7 +175,7 @@ def _of_log(told: Told, entry: Entry, said: str) -> tuple[str, str] | None:
 def _of_head(told: Told, name: str, said: str) -> tuple[str, str] | None:
     assert told.heads is not None
     spots = told.heads.get(name, ())
-    texts = [text for spot in spots if (text := (spot.said(name) or "").strip())]
+    texts = [text for spot in spots if (text := told_by(spot, name))]
     if any(_is_said(said, text) for text in texts):
         return None
     if spots:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import zip_longest
 from pathlib import Path
@@ -16,10 +16,11 @@ from transom.checklist.atoms import Source
 from transom.checklist.build.mutation.alter import Mutant, mutants
 from transom.checklist.build.mutation.evidence import Page, Span, Spot, Unit
 from transom.checklist.build.mutation.example import from_examples
-from transom.checklist.build.mutation.faithful import Told
+from transom.checklist.build.mutation.faithful import Told, told_by
 from transom.checklist.build.mutation.fields import Topic
 from transom.checklist.build.mutation.locate import HEADER_LINES, Follow, Hit, Scan, heads, locate
 from transom.checklist.build.mutation.runtime import Desk
+from transom.checklist.build.mutation.steady import Aside, asides, other_forms
 from transom.checklist.patterns import REGEX
 from transom.checklist.run import Inputs
 from transom.checklist.run.files import classify
@@ -42,6 +43,7 @@ class Plan:
         units: all evidence that was found.
         told: what the spec reads in the files and in the altered headers.
         movable: files in which a line means the same wherever it stands: in a header it does not.
+        asides: lines in such files that must change nothing.
         why_none: why there is no mutant.
     """
 
@@ -50,6 +52,7 @@ class Plan:
     units: tuple[Unit, ...] = ()
     told: tuple[Told, ...] = ()
     movable: frozenset[Path] = frozenset()
+    asides: Mapping[Path, Aside] = field(default_factory=dict)
     why_none: str = ""
 
 
@@ -85,7 +88,10 @@ async def plan(
                 made.append(list(_each_once(tried)))
             made += await from_examples(about, given, units, scanner)
             chosen = tuple(_chosen(made))
-            told = [*_rows_told(about, units), *await _heads_told(about, pages, chosen, scanner)]
+            rows_told = list(_rows_told(about, units))
+            told = [*rows_told, *await _heads_told(about, pages, chosen, scanner)]
+            told += await other_forms(rows_told, scanner)
+            beside = await asides(about, units, given, scanner)
     except AtomFailed as error:
         return Plan(why_none=f"a pattern of Section 4.1 cannot be tried on the files: {error.what}")
     names = ", ".join(page.shown for page in given) or "no file"
@@ -94,7 +100,8 @@ async def plan(
     fixed = {page for unit in units if unit.shape == "header" for page in unit.pages}
     movable = frozenset(page.path for page in given if page not in fixed and page.kind not in headed)
     why_none = "" if chosen else f"nothing that Section 4.1 names stands in {names}"
-    return Plan(chosen, rows, tuple(units), tuple(told), movable, why_none)
+    beside = {path: aside for path, aside in beside.items() if path in movable}
+    return Plan(chosen, rows, tuple(units), tuple(told), movable, beside, why_none)
 
 
 def _rows_told(about: Sequence[Topic], units: Sequence[Unit]) -> Iterator[Told]:
@@ -136,7 +143,7 @@ def _head(page: Page) -> Page:
 
 
 def _filled(known: Mapping[str, Sequence[Spot]]) -> frozenset[str]:
-    return frozenset(name for name, spots in known.items() if any((spot.said(name) or "").strip() for spot in spots))
+    return frozenset(name for name, spots in known.items() if any(told_by(spot, name) for spot in spots))
 
 
 def _compared(about: Sequence[Topic]) -> list[str]:

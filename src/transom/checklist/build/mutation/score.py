@@ -104,7 +104,7 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
     problems = [*_problems(made, survivors), *otherwise, *misjudged(made.units, base), *hidden(first, about, desk)]
     problems += strange_places(made.units, about, base)
     before = [({}, first), *((mutant.texts, result) for mutant, result in pairs)]
-    problems += await Repeat(run, setting.sandbox, desk, made.movable).problems(before)
+    problems += await Repeat(run, setting.sandbox, desk, made.movable, made.asides).problems(before)
     return Mutation(_row(made, survivors), tuple(problems), tuple(dict.fromkeys(unseen)))
 
 
@@ -122,8 +122,11 @@ def _why_survived(mutant: Mutant, before: Result, after: Result, about: Sequence
     own = before.of(mutant.item), after.of(mutant.item)
     asked = own if mutant.expects != "entry" and any(own) else (before.outcome, after.outcome)
     if asked[0] != asked[1] or after.status == "ERROR" != before.status:
-        lives = mutant.expects == "violation" and after.status != "ERROR" and after.violations <= before.violations
-        return "the added violation is not one for the checker" if lives else None
+        if mutant.expects != "violation" or after.status == "ERROR":
+            return None
+        lacks = before.violations + mutant.adds - after.violations
+        what = "the added violation is not one" if mutant.adds == 1 else f"{lacks} of {mutant.adds} added are none"
+        return f"{what} for the checker" if lacks > 0 else None
     if before.entries == after.entries:
         return f"the result stays {after.status} with the same entries"
     if mutant.expects != "entry":

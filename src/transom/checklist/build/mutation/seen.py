@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from transom.checklist.atoms import Entry
 from transom.checklist.build.mutation.alter import Mutant
 from transom.checklist.build.mutation.evidence import Page, Spot
 from transom.checklist.build.mutation.faithful import Told, unfaithful
+from transom.checklist.build.mutation.numbers import wrong_numbers
 from transom.checklist.build.mutation.runtime import Kept, Shown
 from transom.checklist.run import Inputs
 from transom.checklist.run.runner import extract, scope_of
@@ -40,10 +42,23 @@ async def left_out_altered(mutant: Mutant, kept: Kept, inputs: Inputs) -> str | 
 async def said_otherwise(told: Sequence[Told], kept: Kept, inputs: Inputs) -> list[str]:
     """Fields that say something else than the line that the spec reads them from, each once."""
     problems: dict[tuple[str, str], str] = {}
+    seen_as_is: dict[Path, frozenset[int]] = {}
     for one in told:
-        for field, problem in unfaithful(one, await entries_of(one.page, one.page.text, kept, inputs) or []):
+        entries = await entries_of(one.page, one.page.text, kept, inputs)
+        lines = frozenset(entry.line_number for entry in entries or () if entry.line_number is not None)
+        if one.way and entries is not None:
+            lost = [spot for spot in one.rows if spot.number in seen_as_is.get(one.page.path, lines) - lines]
+            if lost:
+                problems.setdefault((one.topic.key, one.way), _leaves_out(one.page, lost[0].number, one.way.strip()))
+        elif one.rows:
+            seen_as_is.setdefault(one.page.path, lines)
+        for field, problem in unfaithful(one, entries or []):
             problems.setdefault((one.topic.key, field), problem)
-    return list(problems.values())
+
+    async def see(page: Page) -> list[Entry] | None:
+        return await entries_of(page, page.text, kept, inputs)
+
+    return [*problems.values(), *await wrong_numbers(told, see)]
 
 
 def _leaves_out(page: Page, line: int, what: str) -> str:
