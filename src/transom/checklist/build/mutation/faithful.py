@@ -114,7 +114,7 @@ def agrees(said: Json, spot: Spot, name: str, topic: Topic) -> bool:
         return _scaled(one, two, spot, name, topic)
     if stands_in(theirs, mine) and mine in plain(spot.line):
         return True
-    return theirs not in topic.words(field) and mine in topic.words(field)
+    return field not in topic.naming and theirs not in topic.words(field) and mine in topic.words(field)
 
 
 def _scaled(said: float, printed: float, spot: Spot, name: str, topic: Topic) -> bool:

@@ -62,8 +62,9 @@ async def _problem(read: _Read, see: See) -> str | None:
     for text in _others(read):
         line = read.spot.line[: read.span[0]] + text + read.spot.line[read.span[1] :]
         said = await _says(read, {read.spot.number: line}, see)
-        if said is not None and not math.isclose(said, float(text) * read.factor, rel_tol=_CLOSE):
-            return _told(read, said, f"{text!r}, which is {float(text) * read.factor:g} as the line is read otherwise")
+        wanted = float(text) * read.factor
+        if said is not None and not math.isclose(said, wanted, rel_tol=_CLOSE):
+            return _told(read, said, repr(text) if read.factor == 1 else f"{text!r}, which is {wanted:g} there")
     for lines, times, unit in _other_unit(read):
         said = await _says(read, lines, see)
         wanted = read.factor * times * float(read.spot.line[slice(*read.span)])
