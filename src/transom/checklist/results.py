@@ -24,6 +24,10 @@ class FindingRow(Shape):
     def of(finding: Finding) -> FindingRow:
         return FindingRow(gate=finding.gate, artifact=finding.artifact, line=finding.line, message=finding.message)
 
+    def finding(self) -> Finding:
+        """As the gates have it."""
+        return Finding(self.gate, self.artifact, self.line, self.message)
+
 
 class WordsRow(Shape):
     """Words that the embedded rules could not read, and where they stand."""

@@ -118,6 +118,11 @@ SCENARIOS = {
         "parser logic repair_b validate done",
         ["[reply] checker.yaml:"],
     ),
+    "the logic's tag is missing, and the parser is broken: A first, and no repair of what it makes void": Scenario(
+        {"parser": [parser(NUMBER_VALUE)], "logic": ["no tag", "none either", logic()], "repair_a": [parser()]},
+        "parser logic repair_a logic validate done",
+        ["value is float, not str"],
+    ),
     "an own B that is wrong": Scenario(
         {"parser": [parser()], "logic": [logic(OWN, BAD_B)], "repair_b": [logic(OWN, STANDARD_SOURCE)]},
         "parser logic validate repair_b validate done",

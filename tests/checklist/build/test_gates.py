@@ -204,6 +204,12 @@ async def test_each_fault_is_named_by_its_gate(tmp_path: Path, old: str, new: st
     [
         ('{"name": match[1], "power": match[2]}', "dict(name=match[1], power=match[2])"),
         ('{"name": match[1], "power": match[2]}', 'dict(zip("name power".split(), match.groups()))'),
+        ("import re\n", "from __future__ import annotations\n\nimport re\n"),
+        (
+            "def extract_context",
+            "from dataclasses import dataclass\nfrom enum import Enum\n\n\nclass Kind(Enum):\n    A = 1\n\n\n"
+            "@dataclass\nclass Row:\n    kind: Kind = Kind.A\n\n\ndef extract_context",
+        ),
         (
             "def extract_context",
             "class Kind:\n    def extract_context(self):\n        return 1\n\n\ndef extract_context",
@@ -226,7 +232,12 @@ async def test_an_atom_that_needs_what_its_scope_takes_apart_is_refused(tmp_path
         "        if match:", '        if match and "title" in text:'
     )
     found = faults(await held(tmp_path, context, report=f"title\n{REPORT}"))
-    assert "in the whole of power.rpt than line by line" in found["schema"][0]
+    assert "in the whole of power.rpt than line by line: 2 entries in the whole and 0 in pieces" in found["schema"][0]
+    numbered = ATOM_A.replace('SCOPE = "file"', 'SCOPE = "line"').replace(
+        '"power": match[2]', '"power": match[2], "at": str(number)'
+    )
+    found = faults(await held(tmp_path, numbered))
+    assert "parsed_fields.block.at of entry 1 is '2' in the whole and '1' in pieces" in found["schema"][0]
 
 
 @pytest.mark.parametrize(

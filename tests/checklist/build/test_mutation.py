@@ -10,23 +10,18 @@ import pytest
 
 from tests.acceptance.common import EDA, EXAMPLES, ITEMS, needs_shared
 from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, POINTS, REPORT, SECTION2, spec_text
-from tests.checklist.build.made import DATA, Made, made
-from transom.checklist.atoms import LOCKED_LAYER
+from tests.checklist.build.cheats import altered, example, with_last_word
+from tests.checklist.build.made import DATA, made
 from transom.checklist.build.checker import atoms_source
 from transom.checklist.build.mutation import Mutation, Setting, mutate
-from transom.checklist.build.mutation.score import ENOUGH
+from transom.checklist.build.mutation.judged import ENOUGH
 from transom.checklist.build.reading import read_logic
 from transom.checklist.item import parse_item
 from transom.checklist.spec.document import parse_spec
 from transom.sandbox import Limits, Sandbox
 
-LOCK = LOCKED_LAYER.splitlines()[0] + "\n"
 OWN = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
 SHARED_RIGHT = ("01", "02", "03", "07", "08", "09", "10", "14", "15")
-
-
-def example(name: str) -> Made:
-    return made(EXAMPLES / f"{name}.yaml")
 
 
 def accepted(mutation: Mutation) -> None:
@@ -45,18 +40,6 @@ async def test_the_checker_of_every_example_is_accepted(name: str) -> None:
 @pytest.mark.parametrize("number", SHARED_RIGHT)
 async def test_the_checker_of_every_shared_item_is_accepted(number: str) -> None:
     accepted(await made(ITEMS / f"EDA-S-{number}" / "item.yaml", EDA).mutated())
-
-
-def altered(checker: Made, before: str, after: str) -> str:
-    assert before in checker.code
-    return checker.code.replace(before, after, 1)
-
-
-def with_last_word(checker: Made, *lines: str) -> str:
-    """Atom A for whole files, with lines that change its results at the end."""
-    assert 'SCOPE = "line"' in checker.code
-    code = altered(checker, LOCK, "".join(f"    {line}\n" for line in lines) + LOCK)
-    return code.replace('SCOPE = "line"', 'SCOPE = "file"')
 
 
 STATUS = 'result["parsed_fields"]["endpoint"]["status"]'

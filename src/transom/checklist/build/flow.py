@@ -145,6 +145,8 @@ class _Nodes:
 
     async def logic(self, state: BuildState) -> BuildState:
         logic, unread = await _read(self.writers.logic(state), CHECKER)
+        if unread and not state.logic:
+            unread = (*await self.bench.parser(state), *unread)  # a logic of a parser that must change is for nothing
         return replace(state, logic=logic or state.logic, unread=unread, fields_changed=False)
 
     async def validate(self, state: BuildState) -> BuildState:

@@ -92,9 +92,7 @@ class Held:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return tuple(
-            Finding(one.gate, one.artifact, one.line, one.message) for row in self.rows for one in row.findings
-        )
+        return tuple(one.finding() for row in self.rows for one in row.findings)
 
     @property
     def passed(self) -> bool:
@@ -118,20 +116,28 @@ async def hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
         return held
 
 
+async def hold_parser(code: str, trial: Trial) -> tuple[Finding, ...]:
+    """What is wrong with atom A as far as that shows without the logic that belongs to it."""
+    atoms = split(code)
+    rows = _static_rows(atoms)
+    if parses(atoms.a):
+        # Whether an empty file is a clean one, only the logic says.
+        rows += (await _parser_rows(atoms.a, atoms, trial, may_be_silent=True))[0]
+    findings = (row.finding() for held in rows for row in held.findings)
+    return tuple(finding for finding in findings if finding.artifact == ATOM_A)
+
+
 async def _hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
     atoms = split(code)
     config, file, unread = _config(yaml)
-    rows = [
-        _row("syntax", check_syntax(atoms)),
-        _row("signatures", [*check_signatures(atoms), *check_contract_names(atoms)]),
-        _row("forbidden_io", check_forbidden(atoms)),
-        _row("locked_layer", check_locked_layer(atoms)),
-    ]
+    rows = _static_rows(atoms)
     whole = parses(code)
     entries: list[Entry] = []
     parsed: list[GateRow] = []
     if whole or parses(atoms.a):
-        parsed, entries = await _parser_rows(code if whole else atoms.a, atoms, trial, config)
+        # Where all items forbid, a clean file is one in which nothing is found.
+        silent = config is not None and all(item.mode == "forbid" for item in config.items)
+        parsed, entries = await _parser_rows(code if whole else atoms.a, atoms, trial, may_be_silent=silent)
     own = item_values(config, trial.item, entries) if config else {}
     if whole or parses(atoms.logic):
         rows += await _logic_rows(code if whole else atoms.logic, atoms, trial, config, tuple(own))
@@ -159,14 +165,21 @@ async def _logic_rows(
     return rows
 
 
+def _static_rows(atoms: Parts) -> list[GateRow]:
+    return [
+        _row("syntax", check_syntax(atoms)),
+        _row("signatures", [*check_signatures(atoms), *check_contract_names(atoms)]),
+        _row("forbidden_io", check_forbidden(atoms)),
+        _row("locked_layer", check_locked_layer(atoms)),
+    ]
+
+
 async def _parser_rows(
-    source: str, atoms: Parts, trial: Trial, config: CheckerConfig | None
+    source: str, atoms: Parts, trial: Trial, *, may_be_silent: bool
 ) -> tuple[list[GateRow], list[Entry]]:
     async with Prober(source, atoms, trial.sandbox) as prober:
         sources, unfit = await check_sources(prober)
-        # Where all items forbid, a clean file is one in which nothing is found.
-        silent = config is not None and all(item.mode == "forbid" for item in config.items)
-        entries, findings = await check_schema(prober, trial.samples(sources), may_be_silent=silent)
+        entries, findings = await check_schema(prober, trial.samples(sources), may_be_silent=may_be_silent)
     return [_row("sources", unfit), _row("schema", findings)], entries
 
 

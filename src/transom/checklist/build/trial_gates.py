@@ -129,14 +129,40 @@ def _extraction(sample: Sample, entries: list[object]) -> Callable[[Worker], Awa
         entries.extend(await _seen(worker, scope, sample))
         if await _seen(worker, scope, sample) != entries:
             return [f"extract_context does not return the same for {sample.name} a second time"]
-        if scope.unit != "file" and await _seen(worker, Scope(), sample) != entries:
+        whole = entries if scope.unit == "file" else await _seen(worker, Scope(), sample)
+        if whole != entries:
             return [
-                f"extract_context sees something else in the whole of {sample.name} than {scope.unit} by {scope.unit}; "
+                f"extract_context sees something else in the whole of {sample.name} than {scope.unit} by {scope.unit}"
+                f"{_difference(whole, entries)}; "
                 "SCOPE must leave together what belongs together, and any text may hold many lines"
             ]
         return [problem for entry in entries for problem in _misshapen(entry, sample)][:_SHOWN]
 
     return problems
+
+
+def _difference(whole: Sequence[object], pieces: Sequence[object]) -> str:
+    """The first key or field that differs, where there are as many entries."""
+    for number, (one, two) in enumerate(zip(whole, pieces, strict=False), 1):
+        found = _differing(one, two)
+        if found and len(whole) == len(pieces):
+            name, mine, theirs = found
+            return f": {name} of entry {number} is {_brief(mine)} in the whole and {_brief(theirs)} in pieces"
+    return f": {len(whole)} entries in the whole and {len(pieces)} in pieces" if len(whole) != len(pieces) else ""
+
+
+def _differing(one: object, two: object, name: str = "") -> tuple[str, object, object] | None:
+    if isinstance(one, dict) and isinstance(two, dict):
+        for key in (*one, *(key for key in two if key not in one)):
+            found = _differing(one.get(key), two.get(key), f"{name}.{key}" if name else str(key))
+            if found:
+                return found
+        return None
+    return None if one == two else (name, one, two)
+
+
+def _brief(value: object) -> str:
+    return repr(value)[:60]
 
 
 async def _seen(worker: Worker, scope: Scope, sample: Sample) -> list[object]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from transom.canonical import digest
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, atoms_source, checker_yaml
-from transom.checklist.build.gates import Trial, hold
+from transom.checklist.build.gates import Trial, hold, hold_parser
 from transom.checklist.build.inputs import BuildInputs
 from transom.checklist.build.reading import LogicReply
 from transom.checklist.build.sight import Sight
@@ -18,6 +18,7 @@ from transom.checklist.item import parse_item
 from transom.checklist.results import BuildRecord
 from transom.checklist.spec.document import parse_spec
 from transom.errors import InputError
+from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact, File, Run, Stage, model_file, text_file
 from transom.sandbox import Sandbox
 
@@ -47,6 +48,11 @@ class Bench:
         named = [state.inputs.item_id, state.inputs.description]
         out = text_file(CHECKER_FILE, numbered(FOLDER, state.iteration))
         return await self.run.stage(numbered("build/config", state.iteration), _config, state.logic, *named, out=out)
+
+    async def parser(self, state: BuildState) -> tuple[Finding, ...]:
+        """What is wrong with atom A by itself, where there is no logic to try it with."""
+        assert state.sight is not None and state.atom_a is not None
+        return await hold_parser(state.atom_a.value, trial_of(state.inputs, state.sight.value, self.sandbox))
 
     async def gates(self, state: BuildState) -> Artifact[BuildRecord]:
         """What the gates say of both.

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from transom.checklist.build.mutation.runtime import Desk, Kept
+from transom.checklist.build.mutation.steady import Aside
 from transom.checklist.run import Verdict
 from transom.sandbox import Sandbox
 
 FURTHER = 3000
 """Blank lines that are put before a file's text: more than anybody looks at who looks at the beginning only."""
+FAR = "            \n" * 5500
+"""The same for who looks at the first 5,000 lines or 64 KB."""
 _SEEDS = (1, 2)
 _AGAIN = 6
 
@@ -77,12 +80,14 @@ class Repeat:
         sandbox: where it ran before.
         desk: the files' texts.
         movable: files in which a line means the same wherever it stands.
+        asides: lines in some of them that are about something else.
     """
 
     run: Try
     sandbox: Sandbox
     desk: Desk
     movable: frozenset[Path]
+    asides: Mapping[Path, Aside]
 
     async def problems(self, before: Sequence[tuple[Texts, Result]]) -> list[str]:
         """What tells the second time from the first.
@@ -95,24 +100,29 @@ class Repeat:
         """
         (base, *rest) = before
         rest.sort(key=lambda one: one[1].outcome == base[1].outcome)
-        for seed in _SEEDS:
+        for seed, move in zip(_SEEDS, (self._far, self._aside), strict=True):
             async with Kept(self.sandbox.seeded(seed)) as kept:
-                for texts, first in (*rest[:_AGAIN], base):
-                    again = result_of(await self.run(kept, self._moved(texts)))
+                tries = [(texts, first, self._moved) for texts, first in rest[:_AGAIN]]
+                for texts, first, way in (*tries, (*base, move)):
+                    again = result_of(await self.run(kept, way(texts)))
                     if again.outcome != first.outcome:
                         return [await self._why(texts, first)]
             rest = rest[_AGAIN:]
         return []
 
     async def _why(self, texts: Texts, first: Result) -> str:
+        given = "gives another result when"
+        told = " and ".join(dict.fromkeys(repr(line) for aside in self.asides.values() for line in aside.lines))
         tries = (
             (self.sandbox, texts, "keeps something between calls: the same files give another result after others"),
             *((self.sandbox.seeded(seed), texts, "goes by the order of a set") for seed in _SEEDS),
+            (self.sandbox, self._moved(texts), f"{given} {FURTHER} blank lines are put before the same lines"),
             (
                 self.sandbox,
-                self._moved(texts),
-                f"gives another result when {FURTHER} blank lines are put before the same lines",
+                self._far(texts),
+                f"{given} {len(FAR) >> 10} KB of blank lines are put before the same lines",
             ),
+            (self.sandbox, self._aside(texts), f"{given} {told} are added far from them"),
         )
         said = [said for box, shown, said in tries if (await self._alone(box, shown)).outcome != first.outcome]
         return f"an atom {said[0] if said else tries[0][2]}"
@@ -121,6 +131,15 @@ class Repeat:
         async with Kept(sandbox) as kept:
             return result_of(await self.run(kept, texts))
 
-    def _moved(self, texts: Texts) -> Texts:
-        moved = {path: texts.get(path, self.desk.texts[path]) for path in self.movable}
-        return {**texts, **{path: "\n" * FURTHER + text for path, text in moved.items()}}
+    def _moved(self, texts: Texts, room: str = "\n" * FURTHER) -> Texts:
+        return {**texts, **{path: room + texts.get(path, self.desk.texts[path]) for path in self.movable}}
+
+    def _far(self, texts: Texts) -> Texts:
+        return self._moved(texts, FAR)
+
+    def _aside(self, texts: Texts) -> Texts:
+        more: dict[Path, str] = {}
+        for path, aside in self.asides.items():
+            lines = texts.get(path, self.desk.texts[path]).split("\n")
+            more[path] = "\n".join([*lines[: aside.after], *aside.lines, *lines[aside.after :]])
+        return {**texts, **more}

@@ -12,8 +12,11 @@ from typing import Final, Literal, TypeAlias
 from transom.checklist.build.mutation.evidence import Page, Span, Spot, Unit
 from transom.checklist.build.mutation.fields import Topic, decisive_fields
 from transom.checklist.build.mutation.outcome import beyond, flipped
+from transom.checklist.build.mutation.phrases import MANY, many, only_printed
 
-Way: TypeAlias = Literal["remove", "blank", "change", "flip", "fail", "print", "cut", "header", "insert"]
+Way: TypeAlias = Literal[
+    "remove", "blank", "change", "flip", "fail", "print", "cut", "header", "insert", "many", "word"
+]
 Expected: TypeAlias = Literal["entry", "outcome", "violation"]
 Lines: TypeAlias = dict[int, str | None]
 
@@ -27,10 +30,11 @@ SAYS: Final[Mapping[Way, str]] = {
     "cut": "the file ends before the line, or within it",
     "header": "every line of the header is broken",
     "insert": "a line that decides otherwise is added",
+    "many": "several lines that decide otherwise are added",
+    "word": "loading fails, in other words",
 }
 # What a header says where it says nothing: it may go and nothing is lost, but a real text in its place must show.
 NOTHING: Final = re.compile(r"(?i)\W*(?:unknown|undefined|unspecified|tb[ad]|to ?do|n\W?a|none|null|nil|xx+)?\W*")
-_PROMPT = r"\s*(?:[\w.@]{0,30}[>%]\s*)?"
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Mutant:
             is one more.
         sees: for `flip`, the line that atom A has to see on both sides.
         written: lines of the altered text that must still be what the spec's patterns describe.
+        adds: for `violation`, how many there are more.
     """
 
     way: Way
@@ -52,6 +57,7 @@ class Mutant:
     expects: Expected = "entry"
     sees: int | None = None
     written: tuple[int, ...] = ()
+    adds: int = 1
 
     @property
     def item(self) -> str:
@@ -91,7 +97,7 @@ def _flip(unit: Unit, topic: Topic) -> Iterator[Mutant]:
 
 
 def _insert(unit: Unit, topic: Topic) -> Iterator[Mutant]:
-    """A line that is a violation, beside the one it is made from."""
+    """A line that is a violation, beside the one it is made from; and many of them."""
     if unit.item.quantifier != "each" and unit.item.mode != "forbid":
         return
     spot = unit.spots[0]
@@ -103,10 +109,15 @@ def _insert(unit: Unit, topic: Topic) -> Iterator[Mutant]:
         for number, both in ((spot.number + 1, (spot.line, bad)), (spot.number, (bad, spot.line))):
             made = _made(unit, "insert", {spot: "\n".join(both)}, "violation")
             yield replace(made, written=(number,))
+        if unit.item.quantifier == "each" and not topic.patterns:
+            lines = many(bad, (spot.said(name) for name in topic.naming))
+            made = _made(unit, "many", {spot: "\n".join([spot.line, *lines])}, "violation")
+            numbers = tuple(range(spot.number + 1, spot.number + 1 + MANY))
+            yield replace(made, written=numbers, adds=MANY)
 
 
 def _print_row(unit: Unit, topic: Topic) -> Iterator[Mutant]:
-    printed = {spot: _printed(spot.line, topic) for spot in unit.spots}
+    printed = {spot: only_printed(spot.line, topic) for spot in unit.spots}
     if unit.item.mode == "require" and all(printed.values()):
         yield _made(unit, "print", printed, "outcome")
 
@@ -169,12 +180,13 @@ def _fail(unit: Unit, topic: Topic) -> Iterator[Mutant]:
         yield _edited(unit, "fail", spot, dict.fromkeys(unit.wrong), "outcome")
     else:
         line = spot.page.lines[unit.last - 1]
-        error = f"{line}\nError: cannot read file {spot.said('path')}."
-        yield _edited(unit, "fail", spot, {unit.last: error}, "outcome")
+        path = spot.said("path")
+        yield _edited(unit, "fail", spot, {unit.last: f"{line}\nError: cannot read file {path}."}, "outcome")
+        yield _edited(unit, "word", spot, {unit.last: f"{line}\nError: {path} line 12, syntax error."}, "outcome")
 
 
 def _print(unit: Unit, topic: Topic) -> Iterator[Mutant]:
-    printed = {spot: _printed(spot.line, topic) for spot in unit.spots}
+    printed = {spot: only_printed(spot.line, topic) for spot in unit.spots}
     if unit.holds is not False and all(printed.values()) and unit.last == unit.spots[-1].number:
         yield _made(unit, "print", printed, "outcome")
 
@@ -190,8 +202,8 @@ def _header(unit: Unit, topic: Topic) -> Iterator[Mutant]:
 
 def _blank_each(unit: Unit, topic: Topic) -> Iterator[Mutant]:
     del topic
-    for spot in filter(_tells, unit.spots):
-        yield _made(unit, "blank", {spot: _with(spot, list(spot.spans), lambda _: "")})
+    for index, spot in enumerate(filter(_tells, unit.spots)):
+        yield _made(unit, "blank", {spot: _with(spot, list(spot.spans), partial(_no_text, index % 2))})
 
 
 def _change_each(unit: Unit, topic: Topic) -> Iterator[Mutant]:
@@ -211,6 +223,12 @@ def _remove_each(unit: Unit, topic: Topic) -> Iterator[Mutant]:
 def _tells(spot: Spot) -> bool:
     """Whether a line of a header shows any field with a text that says something."""
     return not spot.spans or any(NOTHING.fullmatch(spot.said(name) or "") is None for name in spot.spans)
+
+
+def _no_text(blanks: int, text: str) -> str:
+    """Nothing, or what only looks like something."""
+    del text
+    return " " * blanks
 
 
 def _real(known: str, text: str) -> str:
@@ -267,10 +285,3 @@ def _other(text: str) -> str:
     start, end = found[-1].span()
     number = (int(text[start:end]) + 1) % 10 ** (end - start)
     return f"{text[:start]}{number:0{end - start}d}{text[end:]}"
-
-
-def _printed(line: str, topic: Topic) -> str | None:
-    """A command of the spec as a text that is only printed; None where the line is none."""
-    words = "|".join(re.escape(word) for word in topic.extraction.keywords if re.fullmatch(r"[A-Za-z]\w*", word))
-    found = re.match(rf"{_PROMPT}(?P<rest>(?:{words})\w*\s+[^\s:].*)$", line) if words else None
-    return f'puts "next: {found["rest"].rstrip()} as soon as it is there"' if found else None

@@ -10,6 +10,7 @@ from transom.checklist.build.mutation.evidence import Page, Spot, Unit
 from transom.checklist.build.mutation.fields import Topic
 from transom.checklist.build.mutation.locate import Scan
 from transom.checklist.build.mutation.outcome import flipped, fulfils
+from transom.checklist.build.mutation.phrases import many
 from transom.checklist.spec.shapes import SpecItem
 
 
@@ -29,8 +30,18 @@ async def from_examples(
                 continue
             lines = _real_lines(item, units) or await _example_lines(item, topic, scan)
             dirty = {page for unit in units if unit.item.id == item.id and unit.holds for page in unit.pages}
-            found += [_added(item, page, line) for page in given if page not in dirty for line in lines[:2]]
+            clean = [page for page in given if page not in dirty]
+            found += [_added(item, page, line) for page in clean for line in lines[:2]]
+            several = many(lines[0], ()) if lines and clean and not topic.patterns else []
+            if several and await _are_read(several, topic, scan):
+                found.append([_added_many(item, clean[0], several)])
     return found
+
+
+async def _are_read(lines: Sequence[str], topic: Topic, scan: Scan) -> bool:
+    """Whether the spec's patterns read every one of the lines."""
+    hits = await scan(Page(Path("example"), "the example", "\n".join(lines), None, True), topic.regexes)
+    return {hit.number for hit in hits if hit.pattern in topic.telling} == set(range(1, len(lines) + 1))
 
 
 def _real_lines(item: SpecItem, units: Sequence[Unit]) -> list[str]:
@@ -66,6 +77,15 @@ def _headed(item: SpecItem, page: Page, line: str) -> Mutant:
     """A header where there was none."""
     texts = {page.path: edited(page, {1: f"{line}\n{page.lines[0]}"})}
     return Mutant("insert", f"{item.id} header of {page.shown}", Spot(page, 1), texts)
+
+
+def _added_many(item: SpecItem, page: Page, lines: Sequence[str]) -> Mutant:
+    """After the middle of the page."""
+    number = (len(page.lines) + 1) // 2
+    text = "\n".join([page.lines[number - 1], *lines])
+    texts = {page.path: edited(page, {number: text})}
+    spot = Spot(page, number)
+    return Mutant("many", f"{item.id} {page.shown}", spot, texts, "violation", adds=len(lines))
 
 
 def _added(item: SpecItem, page: Page, line: str) -> list[Mutant]:

@@ -11,12 +11,19 @@ from transom.canonical import Json
 from transom.checklist.atoms import Operator
 from transom.checklist.spec.shapes import Category, Extraction, SpecDocument, SpecItem, SpecPattern
 
+LIMITS = (Operator.LT, Operator.LE, Operator.GT, Operator.GE)
+_SHORT = 2  # so few characters stand in any text
 _FLAGS = re.compile(r"^(?:\(\?[aiLmsux]+\))?")
 
 
 @dataclass(frozen=True)
 class Topic:
-    """One category with all that the spec says of it; `patterns` are the item's, where the run has any."""
+    """One category with all that the spec says of it.
+
+    Attributes:
+        patterns: the item's, where the run has any.
+        naming: fields whose text stands in the value of an entry, as the spec's example shows it.
+    """
 
     category: Category
     extraction: Extraction
@@ -24,10 +31,15 @@ class Topic:
     is_file: bool
     examples: tuple[tuple[str, dict[str, Json]], ...]
     patterns: tuple[str, ...] = ()
+    naming: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         return self.category.key or ""
+
+    @cached_property
+    def item_ids(self) -> frozenset[str]:
+        return frozenset(item.id for item in self.items)
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -47,8 +59,7 @@ class Topic:
 
     def number(self, hit: Mapping[str, str]) -> str | None:
         """The group that stands for a compared number which no pattern names: the only one with a number in it."""
-        limits = (Operator.LT, Operator.LE, Operator.GT, Operator.GE)
-        compared = any(item.condition and item.condition.op in limits for item in self.items)
+        compared = any(item.condition and item.condition.op in LIMITS for item in self.items)
         mapped = {name for index in range(len(self.regexes)) for name in self.groups(index).values()}
         if not compared or mapped & self.decisive():
             return None
@@ -79,11 +90,25 @@ class Topic:
                 if one.name not in mapped and len(core) > 2 and re.search(rf"\b{re.escape(core)}\b", one.meaning):
                     yield keyword, one.name
 
+    def found_by_text(self) -> set[str]:
+        """The fields of which the spec says where their text stands."""
+        mapped = {name for index in range(len(self.regexes)) for name in self.groups(index).values()}
+        return mapped | {name for _, name in self.linked()}
+
+    def meaning(self, name: str) -> str:
+        """The spec's words on a field."""
+        return next((one.meaning for one in self.category.fields if one.name == name), "")
+
+    def words(self, name: str) -> set[str]:
+        """What a field may say without being read: the words on it and what it is compared with, in lower case."""
+        wanted = [item.condition.value for item in self.items if item.condition and last(item.condition.field) == name]
+        listed = [one for value in wanted for one in (value if isinstance(value, list) else [value])]
+        return {word.casefold() for word in [*re.findall(r"\w+", self.meaning(name)), *map(str, listed)]}
+
     def values(self, name: str) -> list[str]:
         """The values that the spec knows of a field: from its examples, its meaning and the items' conditions."""
         texts = [text for _, fields in self.examples if isinstance(text := fields.get(name), str)]
-        meaning = next((one.meaning for one in self.category.fields if one.name == name), "")
-        for quoted in re.findall(r"`([^`]+)`|\"([^\"]+)\"|\b([A-Z]{2,})\b", meaning):
+        for quoted in re.findall(r"`([^`]+)`|\"([^\"]+)\"|\b([A-Z]{2,})\b", self.meaning(name)):
             texts += [text for text in quoted if text]
         for item in self.items:
             if item.condition and last(item.condition.field) == name:
@@ -101,7 +126,9 @@ def topics(spec: SpecDocument, patterns: Sequence[str] = ()) -> list[Topic]:
         items = tuple(item for item in spec.check.items if (item.select or "").split(".")[0] == category.key)
         if category.key and extraction and items:
             examples = tuple(_examples(spec, category.key))
-            found.append(Topic(category, extraction, items, category.key in kinds, examples, tuple(patterns)))
+            naming = _naming(spec, category.key, {last(item.condition.field) for item in items if item.condition})
+            is_file = category.key in kinds
+            found.append(Topic(category, extraction, items, is_file, examples, tuple(patterns), naming))
     return found
 
 
@@ -138,11 +165,27 @@ def _groups(pattern: SpecPattern, fields: Sequence[str]) -> dict[str, str]:
     return {str(number): part for number, part in enumerate(parts, 1) if part in fields}
 
 
+def _naming(spec: SpecDocument, key: str, compared: set[str]) -> tuple[str, ...]:
+    """Fields whose text every example has in its value; what is compared is no name."""
+    shown: dict[str, bool] = {}
+    for entry, fields in _entries(spec, key):
+        value = str(entry.get("value"))
+        for name, text in fields.items():
+            if isinstance(text, str) and len(text) > _SHORT and name not in compared:
+                shown[name] = shown.get(name, True) and text in value
+    return tuple(name for name, always in shown.items() if always)
+
+
 def _examples(spec: SpecDocument, key: str) -> Iterator[tuple[str, dict[str, Json]]]:
     """`(line, fields)` of the entries of Section 1's output example that carry the category."""
+    for entry, fields in _entries(spec, key):
+        yield str(entry.get("matched_content") or "").split("\n")[0], fields
+
+
+def _entries(spec: SpecDocument, key: str) -> Iterator[tuple[dict[str, Json], dict[str, Json]]]:
     example = spec.parsing.output_example
     for entry in example.value if example and isinstance(example.value, list) else []:
         parsed = entry.get("parsed_fields") if isinstance(entry, dict) else None
         fields = parsed.get(key) if isinstance(parsed, dict) else None
         if isinstance(entry, dict) and isinstance(fields, dict):
-            yield str(entry.get("matched_content") or "").split("\n")[0], fields
+            yield entry, fields

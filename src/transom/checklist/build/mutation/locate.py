@@ -143,16 +143,7 @@ def _asks_for_loading(item: SpecItem) -> bool:
 
 def _headers(topic: Topic, page: Page, hits: Sequence[Hit]) -> list[Unit]:
     """The first line in the head of the file for each field that an item asks for."""
-    wanted = topic.decisive()
-    found: dict[str, Spot] = {}
-    for hit in hits:
-        for group, name in topic.groups(hit.pattern).items():
-            if hit.number <= HEADER_LINES and name in wanted and group in hit.groups:
-                found.setdefault(name, Spot(page, hit.number, {name: hit.groups[group]}))
-    for keyword, name in topic.linked():
-        spot = _after_keyword(page, keyword, name) if name in wanted else None
-        if spot:
-            found.setdefault(name, spot)
+    found = {name: spots[0] for name, spots in heads(topic, page, hits).items()}
     filled = {name: spot for name, spot in found.items() if (spot.said(name) or "").strip()}
     item = next((one for one in topic.items if set(filled) & topic.decisive(one)), None)
     if item is None:
@@ -164,16 +155,30 @@ def _headers(topic: Topic, page: Page, hits: Sequence[Hit]) -> list[Unit]:
     return [Unit(item, "header", tuple(lines[number] for number in sorted(lines)))]
 
 
-def _after_keyword(page: Page, keyword: str, name: str) -> Spot | None:
-    """The rest of the first line that begins with the keyword, without quotes."""
+def heads(topic: Topic, page: Page, hits: Sequence[Hit]) -> dict[str, list[Spot]]:
+    """Every place in the head of a file where a pattern or a keyword shows a field that an item asks for."""
+    wanted = topic.decisive()
+    found: dict[str, list[Spot]] = {}
+    for hit in hits:
+        for group, name in topic.groups(hit.pattern).items():
+            if hit.number <= HEADER_LINES and name in wanted and group in hit.groups:
+                found.setdefault(name, []).append(Spot(page, hit.number, {name: hit.groups[group]}))
+    for keyword, name in topic.linked():
+        spots = list(_after_keyword(page, keyword, name)) if name in wanted else []
+        if spots:
+            found.setdefault(name, []).extend(spots)
+    return found
+
+
+def _after_keyword(page: Page, keyword: str, name: str) -> Iterator[Spot]:
+    """The rest of each line that begins with the keyword, without quotes."""
     pattern = re.compile(
         rf"[{re.escape(_MARKS)}]*?{re.escape(keyword)}(?!\w)[\s:=\"']*(?P<said>.*?)[\s\"']*$", re.IGNORECASE
     )
     for number, line in enumerate(page.lines[:HEADER_LINES], 1):
         found = pattern.match(line[:2000])
         if found:
-            return Spot(page, number, {name: found.span("said")})
-    return None
+            yield Spot(page, number, {name: found.span("said")})
 
 
 # -- a category whose entries are lines

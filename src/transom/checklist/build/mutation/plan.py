@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import zip_longest
 from pathlib import Path
@@ -16,9 +16,11 @@ from transom.checklist.atoms import Source
 from transom.checklist.build.mutation.alter import Mutant, mutants
 from transom.checklist.build.mutation.evidence import Page, Span, Spot, Unit
 from transom.checklist.build.mutation.example import from_examples
+from transom.checklist.build.mutation.faithful import Told, told_by
 from transom.checklist.build.mutation.fields import Topic
-from transom.checklist.build.mutation.locate import Follow, Hit, Scan, locate
+from transom.checklist.build.mutation.locate import HEADER_LINES, Follow, Hit, Scan, heads, locate
 from transom.checklist.build.mutation.runtime import Desk
+from transom.checklist.build.mutation.steady import Aside, asides, other_forms
 from transom.checklist.patterns import REGEX
 from transom.checklist.run import Inputs
 from transom.checklist.run.files import classify
@@ -39,14 +41,18 @@ class Plan:
         mutants: the altered texts.
         rows: lines that must be entries.
         units: all evidence that was found.
+        told: what the spec reads in the files and in the altered headers.
         movable: files in which a line means the same wherever it stands: in a header it does not.
+        asides: lines in such files that must change nothing.
         why_none: why there is no mutant.
     """
 
     mutants: tuple[Mutant, ...] = ()
     rows: tuple[Spot, ...] = ()
     units: tuple[Unit, ...] = ()
+    told: tuple[Told, ...] = ()
     movable: frozenset[Path] = frozenset()
+    asides: Mapping[Path, Aside] = field(default_factory=dict)
     why_none: str = ""
 
 
@@ -81,16 +87,63 @@ async def plan(
                 tried = [one for one in mutants(unit, topic) if await _is_written(one, topic, scanner)]
                 made.append(list(_each_once(tried)))
             made += await from_examples(about, given, units, scanner)
+            chosen = tuple(_chosen(made))
+            rows_told = list(_rows_told(about, units))
+            told = [*rows_told, *await _heads_told(about, pages, chosen, scanner)]
+            told += await other_forms(rows_told, scanner)
+            beside = await asides(about, units, given, scanner)
     except AtomFailed as error:
         return Plan(why_none=f"a pattern of Section 4.1 cannot be tried on the files: {error.what}")
-    chosen = tuple(_chosen(made))
     names = ", ".join(page.shown for page in given) or "no file"
     rows = tuple(_some([spot for unit in units if unit.shape == "row" for spot in unit.spots]))
     headed = {topic.key for topic in about if topic.is_file}
     fixed = {page for unit in units if unit.shape == "header" for page in unit.pages}
     movable = frozenset(page.path for page in given if page not in fixed and page.kind not in headed)
     why_none = "" if chosen else f"nothing that Section 4.1 names stands in {names}"
-    return Plan(chosen, rows, tuple(units), movable, why_none)
+    beside = {path: aside for path, aside in beside.items() if path in movable}
+    return Plan(chosen, rows, tuple(units), tuple(told), movable, beside, why_none)
+
+
+def _rows_told(about: Sequence[Topic], units: Sequence[Unit]) -> Iterator[Told]:
+    """The lines of each page that are evidence, as they are."""
+    for topic in about:
+        rows: dict[Page, dict[int, Spot]] = {}
+        for spot in (spot for unit in units if unit.shape == "row" and unit.item in topic.items for spot in unit.spots):
+            rows.setdefault(spot.page, {})[spot.number] = spot
+        for page, spots in rows.items():
+            yield Told(page, topic, tuple(spots.values()))
+
+
+async def _heads_told(
+    about: Sequence[Topic], pages: Mapping[Path, Page], chosen: Sequence[Mutant], scan: Scan
+) -> list[Told]:
+    """The headers of all files, as they are and altered; logs, too, since a header does not stand there."""
+    told: list[Told] = []
+    for topic in (topic for topic in about if topic.is_file):
+        for page in pages.values():
+            if page.kind != topic.key and (page.given or page.kind):
+                told.append(Told(page, topic))
+                continue
+            known = heads(topic, page, await scan(page, topic.regexes))
+            told.append(Told(page, topic, heads=known))
+            altered = [
+                one.texts[page.path]
+                for one in chosen
+                if page.path in one.texts and one.item in {item.id for item in topic.items}
+            ]
+            for text in dict.fromkeys(altered):
+                other = replace(page, text=text)
+                left = heads(topic, other, await scan(_head(other), topic.regexes))
+                told.append(Told(other, topic, heads=left, gone=_filled(known) - _filled(left)))
+    return told
+
+
+def _head(page: Page) -> Page:
+    return replace(page, text="\n".join(page.lines[:HEADER_LINES]))
+
+
+def _filled(known: Mapping[str, Sequence[Spot]]) -> frozenset[str]:
+    return frozenset(name for name, spots in known.items() if any(told_by(spot, name) for spot in spots))
 
 
 def _compared(about: Sequence[Topic]) -> list[str]:

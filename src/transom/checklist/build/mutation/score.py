@@ -5,26 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.mutation.again import Repeat, Result, result_of
-from transom.checklist.build.mutation.alter import NOTHING, Mutant
-from transom.checklist.build.mutation.evidence import Page, Spot, Unit
+from transom.checklist.build.mutation.alter import Mutant
 from transom.checklist.build.mutation.fields import Topic, topics
+from transom.checklist.build.mutation.judged import ENOUGH, hidden, misjudged, strange_places
 from transom.checklist.build.mutation.plan import Plan, plan
-from transom.checklist.build.mutation.runtime import Desk, Kept, Shown
+from transom.checklist.build.mutation.runtime import Desk, Kept
+from transom.checklist.build.mutation.seen import left_out, left_out_altered, said_otherwise
 from transom.checklist.item import InputName, Item
 from transom.checklist.patterns import parts
 from transom.checklist.results import MutationRow, Survivor
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, check_files, settle
-from transom.checklist.run.runner import extract, scope_of
-from transom.checklist.spec.shapes import SpecDocument, SpecItem
-from transom.errors import AtomFailed
+from transom.checklist.spec.shapes import SpecDocument
 from transom.sandbox import Sandbox
 
-ENOUGH = 0.8
 _SHOWN = 8
 # A day before any waiver expires: what is waived by the item counts as waived here.
 _DAY = "0001-01-01"
@@ -99,14 +96,15 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
             return Mutation(problems=(f"the checker gives no answer on the files as they are: {said}",))
         first = result_of(base)
         results = [result_of(await run(kept, mutant.texts)) for mutant in made.mutants]
-        unseen = await _left_out(made.rows, kept, inputs)
-        unseen += [problem for mutant in made.mutants if (problem := await _unseen(mutant, kept, inputs))]
+        unseen = await left_out(made.rows, kept, inputs)
+        unseen += [problem for mutant in made.mutants if (problem := await left_out_altered(mutant, kept, inputs))]
+        otherwise = await said_otherwise(made.told, kept, inputs)
     pairs = list(zip(made.mutants, results, strict=True))
     survivors = [(one, why) for one, result in pairs if (why := _why_survived(one, first, result, about, desk))]
-    problems = [*_problems(made, survivors), *_misjudged(made.units, base), *_hidden(first, about, desk)]
-    problems += _strange(made.units, about, base)
+    problems = [*_problems(made, survivors), *otherwise, *misjudged(made.units, base), *hidden(first, about, desk)]
+    problems += strange_places(made.units, about, base)
     before = [({}, first), *((mutant.texts, result) for mutant, result in pairs)]
-    problems += await Repeat(run, setting.sandbox, desk, made.movable).problems(before)
+    problems += await Repeat(run, setting.sandbox, desk, made.movable, made.asides).problems(before)
     return Mutation(_row(made, survivors), tuple(problems), tuple(dict.fromkeys(unseen)))
 
 
@@ -124,8 +122,11 @@ def _why_survived(mutant: Mutant, before: Result, after: Result, about: Sequence
     own = before.of(mutant.item), after.of(mutant.item)
     asked = own if mutant.expects != "entry" and any(own) else (before.outcome, after.outcome)
     if asked[0] != asked[1] or after.status == "ERROR" != before.status:
-        lives = mutant.expects == "violation" and after.status != "ERROR" and after.violations <= before.violations
-        return "the added violation is not one for the checker" if lives else None
+        if mutant.expects != "violation" or after.status == "ERROR":
+            return None
+        lacks = before.violations + mutant.adds - after.violations
+        what = "the added violation is not one" if mutant.adds == 1 else f"{lacks} of {mutant.adds} added are none"
+        return f"{what} for the checker" if lacks > 0 else None
     if before.entries == after.entries:
         return f"the result stays {after.status} with the same entries"
     if mutant.expects != "entry":
@@ -148,42 +149,6 @@ def _invented(before: Result, after: Result, mutant: Mutant, about: Sequence[Top
             if re.sub(r"\s+", " ", text).casefold() not in held:
                 return text
     return None
-
-
-async def _left_out(rows: Sequence[Spot], kept: Kept, inputs: Inputs) -> list[str]:
-    """Lines that the spec's patterns find and that are no entry, the first of each file."""
-    told: list[str] = []
-    for page in dict.fromkeys(spot.page for spot in rows):
-        seen = await _lines_seen(page, page.text, kept, inputs)
-        missed = [spot.number for spot in rows if spot.page is page and seen is not None and spot.number not in seen]
-        if missed:
-            told.append(_leaves_out(page, missed[0], "as it is"))
-    return told
-
-
-async def _unseen(mutant: Mutant, kept: Kept, inputs: Inputs) -> str | None:
-    """Atom A must see a line whose outcome was turned round: what it leaves out cannot be judged."""
-    if mutant.sees is None:
-        return None
-    page = mutant.spot.page
-    seen = await _lines_seen(page, mutant.texts[page.path], kept, inputs)
-    if seen is None or mutant.sees in seen:
-        return None
-    return _leaves_out(page, mutant.sees, "with its outcome turned round")
-
-
-def _leaves_out(page: Page, line: int, what: str) -> str:
-    return f"atom A leaves out {page.shown}:{line} {what}; every occurrence is an entry, good or bad"
-
-
-async def _lines_seen(page: Page, text: str, kept: Kept, inputs: Inputs) -> frozenset[int] | None:
-    """The lines of a text that are entries; None where the atom refuses it, so that nothing is left out."""
-    shown = inputs.roots.shown(page.path, str(page.path))
-    try:
-        entries = await extract(kept, await scope_of(kept), Shown(page.path, partial(str, text)), shown)
-    except AtomFailed:
-        return None
-    return frozenset(entry.line_number for entry in entries if entry.line_number is not None)
 
 
 # -- what is said of it
@@ -229,62 +194,6 @@ def _problems(made: Plan, survivors: Sequence[tuple[Mutant, str]]) -> list[str]:
     return said + (
         [f"and {len(told) - len(shown)} more alterations that leave the result as it is"] if told[_SHOWN:] else []
     )
-
-
-def _hidden(base: Result, about: Sequence[Topic], desk: Desk) -> list[str]:
-    """Fields that decide and say, in words that no file has, that they say nothing: so nobody misses them."""
-    wanted = {name for topic in about for name in topic.decisive()}
-    held = " ".join(desk.texts.values()).casefold()
-    return [
-        f"the entry of {ident} says {text!r} for {name}, which stands in no file; what is not there is None"
-        for (ident, name), said in sorted(base.fields.items())
-        for text in sorted(said)
-        if name in wanted and text.strip() and NOTHING.fullmatch(text) and text.casefold() not in held
-    ]
-
-
-def _misjudged(units: Sequence[Unit], base: Verdict) -> list[str]:
-    """Lines whose outcome the spec tells, and that stand on the other side of the verdict, where they are too many."""
-    bad = {(one.source_file, one.line_number) for one in (*base.missing_items, *base.extra_items, *base.waived)}
-    told = [unit for unit in units if unit.shape == "row" and unit.holds is not None and _each_counts(unit.item)]
-    wrong = [
-        unit
-        for unit in told
-        if any((spot.page.shown, spot.number) in bad for spot in unit.spots)
-        is not (unit.holds is (unit.item.mode == "forbid"))
-    ]
-    if not wrong or len(wrong) <= (1 - ENOUGH) * len(told):
-        return []
-    spot = wrong[0].spots[0]
-    what = "a violation" if wrong[0].holds is (wrong[0].item.mode == "forbid") else "none"
-    return [
-        f"{len(wrong)} of {len(told)} lines are judged otherwise than the ItemSpec says, the first "
-        f"{spot.page.shown}:{spot.number}, which is {what}"
-    ]
-
-
-def _strange(units: Sequence[Unit], about: Sequence[Topic], base: Verdict) -> list[str]:
-    """Violations on lines that are none by the spec's patterns, where they are too many."""
-    rows = {unit.item.id for unit in units if unit.shape == "row"}
-    rows |= {item.id for topic in about for item in topic.items if item.mode == "forbid" and not topic.is_file}
-    known = {(spot.page.shown, spot.number) for unit in units for spot in unit.spots}
-    told = [
-        (one.source_file, one.line_number)
-        for one in (*base.missing_items, *base.extra_items, *base.waived)
-        if one.line_number and one.id in rows
-    ]
-    strange = [place for place in told if place not in known]
-    if len(strange) <= (1 - ENOUGH) * len(told):
-        return []
-    file, line = strange[0]
-    return [
-        f"{len(strange)} of {len(told)} violations stand on lines that the patterns of Section 4.1 do not describe, "
-        f"the first {file}:{line}"
-    ]
-
-
-def _each_counts(item: SpecItem) -> bool:
-    return item.validation != "pattern" and (item.mode == "forbid" or item.quantifier == "each")
 
 
 def _groups(made: Sequence[Mutant], key: Callable[[Mutant], object]) -> dict[object, list[Mutant]]:
