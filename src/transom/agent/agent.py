@@ -156,7 +156,8 @@ class Agent:
         """Walk through what the journal has of this conversation, and finish what was cut off; None for a new one.
 
         For programs that do not know what was said, such as a chat. Messages that came with blocks of their own are
-        not found again: they are to be sent again by the code that knows these.
+        not found again: they are to be sent again by the code that knows these. A message that was left without an
+        answer is answered now, also where others were sent after it; these are then asked anew.
 
         Raises:
             RunError: something was said already.
