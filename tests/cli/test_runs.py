@@ -136,7 +136,7 @@ def test_resume_hands_the_journal_entry_to_its_kind(
 ) -> None:
     _, run = walked(here)
     assert main(["resume", run]) == 2
-    assert f"{run}: no command of transom started this run; runs of these kinds can: check" in capsys.readouterr().err
+    assert f"{run}: no command of transom started this run; start the program that did" in capsys.readouterr().err
 
     started = asyncio.run(opened(here, {"file": "z"}, entry={"target": "z.yaml"}))
     assert main(["resume", started]) == 2

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
@@ -16,13 +15,15 @@ from transom.agent.home import Desk, Home, open_desk
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
+from transom.agent.resume import walk_through
 from transom.agent.setup import LateShelf, Setup
 from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task
-from transom.agent.turns import Conversation, nothing_before
+from transom.agent.turns import Conversation
+from transom.agent.views import Response, context_of
 from transom.canonical import Json, digest, whole_text
 from transom.context.summary import Summary, extract, summarised, summary_room
 from transom.errors import CapReached, InputError, OutOfTurns, RunError
-from transom.llm import Asked, Block, CameBack, Chain, Provider, Reply, Request, Role, Said, Turn, Usage, Window
+from transom.llm import Asked, Block, CameBack, Chain, Provider, Reply, Request, Role, Said, Window
 from transom.llm.render import render_block, turn_text
 from transom.runs import Approval, Stage
 from transom.runs.approvals import decided
@@ -30,30 +31,6 @@ from transom.runs.spans import of_conversation
 from transom.telemetry import Redactor, keys
 from transom.tools import Toolbox, ToolDefinition
 from transom.tools.toolbox import cut_short
-
-Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
-
-
-@dataclass(frozen=True)
-class Response:
-    """What came of a message.
-
-    Attributes:
-        text: what the role said last.
-        ended: `answered`, or why it did not come to an answer: `length` and `refusal` are the model's; the others are
-            caps, and `Agent.go_on` goes on from there once they are raised.
-        usage: tokens of the whole conversation so far.
-        usd: what it cost so far, where a cap in dollars is set.
-        window: what the last call saw; None where a cap left no call.
-        turns: the conversation so far, this message's included.
-    """
-
-    text: str
-    ended: Ended
-    usage: Usage
-    usd: float
-    window: Window | None
-    turns: tuple[Turn, ...]
 
 
 class Agent:
@@ -105,7 +82,6 @@ class Agent:
         self._sending, self._opening = asyncio.Lock(), asyncio.Lock()
         self._lasting = not isinstance(at, Stage)
         self._archived = False
-        self._due = False  # blocks of the message that `resume` took in last
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
         self._window: Window | None = None
@@ -187,37 +163,7 @@ class Agent:
             talk = await self._open()
             if talk.turns:
                 raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
-            return await self._walk(talk)
-
-    async def _walk(self, talk: Conversation) -> Response | None:
-        """Through the journal: each thing that was told is taken in where it was, and replies follow."""
-        left, last = deque(talk.stage.told(talk.name)), None
-
-        async def take_in() -> None:
-            told = left.popleft()
-            await talk.stage.tell(talk.name, told)
-            if told["event"] == "found":
-                talk.stage.conversation(f"{talk.name}/sub")  # its name is taken
-            self._due = bool(told.get("blocks"))
-            talk.add(Asked(told["text"]))
-
-        async def before(blocks: Sequence[Block]) -> None:
-            while not talk.stage.answered_next(talk.name) and left:
-                await take_in()
-            if self._due and not blocks and not talk.stage.answered_next(talk.name):
-                hint = "give them to go_on(), and it is answered"
-                raise RunError("the last message came with blocks, which are not kept", where=talk.name, hint=hint)
-
-        talk.before = before
-        try:
-            while left:
-                asked = any(told["event"] == "asked" for told in left)
-                await take_in()
-                if asked or talk.stage.answered_next(talk.name):
-                    last = await self._answer(talk, ())
-        finally:
-            talk.before = nothing_before
-        return last
+            return await walk_through(talk, lambda: self._answer(talk, ()))
 
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
         talk.rounds = 0
@@ -266,25 +212,7 @@ class Agent:
 
     def context(self) -> ConversationContext:
         """What is known of the conversation beside its words."""
-        view, talk, meter = self.conversation(), self._talk, self._meter
-        messages = view.messages if view else ()
-        stage = self._desk.stage if self._desk else None
-        used, limit = talk.room() if talk else (0, 0)
-        return ConversationContext(
-            id=talk.name if talk else "",
-            run_id=stage.host.id if stage else "",
-            message_count=len(messages),
-            input_tokens=meter.usage.input_tokens,
-            output_tokens=meter.usage.output_tokens,
-            cached_tokens=meter.usage.cached_tokens,
-            usd=meter.usd,
-            provider=self._chain.name,
-            trace_id=stage.host.telemetry.trace_id if stage else "",
-            tool_calls=sum(len(message.tool_calls) for message in messages),
-            sub_conversations=view.sub_conversations if view else (),
-            window_tokens=used,
-            window_limit=limit,
-        )
+        return context_of(self._talk, self.conversation(), self._meter, self._chain.name)
 
     def _hear(self, event: Event) -> None:
         self.on_event(event)

@@ -6,7 +6,8 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
-from transom.agent.agent import Agent, Response
+from transom.agent.agent import Agent
+from transom.agent.views import Response
 from transom.llm import Block
 from transom.runs import Approval
 

@@ -49,9 +49,8 @@ async def as_it_is(call: ToolCall, ran: Ran) -> Ran:
     return ran
 
 
-async def nothing_before(blocks: Sequence[Block]) -> None:
+async def nothing_before() -> None:
     """Has nothing said."""
-    del blocks
 
 
 @dataclass
@@ -96,7 +95,7 @@ class Conversation:
     digest: Shrink = as_it_is
     folded: Callable[[], None] = lambda: None
     lasting: bool = False
-    before: Callable[[Sequence[Block]], Awaitable[None]] = nothing_before
+    before: Callable[[], Awaitable[None]] = nothing_before
     _made: dict[str, ToolResult] = field(default_factory=dict)
     _giving_up: bool = False
 
@@ -165,7 +164,7 @@ class Conversation:
         return used, self.window.window_tokens(self.role.settings.max_tokens)
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
-        await self.before(blocks)
+        await self.before()
         seconds = self.meter.left()
         began = time.time_ns()
         assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)

@@ -98,9 +98,10 @@ async def resume(session: Session, run: RunArgument) -> int:
         row, entry = found.row, found.state.entry
     entries = resume_entries()
     if row.kind not in entries or not entry:
-        known = ", ".join(sorted(entries))
         why = f"a run of kind {row.kind} cannot be resumed here" if entry else "no command of transom started this run"
-        raise RunError(why, where=row.id, hint=f"runs of these kinds can: {known}")
+        kinds = f"runs of these kinds can: {', '.join(sorted(entries))}"
+        hint = kinds if entry else "start the program that did again; it goes on where it was"
+        raise RunError(why, where=row.id, hint=hint)
     session.progress(f"resuming run {row.id} ({row.kind} {row.name})")
     return await entries[row.kind](session, dict(entry))
 

@@ -1,0 +1,61 @@
+"""Going through a kept conversation as its journal has it, up to where it was left."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from transom.agent.turns import Conversation, nothing_before
+from transom.agent.views import Response
+from transom.errors import RunError
+from transom.llm import Asked
+
+
+async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> Response | None:
+    """Take in each thing that was told where it was, and let the replies follow; None where nothing was told.
+
+    Args:
+        talk: nothing was said in it yet.
+        answer: has the role answer what was told last.
+
+    Raises:
+        RunError: the last message is not answered yet, and came with blocks, which are not kept.
+    """
+    walk = _Walk(talk, deque(talk.stage.told(talk.name)))
+    last: Response | None = None
+    talk.before = walk.before
+    try:
+        while walk.left:
+            asked = any(told["event"] == "asked" for told in walk.left)
+            await walk.take_in()
+            if asked or talk.stage.answered_next(talk.name):
+                last = await answer()
+    finally:
+        talk.before = nothing_before
+    return last
+
+
+class _Walk:
+    def __init__(self, talk: Conversation, left: deque[Any]) -> None:
+        self.left = left
+        self._talk = talk
+        self._lacks_blocks = False
+
+    async def take_in(self) -> None:
+        """What was told next."""
+        talk, told = self._talk, self.left.popleft()
+        await talk.stage.tell(talk.name, told)
+        if told["event"] == "found":
+            talk.stage.conversation(f"{talk.name}/sub")  # its name is taken
+        self._lacks_blocks = bool(told.get("blocks"))
+        talk.add(Asked(told["text"]))
+
+    async def before(self) -> None:
+        """A request that has no journaled reply: either something else was told before it, or it is to be sent now."""
+        talk = self._talk
+        while not talk.stage.answered_next(talk.name) and self.left:
+            await self.take_in()
+        if self._lacks_blocks and not talk.stage.answered_next(talk.name):
+            hint = "give them to go_on(), and it is answered"
+            raise RunError("the last message came with blocks, which are not kept", where=talk.name, hint=hint)

@@ -1,0 +1,67 @@
+"""What a program is told of a conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from transom.agent.caps import Meter
+from transom.agent.models import Conversation as ConversationView
+from transom.agent.models import ConversationContext, SubConversation
+from transom.agent.turns import Conversation
+from transom.llm import Turn, Usage, Window
+
+Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
+
+
+@dataclass(frozen=True)
+class Response:
+    """What came of a message.
+
+    Attributes:
+        text: what the role said last.
+        ended: `answered`, or why it did not come to an answer: `length` and `refusal` are the model's; the others are
+            caps, and `Agent.go_on` goes on from there once they are raised.
+        usage: tokens of the whole conversation so far.
+        usd: what it cost so far, where a cap in dollars is set.
+        window: what the last call saw; None where a cap left no call.
+        turns: the conversation so far, this message's included.
+    """
+
+    text: str
+    ended: Ended
+    usage: Usage
+    usd: float
+    window: Window | None
+    turns: tuple[Turn, ...]
+
+
+def context_of(
+    talk: Conversation | None, view: ConversationView | SubConversation | None, meter: Meter, provider: str
+) -> ConversationContext:
+    """What is known of a conversation beside its words.
+
+    Args:
+        talk: as it goes on; None before it begins.
+        view: as the journal has it; None where nothing was said yet.
+        meter: what it used.
+        provider: who answers.
+    """
+    messages = view.messages if view else ()
+    host = talk.stage.host if talk else None
+    used, limit = talk.room() if talk else (0, 0)
+    return ConversationContext(
+        id=talk.name if talk else "",
+        run_id=host.id if host else "",
+        message_count=len(messages),
+        input_tokens=meter.usage.input_tokens,
+        output_tokens=meter.usage.output_tokens,
+        cached_tokens=meter.usage.cached_tokens,
+        usd=meter.usd,
+        provider=provider,
+        trace_id=host.telemetry.trace_id if host else "",
+        tool_calls=sum(len(message.tool_calls) for message in messages),
+        sub_conversations=view.sub_conversations if view else (),
+        window_tokens=used,
+        window_limit=limit,
+    )
