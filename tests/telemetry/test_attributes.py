@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.agent.helpers import SEAT, asks, look, tool
 from tests.telemetry.walked import of, walk
-from transom.telemetry import SpanRow
+from transom.agent import Agent, Home
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall
+from transom.telemetry import SpanRow, read_trace
 
 # What is to be told (conversation, tokens, ...) -> its key, per kind of span, by the value of gen_ai.operation.name;
 # the type says what every such span has, None what only some have.
@@ -72,8 +76,7 @@ TABLE: dict[str, dict[str, tuple[str, type | None]]] = {
         "attempt": ("transom.attempt", int),
     },
 }
-RARE = {("execute_tool", "parent conversation")}
-"""What did not happen in this run."""
+PAGE = Path(__file__).parents[2] / "docs" / "signals.md"
 
 
 @pytest.fixture(scope="module")
@@ -81,14 +84,35 @@ def spans(tmp_path_factory: pytest.TempPathFactory) -> list[SpanRow]:
     return asyncio.run(walk(tmp_path_factory.mktemp("walked")))[1]
 
 
+@pytest.fixture(scope="module")
+def delegated(tmp_path_factory: pytest.TempPathFactory) -> list[SpanRow]:
+    """A conversation whose loop opens a sub-conversation, which calls a tool."""
+    return asyncio.run(delegate(tmp_path_factory.mktemp("delegated")))
+
+
+async def delegate(root: Path) -> list[SpanRow]:
+    def answer(request: Request) -> Reply:
+        first = len(request.window.turns) <= 1
+        if request.role.endswith(".sub"):
+            return asks(look("a", "s1")) if first else Reply((Text("a is there"),))
+        call = ToolCall("d1", "delegate", {"purpose": "find a", "sources": []})
+        return asks(call) if first else Reply((Text("done"),))
+
+    seat = replace(SEAT, strategy="sub_conversation")
+    async with Agent(seat, provider=ScriptedProvider(answer), tools=[tool()], at=Home(root, "d")) as agent:
+        assert (await agent.send("go")).text == "done"
+    (path,) = (root / "traces").iterdir()
+    return read_trace(path)
+
+
 @pytest.mark.parametrize("kind", TABLE)
-def test_each_kind_of_span_says_what_it_is_to_say(spans: list[SpanRow], kind: str) -> None:
-    found = of(spans, kind)
+def test_each_kind_of_span_says_what_it_is_to_say(spans: list[SpanRow], delegated: list[SpanRow], kind: str) -> None:
+    found = [*of(spans, kind), *of(delegated, kind)]
     assert found
     for what, (key, of_type) in TABLE[kind].items():
         values = [span.attributes.get(key) for span in found]
         if of_type is None:
-            assert any(value is not None for value in values) or (kind, what) in RARE, what
+            assert any(value is not None for value in values), what
         elif of_type is float:
             assert all(isinstance(value, int | float) for value in values), what
         else:
@@ -99,6 +123,26 @@ def test_no_span_is_of_a_kind_that_the_table_does_not_have(spans: list[SpanRow])
     assert {span.attributes.get("gen_ai.operation.name") for span in spans} == set(TABLE)
     told = {key for kind in TABLE.values() for key, _ in kind.values()} | {"gen_ai.operation.name", "error.type"}
     assert {key for span in spans for key in span.attributes} <= told
+
+
+def test_the_page_has_the_table() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    lines = {line.split("|")[1].strip(" `"): line for line in page.splitlines() if line.startswith("| `")}
+    for kind, told in TABLE.items():
+        missing = {key for key, _ in told.values() if f"`{key}`" not in lines[kind]}
+        assert not missing, kind
+
+
+def test_what_a_sub_conversation_does_is_told_of_it_and_of_whose_it_is(delegated: list[SpanRow]) -> None:
+    (around,) = of(delegated, "invoke_agent", transom__conversation__parent__id="main")
+    name = around.attributes["gen_ai.conversation.id"]
+    inside = [span for span in delegated if span.attributes.get("gen_ai.conversation.id") == name]
+    assert {span.attributes["transom.conversation.parent.id"] for span in inside} == {"main"}
+    kinds = [span.attributes["gen_ai.operation.name"] for span in inside]
+    assert kinds == ["invoke_agent", "chat", "execute_tool", "chat"]
+    assert {span.parent_id for span in inside[1:]} == {around.span_id}
+    (call,) = [span for span in of(delegated, "execute_tool") if span.span_id == around.parent_id]
+    assert call.attributes["gen_ai.tool.name"] == "delegate"
 
 
 def test_what_they_say_is_so(spans: list[SpanRow]) -> None:

@@ -122,6 +122,11 @@ def test_a_collector_gets_the_very_spans_of_the_file_and_what_they_add_up_to(
     assert told == {"ToolExecutionError": ("look", False), "ToolNotFoundError": ("leap", False)}
 
 
+def test_the_page_names_every_metric() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "signals.md").read_text(encoding="utf-8")
+    assert [name for name, kind in KINDS.items() if f"| `{name}` | {kind.unit.strip('{}')} |" not in page] == []
+
+
 def test_what_came_from_the_journal_is_counted_as_no_call(tmp_path: Path, collector: LocalServer) -> None:
     exporting = to(collector.url)
     with Telemetry.open(tmp_path, exporter=exporting) as telemetry:

@@ -181,6 +181,8 @@ class Delegation:
             except FAILURES as error:
                 span.fail(type(error).__name__, "lines of its sources stand in for its answer")
                 return "", error.what
+            finally:
+                span.set(keys.MESSAGES, len(sub.turns))
         good = reply.stop in ("end", "tool_calls") and reply.text.strip()
         return (reply.text, "") if good else ("", f"it ended with {reply.stop} and no answer")
 
