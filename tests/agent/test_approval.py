@@ -11,7 +11,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom.agent import Agent, Home
 from transom.cli import main
-from transom.errors import ApprovalNeeded, Paused
+from transom.errors import ApprovalNeeded, InputError, Paused
 from transom.runs import Approval, ApprovalRequest
 
 
@@ -108,3 +108,22 @@ def test_at_the_command_line(
     assert asyncio.run(mail.run("ok")) == "ok"
     assert mail.sent == sent
     assert ("because" in mail.told[1]) == (answer == "refuse")
+
+
+async def test_an_answer_counts_for_what_was_asked_and_for_nothing_else(tmp_path: Path) -> None:
+    mail, other = Mail(tmp_path / "a"), Mail(tmp_path / "b")
+    request = await waiting(mail)
+    other.home = Home(other.home.workspace, "other")
+    await waiting(other)
+    for field, value in {"tool": "look", "arguments": {"at": "ann"}, "run_id": "another", "place": "0" * 64}.items():
+        with pytest.raises(ValueError, match="was changed after it was asked"):
+            ApprovalRequest.model_validate({**request.model_dump(), field: value})
+    with pytest.raises(ValueError, match="at least 1 character"):
+        request.approve("")
+    with pytest.raises(InputError, match="no call of this run waits for that answer"):
+        await other.decide(request.approve("ann"))
+    await mail.decide(request.approve("ann"))
+    await mail.decide(request.approve("bob"))
+    with pytest.raises(InputError, match=r"(ann|bob) said approve to it already"):
+        await mail.decide(request.refuse("carl"))
+    assert await mail.run("ok") == "ok"

@@ -12,7 +12,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom.agent import Agent, Caps, Home
 from transom.agent.events import Event, Replied
-from transom.errors import RequestRefused, RunError
+from transom.errors import InputError, RequestRefused, RunError
 from transom.llm import Asked, Block, CameBack, Provider, Reply, Said, ScriptedProvider, Text, Tier, ToolCall
 from transom.runs import Workspace
 from transom.runs.windows import requests_of
@@ -187,3 +187,21 @@ async def test_blocks_of_an_unanswered_message_have_to_be_given_again(tmp_path: 
         assert (await agent.send("a", block)).text == "1"
         with pytest.raises(RunError, match="something else was said"):
             await agent.send("b", Block("extra", "eight"))
+
+
+@pytest.mark.parametrize("content", [None, 5, ["x"]])
+async def test_what_is_no_text_is_refused_before_it_is_kept(tmp_path: Path, content: Any) -> None:
+    async with Agent(SEAT, provider=scripted("1"), at=Home(tmp_path, "x")) as agent:
+        with pytest.raises(InputError, match=f"this is {type(content).__name__}"):
+            await agent.send(content)
+        assert agent.history() == []
+        assert (await agent.send("half \ud800 a character")).text == "1"
+        assert said(agent)[0] == ("user", "half \ufffd a character")
+
+
+@pytest.mark.parametrize(
+    "caps", [{"turns": None}, {"turns": -1}, {"tokens": float("nan")}, {"usd": -1}, {"seconds": -1}]
+)
+def test_a_cap_is_a_number_from_zero_on(caps: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="caps nothing"):
+        Caps(**caps)

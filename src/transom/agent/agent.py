@@ -26,7 +26,7 @@ from transom.errors import CapReached, InputError, OutOfTurns, RunError
 from transom.llm import Asked, Block, CameBack, Chain, Provider, Reply, Request, Role, Said, Window
 from transom.llm.render import render_block, turn_text
 from transom.runs import Approval, Stage
-from transom.runs.approvals import decided
+from transom.runs.approvals import check_asked, decided
 from transom.runs.spans import of_conversation
 from transom.telemetry import Redactor, keys
 from transom.tools import Toolbox, ToolDefinition
@@ -123,8 +123,8 @@ class Agent:
             talk = await self._open()
             if self._archived:
                 raise RunError("it is completed, and nothing more is said in it", where=talk.name, hint="open another")
+            content = _message(content, talk.name)
             await talk.give_up()
-            content = whole_text(content)
             told: dict[str, Json] = {"event": "asked", "text": content}
             if blocks:
                 told["blocks"] = digest([block.to_json() for block in blocks])
@@ -193,8 +193,13 @@ class Agent:
         return Response(reply.text, ended, meter.usage, meter.usd, self._window, tuple(talk.turns))
 
     async def decide(self, approval: Approval) -> None:
-        """Record what a person says to a tool call that waits for her; then `go_on`, or run the program again."""
+        """Record what a person says to a tool call that waits for her; then `go_on`, or run the program again.
+
+        Raises:
+            InputError: nothing like it was asked in this conversation, or it has another answer already.
+        """
         talk = await self._open()
+        check_asked(approval, talk.stage.host.records())
         await talk.stage.host.append("decided", decided(approval, talk.stage.name))
 
     def history(self, limit: int | None = None) -> list[Message]:
@@ -338,3 +343,16 @@ def _setup(provider: str | Provider | Chain | Setup | None, at: Stage | Home | N
     if provider is not None:
         raise InputError("an agent in a stage asks the run's own providers", hint="leave provider out")
     return Setup()
+
+
+def _message(content: object, where: str) -> str:
+    """What is said, as a journal and a server can keep it.
+
+    Raises:
+        InputError: it is no text.
+    """
+    if not isinstance(content, str):
+        raise InputError(
+            f"a message is text, and this is {type(content).__name__}", where=where, hint="data goes into a Block"
+        )
+    return whole_text(content)

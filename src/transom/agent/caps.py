@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from transom.agent.prices import Prices
-from transom.errors import CapReached
+from transom.errors import CapReached, InputError
 from transom.llm import Provider, Reply, Usage
 from transom.runs.spending import Spending
 from transom.tools import MAX_TURNS
@@ -24,6 +24,9 @@ class Caps:
         usd: the same in dollars; needs a price of every hosted model that may answer.
         seconds: one message may take, tools included.
         prices: by which dollars are counted; the published ones where None.
+
+    Raises:
+        InputError: a number that caps nothing: less than nothing, or none at all.
     """
 
     turns: int = MAX_TURNS
@@ -31,6 +34,13 @@ class Caps:
     usd: float | None = None
     seconds: float | None = None
     prices: Prices | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("turns", "tokens", "usd", "seconds"):
+            most = getattr(self, name)
+            if (most is None and name == "turns") or (most is not None and not most >= 0):
+                hint = "give a number from 0 on" + ("" if name == "turns" else ", or None for no cap")
+                raise InputError(f"{name}={most!r} caps nothing", where="Caps", hint=hint)
 
 
 @dataclass

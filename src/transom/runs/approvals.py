@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import getpass
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from transom.canonical import Json, canonical_json, digest
 from transom.errors import InputError
 from transom.llm import ToolCall
+from transom.store import Record
 
 APPROVE, REFUSE = "approve", "refuse"
 
@@ -21,12 +23,17 @@ class Approval(BaseModel):
 
     fingerprint: str
     decision: Literal["approve", "refuse"]
-    by: str
+    by: str = Field(min_length=1)
     reason: str = ""
 
 
 class ApprovalRequest(BaseModel):
-    """One tool call that waits for a person. It says all that she needs to decide, and survives JSON."""
+    """One tool call that waits for a person. It says all that she needs to decide, and survives JSON.
+
+    Attributes:
+        place: digest of where in the run the call stands.
+        fingerprint: digest of all the rest, so that an answer counts for what she was shown and for nothing else.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,7 +41,14 @@ class ApprovalRequest(BaseModel):
     stage: str
     tool: str
     arguments: Json
+    place: str
     fingerprint: str
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.fingerprint != _fingerprint(self.run_id, self.stage, self.tool, self.arguments, self.place):
+            raise ValueError("the question was changed after it was asked; ask the run again")
+        return self
 
     def approve(self, by: str, reason: str = "") -> Approval:
         """Leave to carry it out, once."""
@@ -53,11 +67,34 @@ def approval_request(run_id: str, key: dict[str, object], call: ToolCall) -> App
         key: see `Stage.call_keys`; the same call elsewhere in the run is a question of its own.
         call: what is asked for.
     """
-    fingerprint = digest(["approval", key])
-    stage = str(key["stage"])
+    stage, place = str(key["stage"]), digest(["approval", key])
+    fingerprint = _fingerprint(run_id, stage, call.name, call.arguments, place)
     return ApprovalRequest(
-        run_id=run_id, stage=stage, tool=call.name, arguments=call.arguments, fingerprint=fingerprint
+        run_id=run_id, stage=stage, tool=call.name, arguments=call.arguments, place=place, fingerprint=fingerprint
     )
+
+
+def _fingerprint(*shown: Json) -> str:
+    return digest([*shown])
+
+
+def check_asked(approval: Approval, records: Iterable[Record]) -> None:
+    """Hold an answer against what the journal says was asked.
+
+    Raises:
+        InputError: nothing like it was asked in this run, or it has another answer already.
+    """
+    asked = False
+    for record in records:
+        data: Any = record.data
+        if record.kind == "paused" and (data.get("choice") or {}).get("fingerprint") == approval.fingerprint:
+            asked = True
+        if record.kind == "decided" and data.get("approval", {}).get("fingerprint") == approval.fingerprint:
+            before = Approval.model_validate(data["approval"])
+            if before.decision != approval.decision:
+                raise InputError(f"{before.by} said {before.decision} to it already", hint="that answer counts")
+    if not asked:
+        raise InputError("no call of this run waits for that answer", hint="answer what ApprovalNeeded.request says")
 
 
 def choice_of(request: ApprovalRequest) -> dict[str, str]:
