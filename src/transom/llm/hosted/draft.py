@@ -108,7 +108,7 @@ class Draft:
             raise unreadable("the reply announces tool calls and has none")
         if stop == "end" and not any(not isinstance(part, Opaque) for part in parts):
             raise unreadable("the reply is empty")
-        whole = Reply(parts, "tool_calls" if called and stop == "end" else stop, self.usage or usage, by)
+        whole = Reply(parts, "tool_calls" if called and stop in ("end", "pause") else stop, self.usage or usage, by)
         for call in whole.calls if self._on_delta else ():
             self._on_delta(call)  # type: ignore[misc]  # called only where there is one
         return whole
