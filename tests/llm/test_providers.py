@@ -93,10 +93,10 @@ async def test_the_chain_does_not_switch_within_a_stage() -> None:
     first = ScriptedProvider({"p.seat": [ProviderError("down")]}, name="a")
     second = ScriptedProvider(lambda r: "from b", name="b")
     with pytest.raises(ProviderError, match="down"):
-        await Chain((first, second)).complete(request(), only="a")
+        await Chain((first, second)).answer(request(), only="a")
     assert second.requests == []
     with pytest.raises(ProviderError, match="not in the chain any more"):
-        await Chain((second,)).complete(request(), only="a")
+        await Chain((second,)).answer(request(), only="a")
 
 
 async def test_a_local_block_never_reaches_a_remote_provider() -> None:

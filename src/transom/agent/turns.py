@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
 from transom.context import Budget, History, TokenCorrection, go_on
-from transom.errors import OutOfTurns, ToolError, ToolRefused
+from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
     Block,
     CameBack,
@@ -34,10 +34,14 @@ from transom.llm import (
     render,
 )
 from transom.llm.deltas import Delta
+from transom.llm.structured import checked
+from transom.llm.unquoted import unquote
 from transom.runs import Stage
 from transom.tools import Toolbox
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
 from transom.tools.toolbox import again, cut_off, done_before, refused, used_up
+
+_MOST_PAUSES = 10
 
 Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
 """Makes a result that is too large for a window small enough; hands others back as they are."""
@@ -98,6 +102,7 @@ class Conversation:
     before: Callable[[], Awaitable[None]] = nothing_before
     _made: dict[str, ToolResult] = field(default_factory=dict)
     _giving_up: bool = False
+    _unheard: Exception | None = None
 
     def __post_init__(self) -> None:
         if self.role.tools != self.toolbox.specs:
@@ -117,10 +122,14 @@ class Conversation:
         Raises:
             OutOfTurns: the role calls tools although it was told that its turns are used up.
             CapReached: it may use no more.
+            ReplyError: an answer does not follow the role's schema, and its repair does not either.
             VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `context.go_on` and `Stage`.
         """
         while True:
-            request, reply = self.pending or await self._request(blocks)
+            request, reply = self.pending = self.pending or await self._request(blocks)
+            if self._unheard:
+                error, self._unheard = self._unheard, None
+                raise error
             if not reply.calls or reply.stop == "length":
                 self.pending = None
                 return request, reply
@@ -168,10 +177,26 @@ class Conversation:
         seconds = self.meter.left()
         began = time.time_ns()
         assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
-        request, self.history = assembled.request, assembled.history
+        self.history = assembled.history
         if assembled.folded:
             tell_compaction(self.stage.host.telemetry, self.name, assembled, began)
             self.folded()
+
+        async def ask(request: Request) -> Reply:
+            first = request is assembled.request
+            reply = await self._paid(request, seconds if first else self.meter.left())
+            if first:
+                self.tokens = self.tokens.learned(assembled.size, reply.usage.input_tokens)
+            return reply if reply.stop != "pause" else await self._unpaused(request, reply)
+
+        try:
+            return assembled.request, await checked(ask, assembled.request, self._heard)
+        except ReplyError as error:
+            unquote(error, assembled.request, self.stage.host.chain.policy)
+            raise
+
+    async def _paid(self, request: Request, seconds: float | None) -> Reply:
+        """One request and its reply; each is journaled, counted and told by itself."""
         self.requests += 1
         try:
             reply = await self.stage.ask(
@@ -185,10 +210,25 @@ class Conversation:
         except TimeoutError as error:
             raise self.meter.late() from error
         self.meter.add(reply)
-        self.tokens = self.tokens.learned(assembled.size, reply.usage.input_tokens)
-        self.pending = request, reply  # before anybody hears of it, who may raise
-        self.tell(Replied(self.name, reply))
-        return request, reply
+        try:
+            self.tell(Replied(self.name, reply))
+        except Exception as error:  # noqa: BLE001  it is raised as soon as the reply is in its place
+            self._unheard = self._unheard or error
+        return reply
+
+    async def _unpaused(self, request: Request, reply: Reply) -> Reply:
+        """The whole of a reply whose server stopped in the middle: handed back what it said, it goes on."""
+        for _ in range(_MOST_PAUSES):
+            if reply.stop != "pause" or reply.calls:
+                return reply
+            turns = (*request.window.turns, Said(reply.parts))
+            go_on_with = replace(request, window=replace(request.window, turns=turns))
+            more = await self._paid(go_on_with, self.meter.left())
+            reply = replace(more, parts=(*reply.parts, *more.parts), usage=reply.usage + more.usage)
+        if reply.stop != "pause":
+            return reply
+        hint = "ask for less at once, or choose another model"
+        raise ProviderError(f"it paused {_MOST_PAUSES + 1} times and came to no end", where=reply.by, hint=hint)
 
     def _heard(self, piece: Delta) -> None:
         self.tell(Heard(self.name, piece))

@@ -75,7 +75,8 @@ class Draft:
         folded = self.history.folded.dropped if self.history.folded else ()
         turns = self.history.turns if self._foldable else self._turns
         window = Window(tuple(self._kept), turns, (*folded, *self._dropped), shares)
-        return Request(self._role.name, window, self._role.tools, self._role.settings)
+        role = self._role
+        return Request(role.name, window, role.tools, role.settings, role.output)
 
     def fit(self) -> None:
         """Let parts give until it fits.

@@ -84,13 +84,17 @@ def request_from_json(data: Json) -> Request:
             "dropped": [*dropped],
             "tools": [*tools],
             "settings": settings,
+            **more,
         }:
             window = Window(
                 tuple(_block(block) for block in blocks),
                 tuple(turn_from_json(turn) for turn in turns),
                 tuple(_made(Dropped, one) for one in dropped),
             )
-            return Request(role, window, tuple(_made(ToolSpec, tool) for tool in tools), _made(CallSettings, settings))
+            made = tuple(_made(ToolSpec, tool) for tool in tools)
+            output = more.get("output")
+            schema = output if isinstance(output, dict) else None
+            return Request(role, window, made, _made(CallSettings, settings), schema)
     raise ValueError("not a request")
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from transom.errors import EgressError, ProviderError, TransomError, with_causes
+from transom.errors import EgressError, ProviderError, ReplyError, TransomError, with_causes
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.deltas import OnDelta
 from transom.llm.egress import EgressPolicy
 from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
-from transom.llm.structured import complete_checked
+from transom.llm.structured import checked, shown
 from transom.llm.unquoted import unquote
 from transom.telemetry import keys
 
@@ -111,8 +111,29 @@ class Chain:
         """As the provider counts that counts most."""
         return max(provider.estimate_tokens(request) for provider in self.of(request.role).providers)
 
-    async def complete(self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None) -> Reply:
-        """Ask the providers in turn. An answer that is to follow a schema does, whoever gives it.
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
+        """Ask, and have the answer follow its schema where it is to, whoever gives it.
+
+        Raises:
+            ReplyError: the answer does not follow the schema, and its repair does not either.
+            EgressError, ProviderError: see `answer`.
+        """
+        by: str | None = None
+
+        async def ask(one: Request) -> Reply:
+            nonlocal by
+            reply = await self.answer(one, only=by, on_delta=on_delta)
+            by = reply.by
+            return reply
+
+        try:
+            return await checked(ask, request, on_delta)
+        except ReplyError as error:
+            unquote(error, request, self.policy)
+            raise
+
+    async def answer(self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None) -> Reply:
+        """Ask the providers in turn, once; who keeps replies holds their answers to their schemas (see `checked`).
 
         Args:
             request: what is asked.
@@ -122,14 +143,13 @@ class Chain:
         Raises:
             EgressError: a local block would reach a remote provider.
             ProviderError: the last provider's error, whose `causes` are those of the earlier ones.
-            ReplyError: the answer does not follow the schema, and its repair does not either.
         """
         causes: list[ProviderError] = []
         asked = self.of(request.role).providers
         for provider in [one for one in asked if one.name == only] if only else asked:
             guard_egress(request, provider, self.policy)
             try:
-                return await complete_checked(provider, request, on_delta)
+                return await provider.complete(shown(request, provider.caps), on_delta=on_delta)
             except ProviderError as error:
                 causes += [*error.causes, error]
             except TransomError as error:

@@ -24,7 +24,8 @@ class Tier(StrEnum):
     TURN = "turn"
 
 
-Stop = Literal["end", "tool_calls", "length", "refusal"]
+Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
+"""Why a model stopped. `pause`: its server did, in the middle; handed back its words, it goes on."""
 Strategy = Literal["truncate", "sub_conversation", "memory"]
 """What a conversation does that outgrows its window: cut, hand work to a window of its own, or look things up."""
 
@@ -122,6 +123,7 @@ class Role:
         tools: what it may call.
         settings: how it asks.
         strategy: what it does when its conversation outgrows the window.
+        output: the JSON Schema that its answers are to follow, None for free text.
     """
 
     name: str
@@ -130,10 +132,11 @@ class Role:
     tools: tuple[ToolSpec, ...] = ()
     settings: CallSettings = field(default_factory=CallSettings)
     strategy: Strategy = "truncate"
+    output: Mapping[str, Json] | None = None
 
     @cached_property
     def digest(self) -> str:
-        """Changes with prompt bytes, visibility, tool schemas, settings and strategy."""
+        """Changes with prompt bytes, visibility, tool schemas, settings, strategy and the schema of answers."""
         told: dict[str, Json] = {
             "name": self.name,
             "prompt": [block.to_json() for block in self.prompt],
@@ -143,6 +146,8 @@ class Role:
         }
         if self.strategy != "truncate":  # so that roles which set none keep the digest that journals know
             told["strategy"] = self.strategy
+        if self.output is not None:
+            told["output"] = dict(self.output)
         return digest(told)
 
 

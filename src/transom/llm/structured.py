@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from transom.canonical import Json, canonical_json
 from transom.errors import InputError, ReplyError
@@ -24,17 +23,17 @@ _WRONG = "Your last answer cannot be used:\n{}\nGive the whole answer again, as 
 Check = Callable[[Json], list[str]]
 
 
-class _Answers(Protocol):
-    @property
-    def caps(self) -> Capabilities: ...
-
-    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply: ...
-
-
-async def complete_checked(provider: _Answers, request: Request, on_delta: OnDelta | None = None) -> Reply:
+async def checked(
+    ask: Callable[[Request], Awaitable[Reply]], request: Request, on_delta: OnDelta | None = None
+) -> Reply:
     """Ask, hold the answer to `request.output`, and ask once more where it does not follow it.
 
     Tool calls and replies that were cut off or refused are handed on as they are: they are no answers.
+
+    Args:
+        ask: puts one request. The second is one of its own, with the first answer and what is wrong with it.
+        request: what is asked.
+        on_delta: hears that the first answer is void.
 
     Returns:
         The reply; its usage is that of both where there were two.
@@ -42,32 +41,39 @@ async def complete_checked(provider: _Answers, request: Request, on_delta: OnDel
     Raises:
         ReplyError: the second answer does not follow the schema either.
         InputError: the schema is none.
-        ProviderError: see `Provider.complete`.
     """
     if request.output is None:
-        return await provider.complete(request, on_delta=on_delta)
+        return await ask(request)
     held = schema_check(request.output)  # before anything is paid for
-    asked = request if provider.caps.structured_output else _with_block(request, SCHEMA_BLOCK, _ASKED, request.output)
-    first = await provider.complete(asked, on_delta=on_delta)
+    first = await ask(request)
     wrong = _complaints(first, held)
     if not wrong:
         return first
     if on_delta:
         on_delta(Again("the answer does not follow its schema"))
-    spoken = replace(asked.window, turns=(*asked.window.turns, Said(first.parts)))
-    listed = "\n".join(f"- {one}" for one in wrong)
-    mend = _with_block(replace(asked, window=spoken), REPAIR_BLOCK, _WRONG, listed)
-    second = await provider.complete(mend, on_delta=on_delta)
+    second = await ask(_mending(request, first, wrong))
     wrong = _complaints(second, held)
     if wrong:
         raise ReplyError(f"the answer does not follow its schema, nor does its repair: {wrong[0]}", where=request.role)
     return replace(second, usage=first.usage + second.usage)
 
 
-def _with_block(request: Request, name: str, text: str, filled: str | Mapping[str, Json]) -> Request:
-    shown = filled if isinstance(filled, str) else canonical_json(dict(filled))
+def shown(request: Request, caps: Capabilities) -> Request:
+    """The request as a model of such capabilities is to have it: told of the schema, where its server has no way to."""
+    if request.output is None or caps.structured_output:
+        return request
+    return _with_block(request, SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(request.output))))
+
+
+def _mending(request: Request, first: Reply, wrong: Sequence[str]) -> Request:
+    spoken = replace(request.window, turns=(*request.window.turns, Said(first.parts)))
+    listed = "\n".join(f"- {one}" for one in wrong)
+    return _with_block(replace(request, window=spoken), REPAIR_BLOCK, _WRONG.format(listed))
+
+
+def _with_block(request: Request, name: str, text: str) -> Request:
     window = request.window
-    return replace(request, window=replace(window, blocks=(*window.blocks, Block(name, text.format(shown)))))
+    return replace(request, window=replace(window, blocks=(*window.blocks, Block(name, text))))
 
 
 def _complaints(reply: Reply, held: Check) -> list[str]:

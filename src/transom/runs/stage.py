@@ -158,7 +158,7 @@ class Stage:
             if reply is None:
                 if self._run.spending:
                     self._run.spending.check()
-                asked = self._complete(request, on_delta)
+                asked = self._complete(request, id(chain), on_delta)
                 asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
                 try:
                     reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
@@ -184,26 +184,19 @@ class Stage:
 
     def answered_next(self, conversation: str) -> bool:
         """Whether the journal of a conversation that lasts has a reply to what it holds now."""
-        talk = self._talks.get(conversation, Talk())
-        return (
-            self._said({**self._where(conversation), "ordinal": talk.next, "told": self._told[conversation]})
-            is not None
-        )
+        ordinal = self._talks.get(conversation, Talk()).next
+        key = {**self._where(conversation), "ordinal": ordinal, "told": self._told[conversation]}
+        return self._said(key) is not None
 
-    async def _complete(self, request: Request, on_delta: OnDelta | None) -> Reply:
+    async def _complete(self, request: Request, chain: int, on_delta: OnDelta | None) -> Reply:
         """Ask the chain. The first reply settles who answers in this stage, also for calls that run beside it."""
-        chain = id(self._run.chain.of(request.role))
+        hear = both(on_delta, self._run.on_delta)
         if chain in self._pinned:
-            return await self._asked(request, on_delta)
+            return await self._run.chain.answer(request, only=self._pinned[chain], on_delta=hear)
         async with self._first:
-            reply = await self._asked(request, on_delta)
+            reply = await self._run.chain.answer(request, only=self._pinned.get(chain), on_delta=hear)
             self._pinned[chain] = reply.by
             return reply
-
-    async def _asked(self, request: Request, on_delta: OnDelta | None) -> Reply:
-        hear = both(on_delta, self._run.on_delta)
-        only = self._pinned.get(id(self._run.chain.of(request.role)))
-        return await self._run.chain.complete(request, only=only, on_delta=hear)
 
     def _journaled(self, key: dict[str, Any]) -> tuple[Reply | None, dict[str, Any]]:
         """The journaled reply, if there is one, and the key by which it was journaled."""

@@ -36,6 +36,7 @@ class AnthropicVendor:
         "max_tokens": "length",
         "model_context_window_exceeded": "length",
         "refusal": "refusal",
+        "pause_turn": "pause",
     }
 
     def __init__(self, server: Server) -> None:

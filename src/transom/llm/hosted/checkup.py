@@ -12,7 +12,7 @@ from transom.errors import AuthenticationFailed, ProviderError, ReplyError, Requ
 from transom.llm.deltas import Delta
 from transom.llm.provider import Provider
 from transom.llm.shapes import Block, CallSettings, Reply, Request, Tier, ToolSpec, Window
-from transom.llm.structured import complete_checked
+from transom.llm.structured import checked, shown
 from transom.llm.turns import Text
 
 ROLE = "doctor.checkup"
@@ -120,7 +120,7 @@ async def _tools(provider: Provider) -> str:
 
 async def _structured(provider: Provider) -> str:
     asked = _request('Answer with the JSON object {"word": "pong"} and nothing else.', output=_SCHEMA)
-    return _counts(await complete_checked(provider, asked))
+    return _counts(await checked(lambda one: provider.complete(shown(one, provider.caps)), asked))
 
 
 def _refused(wanted: type[ProviderError]) -> Callable[[Provider], Awaitable[str]]:

@@ -116,7 +116,8 @@ class Draft:
             raise unreadable("the reply is empty")
         if any(isinstance(part, ToolCall) and not part.name for part in parts):
             raise unreadable("the reply calls a tool and does not name it")
-        whole = Reply(parts, "tool_calls" if called and stop == "end" else stop, self._usage(usage), by)
+        ended = "tool_calls" if called and stop in ("end", "pause") else stop
+        whole = Reply(parts, ended, self._usage(usage), by)
         for call in whole.calls if self._on_delta else ():
             self._on_delta(call)  # type: ignore[misc]  # called only where there is one
         return whole

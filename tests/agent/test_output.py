@@ -1,0 +1,107 @@
+"""Answers that follow a schema: the repair is a call of its own, journaled with its window, never paid for twice."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, scripted, tool
+from tests.cli.helpers import transom
+from transom.agent import Agent, Caps, Home
+from transom.agent.events import Event, Heard, Replied
+from transom.errors import ProviderError, ReplyError
+from transom.llm import Again, Capabilities, Reply, Request, Role, Said, ScriptedProvider, Text, Usage, Window
+from transom.llm.codec import request_from_json
+
+COUNT: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+COUNTER: Role = replace(SEAT, output=COUNT)
+GOOD = '{"n": 7}'
+
+
+async def test_an_answer_that_does_not_follow_is_mended_once_and_each_call_is_kept(tmp_path: Path) -> None:
+    events: list[Event] = []
+    runs: list[str] = []
+
+    async def program(*answers: Any) -> tuple[Any, list[Request]]:
+        provider = scripted(*answers)
+        home = Home(tmp_path / ".transom", "t")
+        async with Agent(COUNTER, provider=provider, tools=[tool()], at=home, on_event=events.append) as agent:
+            response = await agent.send("How many?")
+            runs.append(agent.context().run_id)
+            return response, provider.requests
+
+    answers = [
+        Reply(asks(look("a")).parts, stop="tool_calls", usage=Usage(50, 0)),
+        Reply((Text("seven"),), usage=Usage(100, 10)),
+        Reply((Text(GOOD),), usage=Usage(200, 20)),
+    ]
+    response, requests = await program(*answers)
+    assert (response.text, len(requests)) == (GOOD, 3)
+    assert all(request.output == COUNT for request in requests)
+    _, asked, mending = requests
+    assert mending.window.turns == (*asked.window.turns, Said((Text("seven"),)))
+    assert "it is no JSON" in mending.window.text("answer_repair")
+    assert response.usage.output_tokens == 30, "both were paid for"
+    assert [turn for turn in response.turns if turn == Said((Text("seven"),))] == [], "the mended one counts"
+    assert [type(event) for event in events if isinstance(event, Replied)] == [Replied] * 3
+    assert any(isinstance(event, Heard) and isinstance(event.piece, Again) for event in events)
+    again, requests = await program()
+    assert (again.text, again.usage, requests) == (GOOD, response.usage, [])
+
+    seen = transom("window", "show", runs[0], "--call", "3", cwd=tmp_path)
+    assert seen.returncode == 0 and "answer_repair" in seen.stdout, seen
+
+
+async def test_a_kill_between_the_two_costs_one_call() -> None:
+    """The first answer is in the journal when the second cannot be had; asked again, only the second is."""
+    provider = scripted("seven", ProviderError("away"), GOOD)
+    async with Agent(COUNTER, provider=provider) as agent:
+        with pytest.raises(ProviderError, match="away"):
+            await agent.send("How many?")
+        assert (await agent.go_on()).text == GOOD
+
+
+async def test_a_kill_between_the_two_is_gone_on_with(tmp_path: Path) -> None:
+    async def program(*answers: Any) -> tuple[str, list[Request]]:
+        provider = scripted(*answers)
+        async with Agent(COUNTER, provider=provider, at=Home(tmp_path, "t")) as agent:
+            return (await agent.send("How many?")).text, provider.requests
+
+    with pytest.raises(ProviderError, match="away"):
+        await program("seven", ProviderError("away"))
+    text, requests = await program(GOOD)
+    assert (text, len(requests)) == (GOOD, 1)
+    assert requests[0].window.text("answer_repair"), "what was paid for is not asked again"
+
+
+async def test_what_cannot_be_mended_is_an_error_and_the_conversation_goes_on() -> None:
+    provider = scripted("seven", '{"n": "7"}', GOOD)
+    async with Agent(COUNTER, provider=provider) as agent:
+        with pytest.raises(ReplyError, match=r"t\.seat: the answer does not follow .*, nor does its repair: \$\.n"):
+            await agent.send("How many?")
+        assert (await agent.send("Once more.")).text == GOOD
+
+
+async def test_a_cap_holds_between_answer_and_repair() -> None:
+    provider = scripted(Reply((Text("seven"),), usage=Usage(100, 10)), GOOD)
+    async with Agent(COUNTER, provider=provider, caps=Caps(tokens=50)) as agent:
+        assert (await agent.send("How many?")).ended == "tokens"
+        agent.caps = Caps()
+        assert (await agent.go_on()).text == GOOD
+
+
+async def test_a_server_without_schemas_is_told_in_words() -> None:
+    provider = ScriptedProvider({SEAT.name: [GOOD]}, caps=Capabilities())
+    async with Agent(COUNTER, provider=provider) as agent:
+        assert (await agent.send("How many?")).text == GOOD
+    assert '"required":["n"]' in provider.requests[0].window.text("answer_schema")
+
+
+def test_a_schema_is_part_of_role_and_request() -> None:
+    assert COUNTER.digest != SEAT.digest
+    request = Request("r", Window(()), output=COUNT)
+    assert request_from_json(json.loads(json.dumps(request.to_json()))) == request

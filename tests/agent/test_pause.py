@@ -1,0 +1,78 @@
+"""A server that pauses in the middle of a turn is handed back what it said, and goes on; up to a cap."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, scripted, tool
+from tests.llm.conformance.dialects import DIALECTS
+from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.agent import Agent, Home
+from transom.config import HostedSettings
+from transom.errors import ProviderError
+from transom.llm import Asked, Reply, Said, Text, Usage
+from transom.llm.hosted import connect
+
+(ANTHROPIC,) = [dialect for dialect in DIALECTS if dialect.name == "anthropic"]
+SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "bolts"}}
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+async def test_anthropics_pause_is_gone_on_with(stream: bool, tmp_path: Path) -> None:
+    def answer(wire: Wire, seen: Seen) -> None:
+        stop = "pause_turn" if len(server.seen) < 3 else None
+        parts = [Text(f"part {len(server.seen)}. ")]
+        if stream:
+            wire.begin(ANTHROPIC.stream_type)
+            for piece in ANTHROPIC.pieces(parts, stop):
+                wire.chunk(piece)
+            wire.end()
+            return
+        body = ANTHROPIC.whole(parts, stop)
+        body["content"] += [SEARCH] if stop else []
+        wire.answer(200, json.dumps(body).encode())
+
+    async def program(url: str) -> Any:
+        provider = connect("anthropic:m", HostedSettings(base_url=url), stream=stream)
+        try:
+            async with Agent(SEAT, provider=provider, at=Home(tmp_path, "t")) as agent:
+                return await agent.send("go")
+        finally:
+            await provider.aclose()
+
+    with LocalServer(answer) as server:
+        response = await program(server.url)
+        assert (response.text, response.ended) == ("part 1. part 2. part 3. ", "answered")
+        assert [type(turn) for turn in response.turns] == [Asked, Said], "one turn, whatever it took"
+        sent = [seen.body["messages"] for seen in server.seen]
+        assert [len(messages) for messages in sent] == [1, 2, 2], "its words go back as its own, in one message"
+        said = [block.get("text") or block["type"] for block in sent[2][1]["content"]]
+        assert [text for text in said if text.startswith("part")] == ["part 1. ", "part 2. "]
+        assert said.count("server_tool_use") == (0 if stream else 2), "and what is the vendor's own, unchanged"
+        again = await program(server.url)
+        assert (again.text, len(server.seen)) == (response.text, 3), "each piece is in the journal"
+
+
+async def test_who_pauses_for_ever_is_an_error() -> None:
+    provider = scripted(*[Reply((Text("hm "),), stop="pause", usage=Usage(1, 1)) for _ in range(20)])
+    async with Agent(SEAT, provider=provider) as agent:
+        with pytest.raises(ProviderError, match="scripted: it paused 11 times and came to no end"):
+            await agent.send("go")
+    assert len(provider.requests) == 11
+
+
+async def test_a_call_after_a_pause_is_carried_out() -> None:
+    pause = Reply((Text("I look. "),), stop="pause", usage=Usage(1, 1))
+    provider = scripted(pause, asks(look("a"), text="Now."), "It is a.")
+    async with Agent(SEAT, provider=provider, tools=[tool()]) as agent:
+        response = await agent.send("go")
+    assert response.text == "It is a."
+    said = response.turns[1]
+    assert isinstance(said, Said) and [part.text for part in said.parts if isinstance(part, Text)] == [
+        "I look. ",
+        "Now.",
+    ]
