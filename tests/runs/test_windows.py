@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +46,7 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
         for turns in windows:
             await at.ask(Request(FIRST.name, Window(FIRST.prompt, turns)), FIRST)
             for key in at.call_keys():
-                outcome = Ran(ToolResult("1", "t", "x" * 1000))
-                await at.carry_out(key, TOOL, partial(_done, outcome), lost=lambda: outcome)
+                await at.carry_out(key, TOOL, _done, lost=lambda: CAME)
         return "done"
 
     async with (
@@ -59,8 +57,11 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
         return [request.to_json() for request in provider.requests], requests_of(store, run.records())
 
 
-async def _done(outcome: Ran) -> Ran:
-    return outcome
+CAME = Ran(ToolResult("1", "t", "x" * 1000))
+
+
+async def _done() -> Ran:
+    return CAME
 
 
 TOOL = ToolSpec("t", "", {"type": "object"})

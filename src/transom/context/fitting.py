@@ -13,7 +13,6 @@ from transom.errors import WindowOverflow
 from transom.llm import Block, Dropped, Request, Role, Share, Tier, ToolSpec, Turn, Window, render
 from transom.llm.render import render_block
 
-
 _NOTHING = Measure()
 
 
