@@ -37,7 +37,7 @@ def encoder(
     """A function value -> compact JSON text, which has no NaN and no infinities.
 
     `json.JSONEncoder` makes its C encoder anew for every value, which costs more than to write a small one with it.
-    This makes it once; where there is none, as in other Pythons, the library's own way is gone.
+    This makes it once; a Python that has none writes as the library does.
 
     Args:
         sort_keys: so that equal values have equal texts.
@@ -47,7 +47,7 @@ def encoder(
     plainly = json.JSONEncoder(
         sort_keys=sort_keys, ensure_ascii=ensure_ascii, separators=(",", ":"), allow_nan=False, default=default
     )
-    make = json.encoder.c_make_encoder
+    make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return plainly.encode
     quoted = json.encoder.encode_basestring_ascii if ensure_ascii else json.encoder.encode_basestring
