@@ -160,7 +160,7 @@ class Writer:
 
     def _transaction(self, batch: Sequence[_Job]) -> list[Any]:
         connection = self._connection
-        synchronous = "FULL" if any(job.sync for job in batch) else "NORMAL"
+        synchronous = "FULL" if any([job.sync for job in batch]) else "NORMAL"  # noqa: C419  a list costs no calls
         if synchronous != self._synchronous:
             connection.execute(f"PRAGMA synchronous = {synchronous}")
             self._synchronous = synchronous
