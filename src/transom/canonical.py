@@ -37,7 +37,7 @@ def encoder(
     """A function value -> compact JSON text, which has no NaN and no infinities.
 
     `json.JSONEncoder` makes its C encoder anew for every value, which costs more than to write a small one with it.
-    This makes it once; where there is none, as in other Pythons, the library's own way is gone.
+    This makes it once; a Python that has none writes as the library does.
 
     Args:
         sort_keys: so that equal values have equal texts.

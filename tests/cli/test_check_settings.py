@@ -13,6 +13,7 @@ import pytest
 from tests.agent.test_settings import OBEYED as OF_AGENTS
 from tests.cli.checks import Desk, edit
 from tests.cli.test_hosted_settings import OBEYED as HOSTED
+from tests.llm.conformance.server import LocalServer
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.rules.knowledge import SHIPPED
 from transom.checklist.spec.views import VIEWS
@@ -297,6 +298,15 @@ def max_cost(desk: Desk) -> None:
 
 
 FIRST_ROUND = "checklist.analysis"
+
+
+def otlp_endpoint(desk: Desk) -> None:
+    with LocalServer(lambda wire, seen: wire.answer(200, b"{}")) as collector:
+        settle(desk, f"telemetry: {{otlp_endpoint: '{collector.url}'}}\n")
+        desk("check", "spec", "VER-01.yaml", "-q")
+        assert {seen.path for seen in collector.seen} == {"/v1/traces", "/v1/metrics"}
+
+
 SEATS = {
     "agent_a": own_model("agent_a", "checklist.parser"),
     "agent_b": own_model("agent_b", "checklist.logic"),
@@ -325,6 +335,7 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "execution.timeout_per_stage": timeout_per_stage,
     "execution.max_cost": max_cost,
     "paths.prices": max_cost,
+    "telemetry.otlp_endpoint": otlp_endpoint,
     "logging.level": logging_level,
     "logging.log_file": log_file,
     "llm.reflect.temperature": reaches("llm.reflect.temperature", 0.75, lambda build: build.repair.temperature),

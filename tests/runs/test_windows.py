@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +46,7 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
         for turns in windows:
             await at.ask(Request(FIRST.name, Window(FIRST.prompt, turns)), FIRST)
             for key in at.call_keys():
-                outcome = Ran(ToolResult("1", "t", "x" * 1000))
-                await at.carry_out(key, TOOL, partial(_done, outcome), lost=partial(_same, outcome))
+                await at.carry_out(key, TOOL, _done, lost=lambda: CAME)
         return "done"
 
     async with (
@@ -59,12 +57,11 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
         return [request.to_json() for request in provider.requests], requests_of(store, run.records())
 
 
-def _same(outcome: Ran) -> Ran:
-    return outcome
+CAME = Ran(ToolResult("1", "t", "x" * 1000))
 
 
-async def _done(outcome: Ran) -> Ran:
-    return outcome
+async def _done() -> Ran:
+    return CAME
 
 
 TOOL = ToolSpec("t", "", {"type": "object"})
@@ -78,6 +75,21 @@ def test_any_sequence_of_windows_is_read_back(windows: list[tuple[Turn, ...]]) -
     assert read == asked
 
 
+async def windows_of(tmp_path: Path) -> list[Any]:
+    """As the journal has them."""
+    async with SqliteStore.open(tmp_path / ".transom" / "state.db") as store:
+        records: list[Any] = [record.data for name in store.streams("run/") for record in store.read(name)]
+    return [record["window"] for record in records if "window" in record]
+
+
+async def test_turns_that_stand_further_on_after_a_fold_are_only_named(tmp_path: Path) -> None:
+    said = [Asked(f"{number} " * 500) for number in range(6)]
+    asked, read = await walk(tmp_path, [(*said[:5],), (Asked("folded"), *said[3:])], [Reply((Text("ok"),))] * 2)
+    assert read == asked
+    (_, last) = await windows_of(tmp_path)
+    assert last["more"][1:3] == [{"before": 3}, {"before": 4}] and last["more"][3] == said[5].to_json()
+
+
 async def test_what_the_journal_has_is_not_written_again(tmp_path: Path) -> None:
     call, result = ToolCall("1", "t", {}), ToolResult("1", "t", "x" * 1000)
     reply = Reply((Text("look"), call), stop="tool_calls")
@@ -86,9 +98,7 @@ async def test_what_the_journal_has_is_not_written_again(tmp_path: Path) -> None
         windows[number] = (*windows[number - 1], Said(reply.parts), CameBack((result,)))
     asked, read = await walk(tmp_path, windows, [reply, reply, Reply((Text("ok"),))])
     assert read == asked
-    async with SqliteStore.open(tmp_path / ".transom" / "state.db") as store:
-        records: list[Any] = [record.data for name in store.streams("run/") for record in store.read(name)]
-    kept = [record["window"] for record in records if "window" in record]
+    kept = await windows_of(tmp_path)
     assert [(window.get("keeps"), window.get("more")) for window in kept] == [
         (None, None),
         (0, [{"kind": "said", "journaled": True}, {"kind": "came_back", "journaled": True}]),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from transom.context.budget import GIVING, SHARES, Budget, ShareName, share_of
-from transom.context.compaction import shrink
+from transom.context.budget import GIVING, SHARES, Budget, Compaction, ShareName, share_of
+from transom.context.compaction import compact, shrink
 from transom.context.history import SEPARATOR, History, turn_size
 from transom.context.tokens import Measure, TokenCorrection, measure
 from transom.errors import WindowOverflow
 from transom.llm import Block, Dropped, Request, Role, Share, Tier, ToolSpec, Turn, Window, render
 from transom.llm.render import render_block
+
+_NOTHING = Measure()
 
 
 class Draft:
@@ -48,7 +49,7 @@ class Draft:
         self._limits = budget.limits(role.settings.max_tokens)
         self._kept = list(blocks)
         self._dropped: list[Dropped] = []
-        self._sizes: defaultdict[ShareName, Measure] = defaultdict(Measure)
+        self._sizes = dict.fromkeys(SHARES, _NOTHING)
         for tool in role.tools:
             self._add("stable_prefix", _tool_size(tool))
         for block in blocks:
@@ -59,11 +60,6 @@ class Draft:
         self._whole = self._sum()
 
     @property
-    def used(self) -> int:
-        """Tokens of all of it."""
-        return self._tokens.tokens(self.size)
-
-    @property
     def size(self) -> Measure:
         """The measure of all of it."""
         return self._whole.minus(SEPARATOR) if any(self._whole) else self._whole
@@ -71,12 +67,16 @@ class Draft:
     @property
     def request(self) -> Request:
         """What is asked, as it is now."""
-        shares = tuple(Share(name, self._used(name), self._limits[name]) for name in SHARES)
+        shares = tuple([Share(name, self._used(name), self._limits[name]) for name in SHARES])
         folded = self.history.folded.dropped if self.history.folded else ()
         turns = self.history.turns if self._foldable else self._turns
         window = Window(tuple(self._kept), turns, (*folded, *self._dropped), shares)
         role = self._role
         return Request(role.name, window, role.tools, role.settings, role.output)
+
+    def compact(self, policy: Compaction) -> None:
+        """Fold the conversation where it has more events than the policy allows."""
+        self._folded(compact(self.history, policy, self._limits["conversation"], self._tokens))
 
     def fit(self) -> None:
         """Let parts give until it fits.
@@ -113,18 +113,23 @@ class Draft:
     def _fold(self, *, hard: bool) -> bool:
         if not self._foldable:
             return False
-        folded = shrink(self.history, self._limits["conversation"], self._tokens, hard=hard)
-        if folded is self.history:
+        return self._folded(shrink(self.history, self._limits["conversation"], self._tokens, hard=hard))
+
+    def _folded(self, history: History) -> bool:
+        """Go on with a history that was folded; False where it was not."""
+        if history is self.history:
             return False
-        self.history = folded
-        self._set("conversation", folded.size)
+        self.history = history
+        self._set("conversation", history.size)
         return True
 
     def _used(self, name: ShareName) -> int:
-        return self._tokens.tokens(self._sizes[name])
+        size = self._sizes[name]
+        return 0 if size is _NOTHING else self._tokens.tokens(size)
 
     def _add(self, name: ShareName, size: Measure) -> None:
-        self._sizes[name] = self._sizes[name].plus(size)
+        before = self._sizes[name]
+        self._sizes[name] = size if before is _NOTHING else before.plus(size)
 
     def _sum(self) -> Measure:
         plain = dense = 0

@@ -95,7 +95,7 @@ class TokenCorrection:
         usual = _PLAIN * size.plain + _DENSE * size.dense
         u, v, t = _PLAIN * size.plain / usual, _DENSE * size.dense / usual, tokens / usual
         new = (u * u, u * v, v * v, u * t, v * t, tokens / (size.plain + size.dense))
-        faded = tuple(_FADING * old + more for old, more in zip(self.moments, new, strict=True))
+        faded = tuple([_FADING * old + more for old, more in zip(self.moments, new, strict=True)])
         return type(self)(self.seen + 1, faded)  # type: ignore[arg-type]  # as long as `new`
 
     @cached_property

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transom.context.budget import Budget
-from transom.context.compaction import compact
 from transom.context.fitting import Draft
 from transom.context.history import History
 from transom.context.tokens import Measure, TokenCorrection
@@ -78,20 +77,20 @@ def go_on(
     folded once stays folded the same way, so that a vendor's cache goes on being read.
     """
     budget = budget or Budget()
-    limit = budget.limits(role.settings.max_tokens)["conversation"]
-    compacted = compact(history, budget.compaction, limit, tokens)
-    draft = Draft(role, _ordered(role, blocks), compacted, budget, tokens)
+    draft = Draft(role, _ordered(role, blocks), history, budget, tokens)
+    draft.compact(budget.compaction)
     draft.fit()
     folded = len(history.live) - len(draft.history.live)
     saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size) if folded else 0
-    used = draft.used
-    return Assembled(draft.request, draft.history, folded, used, used + saved, draft.size)
+    size = draft.size
+    used = tokens.tokens(size)
+    return Assembled(draft.request, draft.history, folded, used, used + saved, size)
 
 
 def _ordered(role: Role, blocks: Sequence[Block]) -> tuple[Block, ...]:
     given = (*role.prompt, *blocks)
     _check_visible(role, given)
-    return tuple(sorted(given, key=lambda block: _TIERS.index(block.tier)))
+    return tuple(sorted(given, key=lambda block: _TIERS.index(block.tier))) if blocks else given
 
 
 def _check_visible(role: Role, blocks: Sequence[Block]) -> None:

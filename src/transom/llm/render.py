@@ -67,7 +67,7 @@ def _fenced(text: str) -> str:
 def _fenced_turn(turn: Turn) -> Turn:
     if not isinstance(turn, CameBack):
         return turn
-    return CameBack(tuple(_fenced_result(result) for result in turn.results))
+    return CameBack(tuple([_fenced_result(result) for result in turn.results]))
 
 
 def _fenced_result(result: ToolResult) -> ToolResult:
@@ -90,7 +90,7 @@ def render_turn(turn: Turn) -> str:
 def turn_text(turn: Turn) -> str:
     """A turn as people read it. Vendors have formats of their own for turns; the texts in it are sent as they stand."""
     if isinstance(turn, CameBack):
-        return "\n\n".join(_result_text(result) for result in turn.results)
+        return "\n\n".join([_result_text(result) for result in turn.results])
     if isinstance(turn, Asked):
         return f"<asked>\n{turn.text}\n</asked>"
     return "\n".join(["<said>", *(_part_text(part) for part in turn.parts), "</said>"])

@@ -72,7 +72,7 @@ class Said(_Over):
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
     def to_json(self) -> dict[str, Json]:
         return {"kind": "said", "parts": [part.to_json() for part in self.parts]}

@@ -4,10 +4,11 @@ from transom.runs.approvals import Approval, ApprovalRequest
 from transom.runs.artifact import A_PERSON, Artifact, File, model_file, text_file
 from transom.runs.checkpoints import Checkpoint, Retention, checkpoints
 from transom.runs.export import adopt, export, retract, source_of
-from transom.runs.run import Run, trace_id
-from transom.runs.stage import Stage, write_file
+from transom.runs.run import Run
+from transom.runs.stage import Stage
 from transom.runs.walk import Route, Table, as_langgraph, to, walk
-from transom.runs.workspace import Workspace, find_workspace
+from transom.runs.workspace import Workspace, find_workspace, trace_id
+from transom.runs.written import write_file
 
 __all__ = [
     "A_PERSON",

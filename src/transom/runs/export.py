@@ -12,7 +12,7 @@ from pathlib import Path
 
 from transom.canonical import Json, digest
 from transom.errors import InputError
-from transom.runs.stage import set_aside, write_file
+from transom.runs.written import set_aside, write_file
 from transom.store import Store
 
 _TABLE = "exports"

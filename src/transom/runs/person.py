@@ -8,7 +8,7 @@ from pathlib import Path
 from transom.errors import InputError
 from transom.runs.checkpoints import checkpoints
 from transom.runs.run import Run
-from transom.runs.stage import write_file
+from transom.runs.written import write_file
 
 
 async def hand_over(run: Run, after: int, files: Sequence[Path]) -> None:

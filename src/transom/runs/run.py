@@ -7,31 +7,31 @@ replays the replies that were paid for, and goes on.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from transom.canonical import Json, digest
 from transom.context import Budget
 from transom.errors import CapReached, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.deltas import OnDelta
-from transom.runs.artifact import A_PERSON, Artifact, File, epoch_of, input_digest, lineage_of
+from transom.runs.artifact import Artifact, File, epoch_of, lineage_of
 from transom.runs.checkpoints import Retention
 from transom.runs.choices import answered, how_to_answer, why_it_waits
-from transom.runs.decide import Plan, decide
+from transom.runs.decide import Plan
 from transom.runs.hold import Hold
-from transom.runs.journal import Attempt, RunState, StageHistory, reply_key
+from transom.runs.journal import Attempt, RunState, reply_key
 from transom.runs.ledger import Ledger
 from transom.runs.lock import RunLock
 from transom.runs.spending import Spending
-from transom.runs.stage import Stage, cause, set_aside, write_file
-from transom.runs.workspace import Workspace
+from transom.runs.stage import Stage
+from transom.runs.step import Step, cause, fingerprint
+from transom.runs.workspace import Workspace, run_key, trace_id
+from transom.runs.written import write_file
 from transom.store import Record, Store
 from transom.telemetry import Redactor, Telemetry, current_span, keys
 
@@ -40,18 +40,6 @@ T = TypeVar("T")
 STAGE_SECONDS = 300.0
 RUNS = "runs"
 _ID_DIGITS = 10  # fifty runs may begin in one second, day after day, and no two may ever share a journal
-
-
-@dataclass(frozen=True)
-class _Step(Generic[T]):
-    """One stage of a walk, as it was asked for."""
-
-    name: str
-    fn: Callable[..., Awaitable[T]]
-    inputs: tuple[object, ...]
-    out: File[T]
-    path: Path
-    fingerprint: str
 
 
 class Run:
@@ -100,9 +88,9 @@ class Run:
         Raises:
             RunBusy: another process works on it.
         """
-        key = _key(kind, inputs)
+        key = run_key(kind, inputs)
         fresh: dict[str, Json] = {
-            "id": f"{_now():%Y%m%d-%H%M%S}-{key[:_ID_DIGITS]}",
+            "id": f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{key[:_ID_DIGITS]}",
             "kind": kind,
             "name": name,
             "inputs": dict(inputs),
@@ -115,7 +103,7 @@ class Run:
     @staticmethod
     def known(store: Store, kind: str, inputs: Mapping[str, Json]) -> bool:
         """Whether a run of this kind and these inputs was ever opened."""
-        return store.get(RUNS, _key(kind, inputs)) is not None
+        return store.get(RUNS, run_key(kind, inputs)) is not None
 
     async def __aenter__(self) -> Self:
         return self
@@ -132,10 +120,6 @@ class Run:
     def _free(self) -> None:
         self.telemetry.close()
         self._lock.release()
-
-    @property
-    def _state(self) -> RunState:
-        return self._ledger.state
 
     async def append(self, kind: str, data: dict[str, Any]) -> None:
         """Append to the journal and take it into the state."""
@@ -164,11 +148,11 @@ class Run:
     @property
     def state(self) -> RunState:
         """What the journal says so far."""
-        return self._state
+        return self._ledger.state
 
     def journaled_reply(self, key: dict[str, Any]) -> Any | None:
         """The journaled reply under this key (see `journal.reply_key`), None where there is none."""
-        return self._state.replies.get(reply_key(key))
+        return self.state.replies.get(reply_key(key))
 
     async def stage(
         self,
@@ -197,54 +181,35 @@ class Run:
         """
         path = self.folder / (out.folder or name) / out.name
         self._hold.claim(name, path)
-        step = _Step(name, fn, inputs, out, path, self._fingerprint(inputs, uses, version))
+        step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
         with self._hold.working():
-            return await self._walk(step, self._plan(step) if reuse else Plan("run"))
+            return await self._walk(step, step.plan(self.state, self.chain) if reuse else Plan("run"))
 
-    async def _walk(self, step: _Step[T], plan: Plan) -> Artifact[T]:
+    async def _walk(self, step: Step[T], plan: Plan) -> Artifact[T]:
         name, path, inputs = step.name, step.path, step.inputs
         if plan.action == "ask":
             await self._pause_for_choice(step, plan)
-        if name in self._state.waiting:
+        if name in self.state.waiting:
             await self.append("settled", {"stage": name})
         epoch = epoch_of(plan.deletions, inputs)
         attributes = {keys.OPERATION: keys.STAGE_RUN, keys.STAGE: name, keys.RUN_ID: self.id, keys.ACTION: plan.action}
         with self.telemetry.span(f"stage {name}", **attributes):
             value = await (self._attempt(step, plan, epoch) if plan.action == "run" else self._reuse(step, plan))
         edited = "" if plan.action == "run" else plan.edited
-        by, usage = self._author(step, plan)
+        by, usage = step.author(self.state, plan)
         return Artifact(value, path, digest(path.read_bytes()), lineage_of(epoch, edited, inputs), epoch, by, usage)
 
-    def _fingerprint(self, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:
-        roles: list[Json] = [[role.digest, self.chain.fingerprint(role)] for role in uses]
-        digests: list[Json] = [input_digest(value) for value in inputs]
-        return digest({"inputs": digests, "roles": roles, "version": version})
-
-    def _plan(self, step: _Step[T]) -> Plan:
-        history = self._state.stage(step.name)
-        found = digest(step.path.read_bytes()) if step.path.is_file() else None
-        still = history.done is None or all(self.chain.still(by, sources) for by, sources in history.done.answered)
-        answer = self._state.decisions.get((step.name, step.fingerprint, found or ""))
-        return decide(history, fingerprint=step.fingerprint, still=still, found=found, answer=answer)
-
-    async def _reuse(self, step: _Step[T], plan: Plan) -> T:
+    async def _reuse(self, step: Step[T], plan: Plan) -> T:
         value = step.out.read(step.path)
         self.progress(f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}")
-        done = self._state.stage(step.name).done
+        done = self.state.stage(step.name).done
         if plan.action == "keep" and done:
             kept = Attempt(done.attempt.number, step.fingerprint, plan.deletions)
             await self._append_done(step, kept, done.output, {}, Usage())
         return value
 
-    def _author(self, step: _Step[T], plan: Plan) -> tuple[str, Usage]:
-        """Whose a stage's value is, and what it took."""
-        if plan.action != "run" and plan.edited:
-            return A_PERSON, Usage()
-        done = self._state.stage(step.name).done
-        return (done.by, done.usage) if done else ("", Usage())
-
-    async def _attempt(self, step: _Step[T], plan: Plan, epoch: str) -> T:
-        history = self._state.stage(step.name)
+    async def _attempt(self, step: Step[T], plan: Plan, epoch: str) -> T:
+        history = self.state.stage(step.name)
         known = [a for a in history.attempts if (a.fingerprint, a.deletions) == (step.fingerprint, plan.deletions)]
         attempt = known[-1] if known else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
         await self.append("started", {"stage": step.name, **attempt.to_json()})
@@ -256,7 +221,8 @@ class Run:
         began = time.monotonic()
         value = await self._timed(stage, step.fn, values)
         data = step.out.encode(value)
-        self._spare_edit(history, step.path, data)
+        if aside := step.spare_edit(history, data):
+            self.progress(f"{step.path.name} was changed by hand; that version is kept as {aside.name}")
         file = step.path.relative_to(self.folder).as_posix()
         await self.append("writing", {"stage": step.name, "output": digest(data), "file": file})
         write_file(step.path, data)
@@ -300,32 +266,21 @@ class Run:
 
     async def _append_done(
         self,
-        step: _Step[T],
+        step: Step[T],
         attempt: Attempt,
         output: str,
         answered: Mapping[str, set[AnsweredFrom]],
         usage: Usage,
     ) -> None:
-        pairs = [[by, sorted((s.to_json() for s in sources), key=str)] for by, sources in sorted(answered.items())]
-        told = {"output": output, "answered": pairs, "usage": usage.to_json()}
-        await self.append("done", {"stage": step.name, **attempt.to_json(), **told})
+        await self.append("done", step.done(attempt, output, answered, usage))
         self._ledger.shelve(step.path, ",".join(sorted(answered)))
 
-    async def _pause_for_choice(self, step: _Step[T], plan: Plan) -> None:
+    async def _pause_for_choice(self, step: Step[T], plan: Plan) -> None:
         choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
         choice["file"] = step.path.relative_to(self.folder).as_posix()
-        reason = why_it_waits(choice, self.folder, self._state)
+        reason = why_it_waits(choice, self.folder, self.state)
         await self.append("paused", {"stage": step.name, "reason": reason, "choice": choice})
-        raise Paused(reason, run_id=self.id, hint=how_to_answer(self.id, step.name, self._state))
-
-    def _spare_edit(self, history: StageHistory, path: Path, data: bytes) -> None:
-        """Move a file aside that no attempt wrote before it is overwritten."""
-        if not path.is_file():
-            return
-        found = digest(path.read_bytes())
-        if found != digest(data) and found not in history.outputs:
-            aside = set_aside(path)
-            self.progress(f"{path.name} was changed by hand; that version is kept as {aside.name}")
+        raise Paused(reason, run_id=self.id, hint=how_to_answer(self.id, step.name, self.state))
 
     async def decide(self, answer: str, stage: str | None = None, reason: str = "") -> str:
         """Record a person's choice for a stage that waits for one; returns that stage's name.
@@ -341,7 +296,7 @@ class Run:
         Raises:
             InputError: no stage waits, several do and none is named, or the answer does not fit.
         """
-        decided = answered(self.id, self._state, self.folder, answer, stage, self.progress, reason)
+        decided = answered(self.id, self.state, self.folder, answer, stage, self.progress, reason)
         await self.append("decided", decided)
         return str(decided["stage"])
 
@@ -350,19 +305,6 @@ class Run:
         await self.append("closed", {"status": status})
 
 
-def _key(kind: str, inputs: Mapping[str, Json]) -> str:
-    return digest({"kind": kind, "inputs": dict(inputs)})
-
-
-def trace_id(run_id: str) -> str:
-    """A run's trace for its whole life, the same after every resume: 32 hex digits."""
-    return hashlib.sha256(run_id.encode()).hexdigest()[:32]
-
-
 def _silent(line: str) -> None:
     """Nobody watches."""
     del line
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

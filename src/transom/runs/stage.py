@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from transom.canonical import Json, canonical_json, digest, write_atomic
+from transom.canonical import Json, canonical_json, digest
 from transom.context import Budget
-from transom.errors import ApprovalNeeded, InputError, Paused, TransomError
+from transom.errors import ApprovalNeeded, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage
 from transom.llm.codec import reply_from_json
 from transom.llm.deltas import OnDelta, both, tell
@@ -22,6 +21,7 @@ from transom.runs.journal import RunState, talk_key, tool_key
 from transom.runs.spans import of_reply, of_request, of_tool, tell_outcome
 from transom.runs.spending import Spending
 from transom.runs.windows import Talk, call_key, keep_window
+from transom.runs.written import write_file
 from transom.store import Record, Store
 from transom.telemetry import Telemetry
 
@@ -312,34 +312,3 @@ class Stage:
             InputError: the file cannot be written.
         """
         return write_file(self.folder / name, text.encode("utf-8", "surrogatepass"))
-
-
-def write_file(path: Path, data: bytes) -> Path:
-    """Write atomically; a full disk or a read-only folder becomes one clear line.
-
-    Raises:
-        InputError: naming the file and what the system said.
-    """
-    try:
-        write_atomic(path, data)
-    except OSError as error:
-        raise InputError(
-            f"cannot write: {error.strerror}", where=str(path), hint="make room or choose another folder, then resume"
-        ) from error
-    return path
-
-
-def set_aside(path: Path) -> Path:
-    """Copy a file that is about to be replaced beside itself, as `NAME.kept-N`: a person's work is never lost.
-
-    It is copied, not moved: a kill in between must not look as if the file had been deleted.
-    """
-    number = 1
-    while (aside := path.with_name(f"{path.name}.kept-{number}")).exists():
-        number += 1
-    return Path(shutil.copy2(path, aside))
-
-
-def cause(error: BaseException) -> str:
-    """One line of an error for the journal."""
-    return str(error) if isinstance(error, TransomError) else f"{type(error).__name__}: {error}"

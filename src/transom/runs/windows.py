@@ -2,9 +2,9 @@
 
 A conversation's window is the one before and a little more. So a `reply` record holds the blob of everything but the
 turns (`request`), the digest of the call before (`after`), how many of its turns still stand (`keeps`), and those that
-follow (`more`). A turn that the journal has anyway, the reply to the call before or what came of its tool calls, is
-only named there. A journal is thereby linear in the conversation. A request without turns is kept as it was sent, too
-(`rendered`).
+follow (`more`). A turn that the journal has anyway is only named there: the reply to the call before, what came of its
+tool calls, and after a conversation was folded those that the call before saw further on (`before`). A journal is
+thereby linear in the conversation. A request without turns is kept as it was sent, too (`rendered`).
 """
 
 from __future__ import annotations
@@ -71,7 +71,11 @@ async def keep_window(store: Store, talk: Talk, request: Request, tools: Mapping
         rendered = render(request).as_text().encode("utf-8", "surrogatepass")
         return {"request": talk.head[1], "rendered": await store.put_blob(rendered)}
     keeps = len(talk.turns) if turns[: len(talk.turns)] == talk.turns else _agree(turns, talk.turns)
-    more = [_written(turn, talk, tools) for turn in turns[keeps:]]
+    # By identity: the call before holds them, so no other turn has taken the place of one.
+    known = {id(turn): number for number, turn in enumerate(talk.turns)} if keeps < len(talk.turns) else {}
+    more: list[Json] = [
+        {"before": known[id(turn)]} if id(turn) in known else _written(turn, talk, tools) for turn in turns[keeps:]
+    ]
     return {"request": talk.head[1], "after": talk.asked, "keeps": keeps, "more": more}
 
 
@@ -119,13 +123,16 @@ class Windows:
         if "more" in window:
             before = reply_key({**data, "ordinal": data["ordinal"] - 1, "request": window["after"]})
             record, turns = self._calls.get(before, (None, []))
-            whole = [self._whole(record, turn) for turn in window["more"]]
+            whole = [self._whole(record, turns, turn) for turn in window["more"]]
             request["turns"] = [*turns[: window["keeps"]], *whole]
         self._calls[reply_key(data)] = (data, request["turns"])
         return request
 
-    def _whole(self, record: Any, turn: dict[str, Any]) -> Json:
-        """A turn of `more`; `record` is that of the call before."""
+    def _whole(self, record: Any, before: list[Json], turn: dict[str, Any]) -> Json:
+        """A turn of `more`; `record` is that of the call before, `before` are the turns that it saw."""
+        if "before" in turn:
+            number: int = turn["before"]
+            return before[number]
         if "journaled" not in turn:
             return turn
         reply = reply_from_json(record["reply"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transom.canonical import Json, digest
 from transom.errors import InputError
 from transom.store import SqliteStore, is_network
 from transom.telemetry.destination import exporter as configured
@@ -85,3 +86,13 @@ class Workspace:
 def _local_state_dir(root: Path) -> Path:
     base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return base / "transom" / hashlib.sha256(str(root).encode()).hexdigest()[:16]
+
+
+def run_key(kind: str, inputs: Mapping[str, Json]) -> str:
+    """What a run is found by: the same kind and inputs are the same run."""
+    return digest({"kind": kind, "inputs": dict(inputs)})
+
+
+def trace_id(run_id: str) -> str:
+    """A run's trace for its whole life, the same after every resume: 32 hex digits."""
+    return hashlib.sha256(run_id.encode()).hexdigest()[:32]

@@ -33,13 +33,14 @@ def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
             mountinfo = _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
         except OSError:
             return ""
-    target = path.resolve()
-    best, depth = "", -1
+    target = f"{path.resolve()}/"
+    best, longest = "", 0
     for line in mountinfo.splitlines():
-        mount_point, kind = _parse(line)
-        # "or equal": of two mounts on one folder the later one covers the earlier.
-        if kind and target.is_relative_to(mount_point) and len(mount_point.parts) >= depth:
-            best, depth = kind, len(mount_point.parts)
+        folder, kind = _parse(line)
+        # Of the folders above one path the deepest has the longest name. "Or equal": of two mounts on one folder the
+        # later one covers the earlier.
+        if kind and target.startswith(folder) and len(folder) >= longest:
+            best, longest = kind, len(folder)
     return best
 
 
@@ -48,10 +49,12 @@ def is_network(path: Path, mountinfo: str | None = None) -> bool:
     return filesystem_of(path, mountinfo) in _NETWORK
 
 
-def _parse(line: str) -> tuple[Path, str]:
+def _parse(line: str) -> tuple[str, str]:
+    """The folder that something is mounted on, with a slash at its end, and its type; "" where the line is none."""
     # 36 35 98:0 /root /mount/point rw,noatime [optional fields] - ext3 /dev/root rw
     left, _, right = line.partition(" - ")
     fields, kind = left.split(" "), right.split(" ")[0]
     if len(fields) < 6:
-        return Path("/"), ""
-    return Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4])), kind
+        return "", ""
+    folder = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4]) if "\\" in fields[4] else fields[4]
+    return f"{folder.rstrip('/')}/", kind

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
@@ -140,10 +140,13 @@ class Writer:
     def _next_batch(self) -> list[_Job]:
         """Everything that waits, at least one job; empty once the store is closed and the queue is done."""
         batch: list[_Job] = []
-        with suppress(Empty):
-            while jobs := self._queue.get(block=not batch):
-                batch += jobs
-            self._queue.put(None)  # the end, seen while jobs were collected: meet it again afterwards
+        while not batch or not self._queue.empty():  # nobody else takes from it
+            jobs = self._queue.get()
+            if jobs is None:
+                if batch:
+                    self._queue.put(None)  # the end, seen while jobs were collected: meet it again afterwards
+                break
+            batch += jobs
         return batch
 
     def _commit(self, batch: Sequence[_Job]) -> list[_Outcome]:
@@ -157,7 +160,7 @@ class Writer:
 
     def _transaction(self, batch: Sequence[_Job]) -> list[Any]:
         connection = self._connection
-        synchronous = "FULL" if any(job.sync for job in batch) else "NORMAL"
+        synchronous = "FULL" if any([job.sync for job in batch]) else "NORMAL"  # noqa: C419  a list costs no calls
         if synchronous != self._synchronous:
             connection.execute(f"PRAGMA synchronous = {synchronous}")
             self._synchronous = synchronous

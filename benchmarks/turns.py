@@ -1,12 +1,13 @@
 """What a turn costs: one model reply with one tool call of 1 KiB, beside other agent runtimes.
 
-    python benchmarks/bench_turns.py                        # ours, and whichever of the others can be imported
-    python benchmarks/bench_turns.py --peers VENV/bin/python
-    python benchmarks/bench_turns.py --json FILE
+    python benchmarks/turns.py                        # ours, and whichever of the others can be imported
+    python benchmarks/turns.py --peers VENV/bin/python
+    python benchmarks/turns.py --json FILE
 
 No network and no real model: a function answers at once, so what is left is what the runtime itself costs. Ours goes
 through `Agent.send` in a run whose every reply and result is synced to its journal and whose spans are written; both
-are read back and counted. The others keep nothing and trace nothing.
+are read back and counted. The others keep nothing and trace nothing; `smolagents, synced` is the fastest of them with
+one line of a file written and synced a turn, which says what durability alone costs on this disk.
 
 Every row is a process of its own. They take turns, conversation by conversation, so that a busy machine is busy for all
 alike; what is compared is the median over rounds of the ratio within a round. Columns:
@@ -15,6 +16,7 @@ alike; what is compared is the median over rounds of the ratio within a round. C
     x smolagents its ratio to smolagents in the same round, median
     calls/turn   function calls, Python's and C's, all threads, at 50 turns: the same from run to run
     x@200        us/turn at 200 turns over us/turn at 50: 1.0 is linear
+    MB           the most memory that the process ever held, after conversations of 200 turns
     B/turn       bytes of the journal a turn at 50 turns, and at 200
 """
 
@@ -24,6 +26,8 @@ import argparse
 import asyncio
 import itertools
 import json
+import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -118,7 +122,7 @@ def transom() -> Talk:
     return run
 
 
-def smolagents() -> Talk:
+def smolagents(script: type[Script] = Script) -> Talk:
     from smolagents import LogLevel, Model, Tool, ToolCallingAgent
     from smolagents.models import ChatMessage, ChatMessageToolCall, ChatMessageToolCallFunction, MessageRole
 
@@ -142,7 +146,24 @@ def smolagents() -> Talk:
             return now["script"].look()
 
     agent = ToolCallingAgent(tools=[Lookup()], model=Fake(), verbosity_level=LogLevel.OFF)
-    return _timed(now, lambda turns: agent.run("go", max_steps=turns + 2))
+    return _timed(now, lambda turns: agent.run("go", max_steps=turns + 2), script)
+
+
+class Synced(Script):
+    """A script whose tool leaves a line on the disk before it answers."""
+
+    log = -1
+
+    def look(self) -> str:
+        os.write(self.log, f"{PAYLOAD}\n".encode())
+        os.fdatasync(self.log)
+        return super().look()
+
+
+def smolagents_synced() -> Talk:
+    with tempfile.TemporaryFile() as log:
+        Synced.log = os.dup(log.fileno())
+    return smolagents(Synced)
 
 
 def langgraph() -> Talk:
@@ -246,9 +267,9 @@ def openai_agents() -> Talk:
     return _timed(now, run)
 
 
-def _timed(now: dict[str, Script], run: Callable[[int], Any]) -> Talk:
+def _timed(now: dict[str, Script], run: Callable[[int], Any], kind: type[Script] = Script) -> Talk:
     def talk(turns: int) -> dict[str, Any]:
-        now["script"] = script = Script(turns)
+        now["script"] = script = kind(turns)
         with measured() as took:
             text = run(turns)
         return {"cpu": took[0], "made": script.made, "text": str(text)}
@@ -259,6 +280,7 @@ def _timed(now: dict[str, Script], run: Callable[[int], Any]) -> Talk:
 ROWS: dict[str, tuple[Callable[[], Talk], str]] = {
     "transom": (transom, "transom"),
     "smolagents": (smolagents, "smolagents"),
+    "smolagents, synced": (smolagents_synced, "smolagents"),
     "langgraph": (langgraph, "langgraph"),
     "pydantic-ai": (pydantic_ai, "pydantic-ai-slim"),
     "openai-agents": (openai_agents, "openai-agents"),
@@ -285,6 +307,7 @@ def serve(name: str) -> None:
         if counted:
             done["calls"] = next(COUNTED[0])
         assert (done["made"], done["text"]) == (int(turns), "done"), done
+        done["mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps(done), flush=True)
 
 
@@ -377,7 +400,7 @@ def measure(rows: list[Row], rounds: int) -> dict[str, dict[str, Any]]:
 
 def report(found: dict[str, dict[str, Any]], missing: list[Row]) -> bool:
     """Print the table and how far ours is from its bars; whether it holds."""
-    head = f"{'row':24}{'us/turn':>9}{'x smolagents':>14}{'calls/turn':>12}{'x@200':>8}{'B/turn':>14}"
+    head = f"{'row':28}{'us/turn':>9}{'x smolagents':>14}{'calls/turn':>12}{'x@200':>8}{'MB':>6}{'B/turn':>12}"
     print(head, "-" * len(head), sep="\n")
     for name, row in found.items():
         ratio = f"{row['ratio']:.2f}" if row["ratio"] else "-"
@@ -385,9 +408,9 @@ def report(found: dict[str, dict[str, Any]], missing: list[Row]) -> bool:
         size = [f"{kept[turns]['journal_bytes'] / turns:.0f}" for turns in kept if "journal_bytes" in kept[turns]]
         label = f"{name} {row['version']}"
         numbers = f"{row['us_turn']:9.0f}{ratio:>14}{row['calls_turn']:12.0f}{row['growth']:8.2f}"
-        print(f"{label:24}{numbers}{' '.join(size) or '-':>14}")
+        print(f"{label:28}{numbers}{kept[LONG]['mb']:6.0f}{' '.join(size) or '-':>12}")
     for row in missing:
-        print(f"{row.name:24}  is not here: {row.missing}")
+        print(f"{row.name:28}  is not here: {row.missing}")
     ours = found["transom"]
     for turns, kept in ours["kept"].items():
         assert (kept["reply"], kept["tool"], kept["spans"]) == (turns + 1, turns, 2 * turns + 2), kept
