@@ -42,7 +42,7 @@ class Size:
 
 
 SIZES = [
-    pytest.param(Size(60, 1, 70, 14_000, 4.0), id="60"),
+    pytest.param(Size(70, 1, 80, 16_000, 4.0), id="70"),
     pytest.param(Size(1_000, 3, 1_400, 280_000, 60.0), id="1000", marks=pytest.mark.slow),
 ]
 
@@ -96,7 +96,7 @@ def live(plan: Plan, told: Lives) -> None:
 def lives(plan: Plan, kills: int) -> Iterator[Plan]:
     """The plan, killed so often on its way, and then not.
 
-    A whole life writes some six and a half records a conversation, a fifth of them before the first look. Every other
+    A whole life writes some six and a half records a conversation, a fifth of these before the first look. Every other
     life begins with what is unfinished; the rest only do again what the one before did.
     """
     chance = random.Random(plan.conversations)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -304,6 +305,9 @@ def otlp_endpoint(desk: Desk) -> None:
     with LocalServer(lambda wire, seen: wire.answer(200, b"{}")) as collector:
         settle(desk, f"telemetry: {{otlp_endpoint: '{collector.url}'}}\n")
         desk("check", "spec", "VER-01.yaml", "-q")
+        end = time.monotonic() + 60
+        while len(collector.seen) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
         assert {seen.path for seen in collector.seen} == {"/v1/traces", "/v1/metrics"}
 
 

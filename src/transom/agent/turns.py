@@ -156,11 +156,6 @@ class Conversation:
         self.turns += turns
         self.history = self.history.add(*turns)
 
-    @property
-    def at_rest(self) -> bool:
-        """Whether whatever was said has its answer."""
-        return self.pending is None and (not self.turns or isinstance(self.turns[-1], Said))
-
     @cached_property
     def window(self) -> Budget:
         """How large its windows may be where its model answers."""
@@ -171,6 +166,11 @@ class Conversation:
         window = Window(self.role.prompt, tuple(self.turns))
         used = estimate_tokens(render(Request(self.role.name, window, self.role.tools)).as_text())
         return used, self.window.window_tokens(self.role.settings.max_tokens)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether whatever was said has its answer."""
+        return self.pending is None and (not self.turns or isinstance(self.turns[-1], Said))
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         await self.before()
