@@ -318,6 +318,25 @@ async def test_in_a_stage_of_a_run_the_run_says_who_answers(tmp_path: Path) -> N
         Agent(SEAT)
 
 
+def test_the_door_has_sub_conversations_an_end_and_no_place_in_a_loop() -> None:
+    provider = ScriptedProvider({SEAT.name: ["so"], f"{SEAT.name}.sub": ["7", "seven"]})
+    with SyncAgent(Agent(SEAT, provider=provider)) as on:
+        with on.create_sub_conversation("look") as sub:
+            assert sub.send("go").text == "7"
+            assert on.complete_sub_conversation(sub.agent.id).text.startswith("seven")
+        assert on.send("and?").text == "so"
+    on.close()
+    with pytest.raises(RunError, match="it is closed"):
+        on.send("more")
+
+    async def in_a_loop() -> None:
+        with SyncAgent(Agent(SEAT, provider=provider)) as door:
+            door.send("hi")
+
+    with pytest.raises(RunError, match=r"an event loop runs here.*use Agent"):
+        asyncio.run(in_a_loop())
+
+
 def test_the_door_for_code_without_asyncio(tmp_path: Path) -> None:
     with SyncAgent(
         Agent(SEAT, provider=scripted(asks(look("a")), "one"), tools=[tool()], at=Home(tmp_path, "t"))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from transom.agent.agent import Agent
 from transom.agent.views import Response
+from transom.context.summary import Summary
+from transom.errors import RunError
 from transom.llm import Block
 from transom.runs import Approval
+
+T = TypeVar("T")
 
 
 class SyncAgent:
@@ -21,28 +26,58 @@ class SyncAgent:
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
-        self._runner = asyncio.Runner()
+        self._runner: asyncio.Runner | None = asyncio.Runner()
+        self._is_sub = False
 
     def send(self, content: str, *blocks: Block) -> Response:
         """See `Agent.send`."""
-        return self._runner.run(self.agent.send(content, *blocks))
+        return self._wait(self.agent.send(content, *blocks))
 
     def go_on(self, *blocks: Block) -> Response:
         """See `Agent.go_on`."""
-        return self._runner.run(self.agent.go_on(*blocks))
+        return self._wait(self.agent.go_on(*blocks))
 
     def resume(self) -> Response | None:
         """See `Agent.resume`."""
-        return self._runner.run(self.agent.resume())
+        return self._wait(self.agent.resume())
 
     def decide(self, approval: Approval) -> None:
         """See `Agent.decide`."""
-        self._runner.run(self.agent.decide(approval))
+        self._wait(self.agent.decide(approval))
+
+    def create_sub_conversation(self, purpose: str, context_summary: str = "") -> SyncAgent:
+        """See `Agent.create_sub_conversation`. It lives in the same loop, and ends with this one."""
+        sub = SyncAgent(self._wait(self.agent.create_sub_conversation(purpose, context_summary)))
+        sub._runner, sub._is_sub = self._runner, True
+        return sub
+
+    def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
+        """See `Agent.complete_sub_conversation`."""
+        return self._wait(self.agent.complete_sub_conversation(id))
 
     def close(self) -> None:
-        """See `Agent.close`."""
-        self._runner.run(self.agent.close())
-        self._runner.close()
+        """See `Agent.close`. What is closed stays closed."""
+        if self._runner is not None:
+            self._wait(self.agent.close())
+            if not self._is_sub:
+                self._runner.close()
+            self._runner = None
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """What a coroutine yields.
+
+        Raises:
+            RunError: it is closed, or there is an event loop, in which nobody may wait.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            if self._runner is not None:
+                return self._runner.run(work)
+            work.close()
+            raise RunError("it is closed", where="SyncAgent", hint="make another one") from None
+        work.close()
+        raise RunError("an event loop runs here", where="SyncAgent", hint="use Agent, and await its methods")
 
     def __enter__(self) -> Self:
         return self
@@ -50,4 +85,8 @@ class SyncAgent:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except RunError:
+            if error is None:  # else its own error is what counts
+                raise
