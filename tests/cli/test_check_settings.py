@@ -12,6 +12,8 @@ import pytest
 
 from tests.cli.checks import Desk, edit
 from tests.cli.test_hosted_settings import OBEYED as HOSTED
+from tests.llm.conformance.server import LocalServer
+from tests.telemetry.test_otlp import finish, sent
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.rules.knowledge import SHIPPED
 from transom.cli.options import manner_of
@@ -22,6 +24,8 @@ from transom.config import NOT_YET, known_keys
 from transom.context import SHARES
 from transom.errors import SandboxUnavailable
 from transom.sandbox import Level, Sandbox
+from transom.telemetry.destination import destination
+from transom.telemetry.otlp import exporter_to
 
 
 @pytest.fixture
@@ -275,6 +279,20 @@ def log_llm_calls(desk: Desk) -> None:
 
 
 FIRST_ROUND = "checklist.analysis"
+
+
+def otlp_endpoint(desk: Desk) -> None:
+    with LocalServer(lambda wire, _: wire.answer(200, b"{}")) as collector:
+        desk("check", "spec", "VER-01.yaml", "-q")
+        settle(desk, f"telemetry: {{otlp_endpoint: {collector.url}}}\n")
+        desk("check", "spec", "VER-02.yaml", "-q")
+        where = destination(collector.url, {})
+        assert where
+        finish(exporter_to(where))
+        names = {span["name"] for span in sent(collector)}
+    assert {"chat checklist.analysis", "chat checklist.section1"} <= names, names
+
+
 OBEYED: dict[str, Callable[[Desk], None]] = {
     "logging.log_llm_calls": log_llm_calls,
     "cache.retention_policy": retention_policy,
@@ -297,6 +315,7 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "execution.timeout_per_stage": timeout_per_stage,
     "logging.level": logging_level,
     "logging.log_file": log_file,
+    "telemetry.otlp_endpoint": otlp_endpoint,
     "llm.reflect.temperature": reaches("llm.reflect.temperature", 0.75, lambda build: build.repair.temperature),
     "llm.reflect.max_tokens": reaches("llm.reflect.max_tokens", 1234, lambda build: build.repair.max_tokens),
     "execution.max_iterations": reaches("execution.max_iterations", 7, lambda build: build.max_iterations),
