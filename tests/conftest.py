@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
@@ -21,6 +22,17 @@ def _plain_environment() -> Iterator[None]:
             if name.startswith(("TRANSOM_", "OTEL_")) or name.endswith("_API_KEY") or name == "PYTHONUNBUFFERED":
                 patch.delenv(name)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _logger_as_before() -> Iterator[None]:
+    """Commands that run in this process set up logging, and one with -q would silence the tests after it."""
+    yield
+    logger = logging.getLogger("transom")
+    for handler in [*logger.handlers]:
+        logger.removeHandler(handler)
+        handler.close()
+    logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session", autouse=True)

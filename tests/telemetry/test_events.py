@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,16 +24,6 @@ from transom.telemetry import configure
 
 KEY = "hunter2-hunter2-hunter2"
 LOCAL = "the-netlist-of-block-zeta"
-
-
-@pytest.fixture(autouse=True)
-def logger_as_before() -> Iterator[None]:
-    logger = logging.getLogger("transom")
-    yield
-    for handler in [*logger.handlers]:
-        logger.removeHandler(handler)
-        handler.close()
-    logger.setLevel(logging.NOTSET)
 
 
 EVENTS: dict[str, list[str]] = {

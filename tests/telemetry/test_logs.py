@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,16 +12,6 @@ from transom.errors import InputError, SettingsError
 from transom.telemetry import Redactor, Telemetry, configure
 
 LOG = logging.getLogger("transom.some.room")
-
-
-@pytest.fixture(autouse=True)
-def logger_as_before() -> Iterator[None]:
-    logger = logging.getLogger("transom")
-    yield
-    for handler in [*logger.handlers]:
-        logger.removeHandler(handler)
-        handler.close()
-    logger.setLevel(logging.NOTSET)
 
 
 def lines(path: Path) -> list[dict[str, str]]:
