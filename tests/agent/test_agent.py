@@ -13,6 +13,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, scripted, sent, tool
 from transom.agent import Agent, Caps, Home, SyncAgent
 from transom.agent.events import CameOf, Event, Heard, Replied
+from transom.context.cache import CacheMonitor
 from transom.errors import InputError, ProviderError, RunError, ToolError
 from transom.llm import (
     Asked,
@@ -215,6 +216,26 @@ async def test_an_identical_call_is_answered_from_before_with_a_remark() -> None
     assert (clock, results(provider.requests[3])) == ("saw now 2", ["saw now 3"])
 
 
+async def test_an_identical_call_is_answered_from_the_journal_after_a_restart_too(tmp_path: Path) -> None:
+    did: list[str] = []
+
+    async def run(at: str) -> str:
+        did.append(at)
+        return f"saw {at}"
+
+    async def program(*answers: Any) -> ScriptedProvider:
+        provider = scripted(*answers)
+        async with Agent(SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "t")) as agent:
+            await agent.send("go")
+        return provider
+
+    with pytest.raises(ProviderError, match="away"):
+        await program(asks(look("a", "1")), ProviderError("away"))
+    last = (await program(asks(look("a", "2")), "ok")).requests[-1]
+    assert (did, results(last)[0].splitlines()[-1]) == (["a"], "saw a")
+    assert "was made before, as '1'" in results(last)[0]
+
+
 async def test_a_tool_registered_under_way_is_there_from_the_next_call_on() -> None:
     agents: list[Agent] = []
 
@@ -238,6 +259,13 @@ async def test_a_tool_registered_under_way_is_there_from_the_next_call_on() -> N
     assert results(provider.requests[2]) == ["saw b"]
     one, two = (Request("r", request.window, request.tools) for request in provider.requests[:2])
     assert Request("r", one.window, two.tools).digest != one.digest
+    monitor = CacheMonitor()
+    seen = [monitor.watch(request) for request in provider.requests]
+    assert [one.parting.to_json() if one.parting else None for one in seen] == [
+        None,
+        {"name": "tool more", "how": "added"},
+        None,
+    ], "whoever reads a cache is told what broke it"
 
 
 CAPPED: list[tuple[Caps, str, int]] = [

@@ -13,7 +13,7 @@ from transom.agent import Agent, Home
 from transom.agent.events import Completed, Event, Opened
 from transom.agent.models import Conversation, SubConversation
 from transom.errors import InputError, ProviderError
-from transom.llm import Asked, CameBack, Reply, Request, Role, ScriptedProvider, Text, ToolCall
+from transom.llm import Asked, CameBack, Reply, Request, Role, ScriptedProvider, Strategy, Text, ToolCall
 from transom.telemetry import read_trace
 
 LARGE = "\n".join(f"row {number}: the ratio is 0.{number:05d}" for number in range(4_000))
@@ -59,6 +59,29 @@ async def test_a_large_result_is_kept_and_read_in_parts(tmp_path: Path) -> None:
     (kept,) = tmp_path.glob("runs/t/*/conversation/results/result-*.txt")
     assert (kept.read_text(), kept.stem) == (LARGE, name[0])
     assert await program() == []
+
+
+@pytest.mark.parametrize(
+    ("strategy", "roles", "tools"),
+    [
+        ("truncate", ["t.seat", "t.seat"], ["look", "read_slice"]),
+        ("sub_conversation", ["t.seat", "t.seat.sub", "t.seat"], ["look", "delegate", "read_slice"]),
+    ],
+)
+async def test_the_strategy_decides_what_the_loop_does_with_a_large_result(
+    strategy: Strategy, roles: list[str], tools: list[str]
+) -> None:
+    provider = by_role([asks(look("large")), "ok"], ["Row 17 has 0.00017."])
+    async with Agent(replace(SEAT, strategy=strategy), provider=provider, tools=[tool(large)]) as agent:
+        assert (await agent.send("go")).text == "ok"
+    assert [request.role for request in provider.requests] == roles
+    assert [spec.name for spec in provider.requests[-1].tools] == tools
+    assert ("Row 17 has 0.00017." in came(provider.requests[-1])) == (strategy == "sub_conversation")
+
+
+def test_a_memory_that_there_is_not_is_said_before_anything_begins() -> None:
+    with pytest.raises(InputError, match=r"t\.seat: its strategy is memory, and there is no memory; .*truncate"):
+        Agent(replace(SEAT, strategy="memory"), provider=by_role([], []))
 
 
 async def test_the_loop_has_a_large_result_summed_up_where_the_role_says_so(tmp_path: Path) -> None:

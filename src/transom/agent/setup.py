@@ -68,9 +68,17 @@ class Setup:
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
     def role(self, role: Role) -> Role:
-        """The role as the settings have it asked."""
+        """The role as the settings have it asked.
+
+        Raises:
+            InputError: it is to look things up in a memory, and there is none.
+        """
         seat = self.settings.llm.agent
-        return replace(role, settings=seated(role.settings, seat), strategy=seat.strategy or role.strategy)
+        strategy = seat.strategy or role.strategy
+        if strategy == "memory":
+            hint = "this version has none to give it; choose truncate or sub_conversation"
+            raise InputError("its strategy is memory, and there is no memory", where=role.name, hint=hint)
+        return replace(role, settings=seated(role.settings, seat), strategy=strategy)
 
     @property
     def budget(self) -> Budget:
