@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.bench_spec_tokens import CHECKS, everything, rounds_of
+from benchmarks.spec_tokens import CHECKS, everything, rounds_of
 
 BAR = -0.60
 

@@ -77,7 +77,7 @@ _MEASURE = """
 import sys, threading
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-import bench_sandbox as bench
+import sandbox as bench
 done, peaks = threading.Event(), [0]
 thread = threading.Thread(target=bench.watch_worker, args=(done, peaks))
 thread.start()
