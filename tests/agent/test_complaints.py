@@ -14,7 +14,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom.agent import Agent, Home
 from transom.errors import ApprovalNeeded, ContextOverflow, WindowOverflow
-from transom.llm import Asked, Reply, ScriptedProvider, Text
+from transom.llm import Asked, Reply, ScriptedProvider, Text, estimate_tokens, render
 from transom.runs import ApprovalRequest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +50,8 @@ async def test_a_long_conversation_is_folded_without_being_asked_to() -> None:
         for number in range(120):
             await agent.send(f"message {number}")
         assert len(agent.history()) == 240, "nothing of it is lost"
+        sent = estimate_tokens(render(provider.requests[-1]).as_text())
+        assert 0.9 < agent.context().window_tokens / sent < 1.1, "what is folded takes no room"
     windows = [request.window.turns for request in provider.requests]
     assert max(len(turns) for turns in windows) < 110, "and no window has all of it"
     assert windows[-1][-1] == Asked("message 119") and Asked("message 118") in windows[-1]

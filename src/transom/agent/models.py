@@ -129,7 +129,7 @@ class ConversationContext(_View):
         trace_id: of the file that holds its spans; the whole run's.
         tool_calls: how many.
         sub_conversations: ids.
-        window_tokens, window_limit: of the last call's window, as estimated, and what there is room for.
+        window_tokens, window_limit: that a window takes now, before more is said, as estimated, and that it may take.
     """
 
     id: str

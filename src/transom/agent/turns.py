@@ -30,7 +30,6 @@ from transom.llm import (
     ToolSpec,
     Turn,
     Window,
-    estimate_tokens,
     render,
 )
 from transom.llm.deltas import Delta
@@ -162,9 +161,9 @@ class Conversation:
         return (self.budget or self.stage.budget).on(self.stage.host.chain.of(self.role.name).caps)
 
     def room(self) -> tuple[int, int]:
-        """Tokens that the conversation takes with the role's prompt, as estimated, and those that there are for it."""
-        window = Window(self.role.prompt, tuple(self.turns))
-        used = estimate_tokens(render(Request(self.role.name, window, self.role.tools)).as_text())
+        """Tokens that a window takes before anything more is said, as estimated, and those that there are for it."""
+        window = Window(self.role.prompt, self.history.turns)
+        used = self.tokens.count(render(Request(self.role.name, window, self.role.tools)).as_text())
         return used, self.window.window_tokens(self.role.settings.max_tokens)
 
     @property
