@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from transom.errors import ToolError
 from transom.llm import ToolCall
-from transom.tools import Outcome, Toolbox, ToolDefinition
+from transom.tools import Outcome, Toolbox, ToolDefinition, ToolLimits
 
 ANY: dict[str, Any] = {"type": "object"}
 
@@ -87,3 +88,31 @@ async def test_what_a_handler_does_to_its_arguments_is_its_own_business() -> Non
     call = ToolCall("1", "look", {"xs": [3, 1, 2], "inner": {}})
     ran = await Toolbox([ToolDefinition("look", "Looks.", ANY, sort)]).run(call)
     assert (ran.result.content, call.arguments) == ("[1, 2, 3]", {"xs": [3, 1, 2], "inner": {}})
+
+
+RECURSIVE: dict[str, Any] = {"type": "object", "properties": {}}
+RECURSIVE["properties"]["self"] = RECURSIVE
+ODD: dict[str, dict[str, Any]] = {
+    "two types": {"parameters": {"type": "object", "properties": {"x": {"type": ["string", "null"]}}}},
+    "requires a list": {"parameters": {"type": "object", "required": [["x"]]}},
+    "holds itself": {"parameters": RECURSIVE},
+    "a number that is none": {
+        "parameters": {"type": "object", "properties": {"x": {"type": "number", "minimum": float("nan")}}}
+    },
+    "another keyword": {"parameters": {"type": "object", "properties": {"x": {"anyOf": []}}}},
+    "no name": {"name": None},
+    "an effect": {"effect": "twice"},
+    "a trust": {"trust": "x"},
+    "an egress": {"egress": "remote"},
+    "no handler": {"handler": None},
+    "no limits": {"limits": None},
+    "less than no time": {"limits": ToolLimits(seconds=-1)},
+    "no number of seconds": {"limits": ToolLimits(seconds=float("nan"))},
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_what_cannot_be_a_tool_is_refused_when_it_is_registered(odd: dict[str, Any]) -> None:
+    tool = {"name": "look", "description": "Looks.", "parameters": ANY, "handler": yields("x"), **odd}
+    with pytest.raises(ToolError):
+        Toolbox([ToolDefinition(**tool)])

@@ -7,9 +7,10 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from transom.canonical import Json
+from transom.errors import ToolError
 from transom.llm import ToolResult, ToolSpec
 from transom.llm.codec import result_from_json
 from transom.llm.turns import Egress, Trust
@@ -108,6 +109,33 @@ class ToolDefinition:
     def _waits(self) -> bool:
         """Whether the handler is a coroutine function, which needs no thread."""
         return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(type(self.handler).__call__)
+
+
+def check_definition(tool: ToolDefinition) -> None:
+    """Hold a tool against what it may be; its name and its parameters are looked at elsewhere.
+
+    Raises:
+        ToolError: naming the field.
+    """
+    allowed: dict[str, tuple[object, ...]] = {
+        "effect": get_args(Effect),
+        "trust": get_args(Trust),
+        "egress": get_args(Egress),
+    }
+    for field_name, values in allowed.items():
+        if getattr(tool, field_name) not in values:
+            what = f"its {field_name} is {getattr(tool, field_name)!r}"
+            raise ToolError(what, where=tool.name, hint=f"say {' or '.join(map(repr, values))}")
+    if not callable(tool.handler):
+        raise ToolError("its handler cannot be called", where=tool.name, hint="give it a function of its arguments")
+    limits: object = tool.limits
+    if not isinstance(limits, ToolLimits) or not _limits(limits.seconds) or not _limits(limits.calls):
+        hint = "give ToolLimits with numbers above 0, or None for no limit"
+        raise ToolError(f"its limits are {limits!r}", where=tool.name, hint=hint)
+
+
+def _limits(most: float | None) -> bool:
+    return most is None or most > 0
 
 
 def _in_thread(handler: Handler, arguments: Arguments) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from transom.canonical import Json
+from transom.canonical import Json, canonical_json
 from transom.errors import ToolError
 
 TYPES: Mapping[str, tuple[type, ...]] = {
@@ -23,6 +23,11 @@ KEYWORDS = {
 }
 
 
+_HINT = (
+    f"known are {', '.join(sorted(KEYWORDS))}; write what is nested out, and leave what is optional out of `required`"
+)
+
+
 def check_schema(schema: object, where: str) -> None:
     """Hold a tool's parameters to what can be checked.
 
@@ -33,10 +38,14 @@ def check_schema(schema: object, where: str) -> None:
     Raises:
         ToolError: naming what is wrong, and where in the schema.
     """
+    try:
+        canonical_json(schema)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError(f"its parameters are no JSON: {error}", where=where) from error
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         raise ToolError("its parameters are no JSON Schema of an object", where=where)
     for path, fault in _faults(schema, "parameters"):
-        raise ToolError(f"{path}: {fault}", where=where)
+        raise ToolError(f"{path}: {fault}", where=where, hint=_HINT)
 
 
 def _faults(schema: object, path: str) -> Iterator[tuple[str, str]]:
@@ -44,21 +53,22 @@ def _faults(schema: object, path: str) -> Iterator[tuple[str, str]]:
         yield path, "is no schema"
         return
     yield from ((path, f"keyword {key!r} is not supported") for key in schema if key not in KEYWORDS)
-    if schema.get("type") not in TYPES:
+    kind = schema.get("type")
+    if not isinstance(kind, str) or kind not in TYPES:
         yield path, f"its type is none of {', '.join(TYPES)}"
     properties = schema.get("properties", {})
     if not isinstance(properties, Mapping):
         yield path, "its properties are no mapping"
         return
     required = schema.get("required", [])
-    if not isinstance(required, list) or any(name not in properties for name in required):
+    if not isinstance(required, list) or any(not isinstance(name, str) or name not in properties for name in required):
         yield path, "it requires what is not among its properties"
     if not isinstance(schema.get("additionalProperties", True), bool):
         yield path, "additionalProperties is neither true nor false"
     if not isinstance(schema.get("enum", []), list):
         yield path, "its enum is no list"
     for key in _SIZES:
-        if not isinstance(schema.get(key, 0), int | float):
+        if not isinstance(schema.get(key, 0), int | float) or isinstance(schema.get(key, 0), bool):
             yield path, f"{key} is no number"
     for name, inner in properties.items():
         yield from _faults(inner, f"{path}.{name}")

@@ -28,7 +28,7 @@ from transom.errors import (
 from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust
 from transom.telemetry import Redactor
-from transom.tools.definition import Arguments, Ran, ToolDefinition
+from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
 from transom.tools.schema import check_schema, complaints
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
@@ -70,11 +70,13 @@ class Toolbox:
         Raises:
             ToolError: see the class.
         """
-        if not _NAME.fullmatch(tool.name):
+        name: object = tool.name
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ToolError("is no name of a tool", where=repr(tool.name), hint="use up to 64 letters, digits, _ and -")
         if tool.name in self._tools:
             raise ToolError("there is a tool of that name already", where=tool.name)
         check_schema(tool.parameters, tool.name)
+        check_definition(tool)
         self._tools[tool.name] = tool
         self.specs = (*self.specs, tool.spec)
 
