@@ -156,12 +156,8 @@ class Stage:
             reply, found = self._journaled(key)
             replayed = reply is not None
             if reply is None:
-                if self._run.spending:
-                    self._run.spending.check()
-                asked = self._complete(request, id(chain), on_delta)
-                asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
                 try:
-                    reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
+                    reply = await self._paid(request, chain, on_delta, seconds)
                 except (TransomError, TimeoutError):
                     span.update(of_provider(self._pinned.get(id(chain), chain.name)))
                     raise
@@ -175,11 +171,7 @@ class Stage:
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)
             self.usage += reply.usage
             span.update(of_reply(reply, replayed=replayed))
-        calls = [call_key(found, number, call) for number, call in enumerate(reply.calls)]
-        now = Talk(talk.next + 1, calls=calls, head=talk.head)
-        if (found["request"], found["chain"]) == (key["request"], key["chain"]):
-            now.asked, now.turns, now.parts = request.digest, request.window.turns, reply.parts
-        self._talks[conversation] = now
+        self._talks[conversation] = _after(talk, request, reply, asked=key, found=found)
         return reply
 
     def answered_next(self, conversation: str) -> bool:
@@ -187,6 +179,14 @@ class Stage:
         ordinal = self._talks.get(conversation, Talk()).next
         key = {**self._where(conversation), "ordinal": ordinal, "told": self._told[conversation]}
         return self._said(key) is not None
+
+    async def _paid(self, request: Request, chain: Chain, on_delta: OnDelta | None, seconds: float | None) -> Reply:
+        """A reply of the chain, within what the run may spend and the time that there is."""
+        if self._run.spending:
+            self._run.spending.check()
+        asked = self._complete(request, id(chain), on_delta)
+        asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
+        return await (asked if seconds is None else asyncio.wait_for(asked, seconds))
 
     async def _complete(self, request: Request, chain: int, on_delta: OnDelta | None) -> Reply:
         """Ask the chain. The first reply settles who answers in this stage, also for calls that run beside it."""
@@ -312,3 +312,20 @@ class Stage:
             InputError: the file cannot be written.
         """
         return write_file(self.folder / name, text.encode("utf-8", "surrogatepass"))
+
+
+def _after(talk: Talk, request: Request, reply: Reply, *, asked: dict[str, Any], found: dict[str, Any]) -> Talk:
+    """A conversation after a reply.
+
+    Args:
+        talk: before it.
+        request: what it answers today.
+        reply: what was said.
+        asked: the key of that request.
+        found: the key that the journal has the reply under; calls are known by it.
+    """
+    calls = [call_key(found, number, call) for number, call in enumerate(reply.calls)]
+    now = Talk(talk.next + 1, calls=calls, head=talk.head)
+    if (found["request"], found["chain"]) == (asked["request"], asked["chain"]):
+        now.asked, now.turns, now.parts = request.digest, request.window.turns, reply.parts
+    return now
