@@ -29,14 +29,13 @@ from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
-from transom.tools.schema import check_schema, complaints
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
 
 MAX_TURNS = 20
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_MOST_COMPLAINTS = 5
+_LONGEST_SCHEMA = 4_000  # characters that a complaint repeats of it
 _GO_ON = "try other arguments or go on without it"
 _UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError"}
 
@@ -75,7 +74,6 @@ class Toolbox:
             raise ToolError("is no name of a tool", where=repr(tool.name), hint="use up to 64 letters, digits, _ and -")
         if tool.name in self._tools:
             raise ToolError("there is a tool of that name already", where=tool.name)
-        check_schema(tool.parameters, tool.name)
         check_definition(tool)
         self._tools[tool.name] = tool
         self.specs = (*self.specs, tool.spec)
@@ -142,12 +140,11 @@ class Toolbox:
             raise InvalidArgumentsError(
                 "the arguments are no JSON object", hint="give them as an object and call it again"
             )
-        wrong = complaints(call.arguments, tool.parameters)
+        wrong = tool.check.complaints(call.arguments)
         if wrong:
-            raise InvalidArgumentsError(
-                "; ".join(wrong[:_MOST_COMPLAINTS]),
-                hint=f"correct the arguments and call it again; its parameters are {_text(dict(tool.parameters))}",
-            )
+            shown = _text(dict(tool.parameters))
+            again = f"; its parameters are {shown}" if len(shown) <= _LONGEST_SCHEMA else ""
+            raise InvalidArgumentsError("; ".join(wrong), hint=f"correct the arguments and call it again{again}")
         return tool, {**tool.defaults, **call.arguments}
 
 
