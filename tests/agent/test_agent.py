@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -307,6 +308,25 @@ async def test_a_cap_ends_with_the_work_so_far_and_can_be_raised(
     assert (whole.text, whole.ended) == ("done", "answered")
     assert did == [*dict.fromkeys(did)], "nothing is done twice"
     assert sorted(did) == ["0", "1", "2", "3", "4"]
+
+
+async def test_no_tool_is_begun_once_the_time_is_over() -> None:
+    did: list[str] = []
+
+    async def run(at: str) -> str:
+        did.append(at)
+        return at
+
+    def linger(event: Event) -> None:
+        if isinstance(event, Replied):
+            time.sleep(0.12)
+
+    provider = scripted(asks(look("a")), "done")
+    agent = Agent(SEAT, provider=provider, tools=[tool(run)], caps=Caps(seconds=0.1), on_event=linger)
+    async with agent:
+        assert ((await agent.send("go")).ended, did) == ("seconds", [])
+        agent.caps = Caps()
+        assert ((await agent.go_on()).text, did) == ("done", ["a"])
 
 
 async def test_a_raised_cap_goes_on_in_the_same_conversation() -> None:

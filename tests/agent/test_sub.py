@@ -189,4 +189,6 @@ def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
 
     role: Role = sub_role(SEAT, ModelSeat())
     assert not role.sees & SEAT.sees
+    assert sub_role(SEAT, ModelSeat(), tokens=100).settings.max_tokens == 200, "what is handed back is short"
+    assert sub_role(SEAT, ModelSeat(max_tokens=55), tokens=100).settings.max_tokens == 55
     assert role.settings.max_tokens <= SEAT.settings.max_tokens

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from transom.context import Compaction, Event, History, TokenCorrection
 from transom.context.compaction import compact, shrink
 from transom.context.history import turn_size
 from transom.llm import Asked, CameBack, Said, Text, ToolCall, ToolResult, Turn
+from transom.llm.render import turn_text
 
 PLAIN = TokenCorrection()
 POLICY = Compaction()
@@ -111,6 +113,16 @@ def test_it_is_folded_at_the_threshold_and_keeps_what_it_says() -> None:
         "Of those that are gone: 0 called nothing; look was called 31 times; results had 124 bytes."
     )
     assert compact(history, POLICY, WIDE, PLAIN) is history
+
+
+@pytest.mark.parametrize("mark", [{"failed": True}, {"milestone": "half way"}, {"preserve": True}, {}], ids=str)
+def test_what_is_marked_stays_word_for_word_and_the_rest_does_not(mark: dict[str, Any]) -> None:
+    history = History().add(*call(1, "the very words"), **mark)
+    for number in range(2, 60):
+        history = compact(history.add(*call(number)), POLICY, WIDE, PLAIN)
+    assert history.folded is not None
+    assert [event.number for event in history.folded.kept] == ([1] if mark else [])
+    assert any("the very words" in turn_text(turn) for turn in history.turns) is bool(mark)
 
 
 def test_between_two_folds_the_beginning_stays_the_same() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,6 +101,18 @@ async def test_tokens_are_reserved_settled_and_given_back() -> None:
     state = shelf.get("buckets", "far")
     assert isinstance(state, dict)
     assert [sum(row[which] for row in state["spent"]) for which in (1, 2)] == [2, 100]  # type: ignore[index, union-attr, misc]  # JSON
+
+
+@pytest.mark.parametrize("failure", [RateLimited("slow", retryable=True, retry_after=0.02), NetworkFailed("cut")])
+async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(failure: ProviderError) -> None:
+    shelf, began = Memory(), time.time()
+    assert (await steady(failure, "there", bucket=Bucket("far", shelf=shelf)).complete(ASK)).text == "there"
+    state = shelf.get("buckets", "far")
+    if isinstance(failure, RateLimited):
+        assert isinstance(state, dict)
+        assert state["until"] >= began + 0.02  # type: ignore[operator]  # JSON
+    else:
+        assert state is None, "a connection that was cut is one's own trouble"
 
 
 @pytest.mark.parametrize(
