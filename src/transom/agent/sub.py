@@ -168,7 +168,7 @@ class Delegation:
         box = Toolbox(without_own(talk.toolbox), max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
         role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
         sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell)
-        sub.lasting = talk.lasting
+        sub.lasting, sub.deadline = talk.lasting, talk.deadline
         chain = talk.stage.host.chain
         if chain.of(role.name) is chain.of(talk.role.name):
             sub.tokens = talk.tokens  # the same model counts alike

@@ -73,6 +73,7 @@ class Conversation:
         pending: the last request and its reply, while what it calls for is not yet answered.
         tokens: how they are estimated, as learned from the usage that came back.
         meter: what is used, and may be.
+        deadline: when the message that is under way has to be over, see `Meter.deadline`.
         tell: is told what happens.
         keep: is given each new result before it is journaled, and may keep a large one elsewhere.
         digest: is given each kept result before the model is told, and may hand it on as a summary.
@@ -94,6 +95,7 @@ class Conversation:
     pending: tuple[Request, Reply] | None = None
     tokens: TokenCorrection = field(default_factory=TokenCorrection)
     meter: Meter = field(default_factory=Meter)
+    deadline: float | None = None
     tell: OnEvent = nobody
     keep: Shrink = as_it_is
     digest: Shrink = as_it_is
@@ -193,7 +195,7 @@ class Conversation:
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         await self.before()
-        seconds = self.meter.left()
+        seconds = self.meter.left(self.deadline)
         began = time.time_ns()
         assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
         self.history = assembled.history
@@ -203,7 +205,7 @@ class Conversation:
 
         async def ask(request: Request) -> Reply:
             first = request is assembled.request
-            reply = await self._paid(request, seconds if first else self.meter.left())
+            reply = await self._paid(request, seconds if first else self.meter.left(self.deadline))
             if first:
                 self.tokens = self.tokens.learned(assembled.size, reply.usage.input_tokens)
             return reply if reply.stop != "pause" else await self._unpaused(request, reply)
@@ -242,7 +244,7 @@ class Conversation:
                 return reply
             turns = (*request.window.turns, Said(reply.parts))
             go_on_with = replace(request, window=replace(request.window, turns=turns))
-            more = await self._paid(go_on_with, self.meter.left())
+            more = await self._paid(go_on_with, self.meter.left(self.deadline))
             reply = replace(more, parts=(*reply.parts, *more.parts), usage=reply.usage + more.usage)
         if reply.stop != "pause":
             return reply
@@ -285,7 +287,7 @@ class Conversation:
         return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
     async def _one(self, key: dict[str, object], call: ToolCall) -> Ran:
-        seconds = None if self._giving_up else self.meter.left()
+        seconds = None if self._giving_up else self.meter.left(self.deadline)
         accepted = self.toolbox.accepted(call)
         answer = await self._answered(key, call, accepted[0]) if accepted else None
 
