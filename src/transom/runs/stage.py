@@ -180,6 +180,14 @@ class Stage:
         key = {**self._where(conversation), "ordinal": ordinal, "told": self._told[conversation]}
         return self._said(key) is not None
 
+    def followed(self, conversation: str) -> bool:
+        """Whether the journal has a reply after the last one, so that what that one called for is settled."""
+        talk, state = self._talks[conversation], self._run.state
+        said = state.said.get((self.name, self.epoch, conversation))
+        if said is not None:
+            return talk.next in said
+        return any(tool_key(key)[:-1] in state.followed for key in talk.calls[:1])
+
     async def _paid(self, request: Request, chain: Chain, on_delta: OnDelta | None, seconds: float | None) -> Reply:
         """A reply of the chain, within what the run may spend and the time that there is."""
         if self._run.spending:
