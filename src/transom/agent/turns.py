@@ -16,8 +16,7 @@ from typing import Any, cast
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
-from transom.canonical import Json
-from transom.context import Budget, History, TokenCorrection, go_on
+from transom.context import Budget, History, Mark, TokenCorrection, go_on
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
     Block,
@@ -37,6 +36,7 @@ from transom.llm.deltas import Delta
 from transom.llm.structured import checked
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
+from transom.runs.stage import Called
 from transom.tools import Toolbox
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
 from transom.tools.toolbox import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
@@ -82,6 +82,7 @@ class Conversation:
         keep: is given each new result before it is journaled, and may keep a large one elsewhere.
         digest: is given each kept result before the model is told, and may hand it on as a summary.
         folded: is called when the older part of the conversation was folded.
+        marks: what the program says of events, by their numbers.
         lasting: whether what was said in it stays said, see `Stage.ask`.
         before: is called before each request, and may have something said first.
     """
@@ -102,6 +103,7 @@ class Conversation:
     keep: Shrink = as_it_is
     digest: Shrink = as_it_is
     folded: Callable[[], None] = lambda: None
+    marks: dict[int, list[Mark]] = field(default_factory=dict)
     lasting: bool = False
     before: Callable[[], Awaitable[None]] = nothing_before
     _made: dict[str, ToolResult] = field(default_factory=dict)
@@ -137,8 +139,7 @@ class Conversation:
             if not reply.calls or reply.stop == "length":
                 self.pending = None
                 return request, reply
-            results = await self._results(reply)
-            self.add(Said(reply.parts), CameBack(results))
+            self._end_turn(reply, await self._results(reply))
             self.rounds += 1
             self.pending = None
 
@@ -147,19 +148,41 @@ class Conversation:
         if self.pending is None:
             return
         reply = self.pending[1]
-        results = await self._carry_out(reply.calls, self._known(), out_of_turns if self._capped else cut_off)
-        self.add(Said(reply.parts), CameBack(results))
+        came = await self._carry_out(
+            reply.calls, self.stage.called(self.name), out_of_turns if self._capped else cut_off
+        )
+        self._end_turn(reply, came)
         self.pending = None
 
     async def end_with(self, reply: Reply) -> None:
         """Take in the reply that a message ends with. What it calls for although it was cut off is not carried out."""
-        results = await self._carry_out(reply.calls, self._known(), cut_short) if reply.calls else ()
-        self.add(Said(reply.parts), *([CameBack(results)] if results else []))
+        self._end_turn(
+            reply, await self._carry_out(reply.calls, self.stage.called(self.name), cut_short) if reply.calls else ()
+        )
 
     def add(self, *turns: Turn) -> None:
         """Say something, or have something come back."""
         self.turns += turns
-        self.history = self.history.add(*turns)
+        before, self.history = self.history.count, self.history.add(*turns)
+        if self.marks and self.history.count > before:  # what was said of the event when the program ran before
+            for mark in self.marks.get(self.history.count, ()):
+                self.history = self.history.add(mark=mark)
+
+    def mark(self, mark: Mark) -> int | None:
+        """Take in what code says of what was said last: the number of that event; None where it was said before."""
+        marks = self.marks.setdefault(self.history.count, [])
+        if mark in marks:
+            return None
+        marks.append(mark)
+        self.history = self.history.add(mark=mark)
+        return self.history.count
+
+    def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
+        """A reply and what came of its calls, together."""
+        self.add(Said(reply.parts), *([CameBack(tuple([ran.result for ran in came]))] if came else []))
+        for ran in came:
+            if ran.mark:
+                self.history = self.history.add(mark=ran.mark)
 
     @cached_property
     def window(self) -> Budget:
@@ -247,21 +270,17 @@ class Conversation:
     def _heard(self, piece: Delta) -> None:
         self.tell(Heard(self.name, piece))
 
-    async def _results(self, reply: Reply) -> tuple[ToolResult, ...]:
+    async def _results(self, reply: Reply) -> Sequence[Ran]:
         """What the calls of a reply are answered with: as the journal has it, whatever the caps are today."""
-        most, known = self.toolbox.max_turns, self._known()
-        settled = self.stage.followed(self.name)  # the next reply knows of no other results
+        most, called = self.toolbox.max_turns, self.stage.called(self.name)
+        _, known, settled = called
         new = None in known
         self._capped = (new and self.rounds > most and not settled) or (not new and self._left_capped(known))
         if self._capped:
             what = f"it calls tools after its {most} turns are used up"
             turns = (*self.turns, Said(reply.parts))
             raise OutOfTurns(what, turns=turns, text=reply.text, where=self.role.name)
-        return await self._carry_out(reply.calls, known, used_up if settled or self.rounds >= most else None)
-
-    def _known(self) -> list[Json]:
-        """What the journal has of the calls of the last reply; None for each that it does not know."""
-        return [self.stage.outcome(key) for key in self.stage.call_keys(self.name)]
+        return await self._carry_out(reply.calls, called, used_up if settled or self.rounds >= most else None)
 
     def _left_capped(self, known: Sequence[Any]) -> bool:
         """Whether turns were used up here when the code ran before, and then something else was said."""
@@ -270,17 +289,15 @@ class Conversation:
         marked = any(outcome.get("error") == OUT_OF_TURNS for outcome in known)
         return marked or (self.lasting and self.rounds > self.toolbox.max_turns)
 
-    async def _carry_out(
-        self, calls: Sequence[ToolCall], known: Sequence[Json], instead: Instead | None
-    ) -> tuple[ToolResult, ...]:
+    async def _carry_out(self, calls: Sequence[ToolCall], called: Called, instead: Instead | None) -> list[Ran]:
         """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were.
 
         Args:
             calls: of the last reply.
-            known: what the journal has of each.
-            instead: what the others are answered with where they are not run.
+            called: what the journal has of them.
+            instead: what those are answered with that the journal does not know, where they are not run.
         """
-        keys = self.stage.call_keys(self.name)
+        keys, known, _ = called
         ran: dict[int, Ran] = {}
         for number, outcome in enumerate(known):
             if outcome is not None:
@@ -290,7 +307,7 @@ class Conversation:
             work = [self._one(keys[number], calls[number], instead) for number in batch]
             for number, one in zip(batch, await _all(work), strict=True):
                 ran[number] = self._took(calls[number], one)
-        return tuple([await self._told(call, ran[number]) for number, call in enumerate(calls)])
+        return [await self._told(call, ran[number]) for number, call in enumerate(calls)]
 
     def _batches(self, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
         """Calls that are carried out together: of equal ones the first, and then the others, which repeat it."""
@@ -334,11 +351,11 @@ class Conversation:
             self._made.setdefault(call.wanted, ran.result)
         return ran
 
-    async def _told(self, call: ToolCall, ran: Ran) -> ToolResult:
+    async def _told(self, call: ToolCall, ran: Ran) -> Ran:
         """What the model is told."""
-        result = (await self.digest(call, ran)).result if ran.kept else ran.result
-        self.tell(CameOf(self.name, call, result))
-        return result
+        ran = await self.digest(call, ran) if ran.kept else ran
+        self.tell(CameOf(self.name, call, ran.result))
+        return ran
 
 
 async def _all(work: Sequence[Coroutine[Any, Any, Ran]]) -> list[Ran]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from transom.canonical import Json, whole_text
+from transom.context.marks import UNMARKED, Mark
 from transom.errors import (
     EgressError,
     InvalidArgumentsError,
@@ -107,14 +108,14 @@ class Toolbox:
         try:
             tool, arguments = accepted or self._accepted(call)
             self._count(tool)
-            text, note = await _carried_out(tool, arguments, seconds, self.redact)
+            text, note, mark = await _carried_out(tool, arguments, seconds, self.redact)
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             ran = refused(call, error, trust)
             # What a tool says of its failure may quote what it works on.
             egress = tool.egress if tool else "any"
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
-        return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), note)
+        return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), note, mark=mark)
 
     def recall(self, ran: Ran) -> None:
         """Take in what came of a call that is not repeated."""
@@ -204,14 +205,18 @@ def again(call: ToolCall, before: ToolResult) -> Ran:
 
 async def _carried_out(
     tool: ToolDefinition, arguments: Arguments, seconds: float | None, redact: Redactor
-) -> tuple[str, Json]:
-    """What the model is told, and the tool's note."""
+) -> tuple[str, Json, Mark]:
+    """What the model is told, the tool's note, and what it says of the call."""
     most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
     limit = asyncio.timeout(most)
     try:
         async with limit:
             outcome = await tool.run(_own(arguments))
-        return redact(whole_text(_text(outcome.content))), redact.inside(_journalable(outcome.note))
+        return (
+            redact(whole_text(_text(outcome.content))),
+            redact.inside(_journalable(outcome.note)),
+            _marked(outcome.mark, redact),
+        )
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
@@ -259,6 +264,15 @@ def _journalable(note: Json) -> Json:
         ValueError, TypeError: it is no JSON.
     """
     return None if note is None else json.loads(json.dumps(note, allow_nan=False))
+
+
+def _marked(mark: Mark, redact: Redactor) -> Mark:
+    """What a tool says of its call, as it comes back from the journal.
+
+    Raises:
+        InputError, AttributeError: it is no mark.
+    """
+    return Mark.from_json(redact.inside(mark.to_json())) if mark is not UNMARKED else mark
 
 
 def _text(content: Json) -> str:
