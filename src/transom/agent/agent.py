@@ -24,14 +24,13 @@ from transom.canonical import Json, digest, whole_text
 from transom.context import Mark
 from transom.context.summary import Summary, extract, summarised, summary_room, words_of
 from transom.errors import CapReached, InputError, OutOfTurns, RunError
-from transom.llm import Asked, Block, CameBack, Chain, Provider, Reply, Request, Role, Said, Window
+from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Window
 from transom.llm.render import render_block
 from transom.runs import Approval, Stage
 from transom.runs.approvals import check_asked, decided
 from transom.runs.spans import of_agent
 from transom.telemetry import Redactor, keys
 from transom.tools import Toolbox, ToolDefinition
-from transom.tools.toolbox import cut_short
 
 
 class Agent:
@@ -175,6 +174,7 @@ class Agent:
             span.set(keys.MESSAGES, len(talk.turns))
             try:
                 request, reply = await talk.ask((*self._always, *blocks))
+                await talk.end_with(reply)
             except (CapReached, OutOfTurns) as error:
                 cap = error.cap if isinstance(error, CapReached) else "turns"
                 span.set(keys.CAP, cap)
@@ -182,7 +182,6 @@ class Agent:
             finally:
                 talk.deadline = None
                 await talk.stage.host.settle()
-        talk.add(Said(reply.parts), *([CameBack(cut_short(reply.calls))] if reply.calls else []))
         self._window = request.window
         return self._response(talk, reply, "answered" if reply.stop in ("end", "tool_calls") else reply.stop)
 

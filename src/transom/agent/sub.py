@@ -183,6 +183,7 @@ class Delegation:
             try:
                 _, reply = await sub.ask(blocks)
             except FAILURES as error:
+                await sub.give_up()
                 span.fail(type(error).__name__, "lines of its sources stand in for its answer")
                 return "", error.what
             finally:

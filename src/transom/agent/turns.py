@@ -17,7 +17,7 @@ from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
 from transom.context import Budget, History, Mark, TokenCorrection, go_on
-from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
+from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
     Block,
     CameBack,
@@ -36,14 +36,19 @@ from transom.llm.deltas import Delta
 from transom.llm.structured import checked
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
+from transom.runs.stage import Called
 from transom.tools import Toolbox
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
-from transom.tools.toolbox import again, cut_off, done_before, refused, used_up
+from transom.tools.toolbox import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
 
 _MOST_PAUSES = 10
 
 Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
 """Makes a result that is too large for a window small enough; hands others back as they are."""
+
+
+Instead = Callable[[ToolCall], Ran]
+"""What a call is answered with that is not run."""
 
 
 async def as_it_is(call: ToolCall, ran: Ran) -> Ran:
@@ -104,7 +109,7 @@ class Conversation:
     lasting: bool = False
     before: Callable[[], Awaitable[None]] = nothing_before
     _made: dict[str, ToolResult] = field(default_factory=dict)
-    _giving_up: bool = False
+    _capped: bool = False
     _unheard: Exception | None = None
 
     def __post_init__(self) -> None:
@@ -145,13 +150,17 @@ class Conversation:
         if self.pending is None:
             return
         reply = self.pending[1]
-        self._giving_up = True
-        try:
-            came = await self._carry_out(reply.calls)
-        finally:
-            self._giving_up = False
+        came = await self._carry_out(
+            reply.calls, self.stage.called(self.name), out_of_turns if self._capped else cut_off
+        )
         self._end_turn(reply, came)
         self.pending = None
+
+    async def end_with(self, reply: Reply) -> None:
+        """Take in the reply that a message ends with. What it calls for although it was cut off is not carried out."""
+        self._end_turn(
+            reply, await self._carry_out(reply.calls, self.stage.called(self.name), cut_short) if reply.calls else ()
+        )
 
     def add(self, *turns: Turn) -> None:
         """Say something, or have something come back."""
@@ -172,7 +181,7 @@ class Conversation:
 
     def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
         """A reply and what came of its calls, together."""
-        self.add(Said(reply.parts), CameBack(tuple([ran.result for ran in came])))
+        self.add(Said(reply.parts), *([CameBack(tuple([ran.result for ran in came]))] if came else []))
         for ran in came:
             if ran.mark:
                 self.history = self.history.add(mark=ran.mark)
@@ -195,7 +204,7 @@ class Conversation:
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         await self.before()
-        seconds = self.meter.left(self.deadline)
+        seconds = self._seconds()
         began = time.time_ns()
         assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
         self.history = assembled.history
@@ -214,6 +223,15 @@ class Conversation:
             return assembled.request, await checked(ask, assembled.request, self._heard)
         except ReplyError as error:
             unquote(error, assembled.request, self.stage.host.chain.policy)
+            raise
+
+    def _seconds(self) -> float | None:
+        """That are left for the next reply; a cap takes away nothing that the journal has."""
+        try:
+            return self.meter.left(self.deadline)
+        except CapReached:
+            if self.stage.answered_next(self.name):
+                return None
             raise
 
     async def _paid(self, request: Request, seconds: float | None) -> Reply:
@@ -255,26 +273,41 @@ class Conversation:
         self.tell(Heard(self.name, piece))
 
     async def _results(self, reply: Reply) -> Sequence[Ran]:
-        most = self.toolbox.max_turns
-        if self.rounds > most:
+        """What the calls of a reply are answered with: as the journal has it, whatever the caps are today."""
+        most, called = self.toolbox.max_turns, self.stage.called(self.name)
+        _, known, settled = called
+        new = None in known
+        self._capped = (new and self.rounds > most and not settled) or (not new and self._left_capped(known))
+        if self._capped:
             what = f"it calls tools after its {most} turns are used up"
             turns = (*self.turns, Said(reply.parts))
             raise OutOfTurns(what, turns=turns, text=reply.text, where=self.role.name)
-        if self.rounds == most:
-            return used_up(reply.calls)
-        return await self._carry_out(reply.calls)
+        return await self._carry_out(reply.calls, called, used_up if settled or self.rounds >= most else None)
 
-    async def _carry_out(self, calls: Sequence[ToolCall]) -> list[Ran]:
-        """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were."""
-        keys = self.stage.call_keys(self.name)
+    def _left_capped(self, known: Sequence[Any]) -> bool:
+        """Whether turns were used up here when the code ran before, and then something else was said."""
+        if self.stage.told_next(self.name) is None or self.stage.answered_next(self.name):
+            return False
+        marked = any(outcome.get("error") == OUT_OF_TURNS for outcome in known)
+        return marked or (self.lasting and self.rounds > self.toolbox.max_turns)
+
+    async def _carry_out(self, calls: Sequence[ToolCall], called: Called, instead: Instead | None) -> list[Ran]:
+        """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were.
+
+        Args:
+            calls: of the last reply.
+            called: what the journal has of them.
+            instead: what those are answered with that the journal does not know, where they are not run.
+        """
+        keys, known, _ = called
         ran: dict[int, Ran] = {}
-        for number, key in enumerate(keys):
-            outcome = self.stage.outcome(key)
+        for number, outcome in enumerate(known):
             if outcome is not None:
                 ran[number] = self._took(calls[number], ran_from_json(outcome))
                 self.toolbox.recall(ran[number])
         for batch in self._batches([number for number in range(len(calls)) if number not in ran], calls):
-            for number, one in zip(batch, await _all([self._one(keys[n], calls[n]) for n in batch]), strict=True):
+            work = [self._one(keys[number], calls[number], instead) for number in batch]
+            for number, one in zip(batch, await _all(work), strict=True):
                 ran[number] = self._took(calls[number], one)
         return [await self._told(call, ran[number]) for number, call in enumerate(calls)]
 
@@ -286,10 +319,10 @@ class Conversation:
         later = [number for number in numbers if first[calls[number].wanted] != number]
         return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
-    async def _one(self, key: dict[str, object], call: ToolCall) -> Ran:
-        seconds = None if self._giving_up else self.meter.left(self.deadline)
-        accepted = self.toolbox.accepted(call)
-        answer = await self._answered(key, call, accepted[0]) if accepted else None
+    async def _one(self, key: dict[str, object], call: ToolCall, instead: Instead | None) -> Ran:
+        seconds = None if instead else self.meter.left(self.deadline)
+        accepted = None if instead else self.toolbox.accepted(call)
+        answer = await self._answered(key, call, accepted[0]) if accepted else instead(call) if instead else None
 
         async def act() -> Ran:
             return answer or await self.keep(call, await self.toolbox.run(call, accepted, seconds=seconds))
@@ -304,8 +337,6 @@ class Conversation:
         Raises:
             ApprovalNeeded: a person has to be asked first.
         """
-        if self._giving_up:
-            return cut_off(call)
         before = None if tool.fresh else self._made.get(call.wanted)
         if before:
             return again(call, before)
