@@ -16,7 +16,7 @@ from typing import Any, cast
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
-from transom.context import Budget, History, TokenCorrection, go_on
+from transom.context import Assembled, Budget, History, TokenCorrection, go_on
 from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
     Block,
@@ -34,6 +34,7 @@ from transom.llm import (
 )
 from transom.llm.deltas import Delta
 from transom.llm.structured import checked
+from transom.llm.turns import Egress
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
 from transom.tools import Toolbox
@@ -79,6 +80,7 @@ class Conversation:
         folded: is called when the older part of the conversation was folded.
         lasting: whether what was said in it stays said, see `Stage.ask`.
         before: is called before each request, and may have something said first.
+        egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
     """
 
     stage: Stage
@@ -99,6 +101,7 @@ class Conversation:
     folded: Callable[[], None] = lambda: None
     lasting: bool = False
     before: Callable[[], Awaitable[None]] = nothing_before
+    egress: Egress = "any"
     _made: dict[str, ToolResult] = field(default_factory=dict)
     _giving_up: bool = False
     _unheard: Exception | None = None
@@ -154,6 +157,9 @@ class Conversation:
         """Say something, or have something come back."""
         self.turns += turns
         self.history = self.history.add(*turns)
+        for turn in turns:
+            if turn.egress == "local":
+                self.egress = "local"
 
     @cached_property
     def window(self) -> Budget:
@@ -175,7 +181,7 @@ class Conversation:
         await self.before()
         seconds = self.meter.left()
         began = time.time_ns()
-        assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
+        assembled = self._marked(go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens))
         self.history = assembled.history
         if assembled.folded:
             tell_compaction(self.stage.host.telemetry, self.name, assembled, began)
@@ -194,6 +200,13 @@ class Conversation:
             unquote(error, assembled.request, self.stage.host.chain.policy)
             raise
 
+    def _marked(self, assembled: Assembled) -> Assembled:
+        """As local as all that it rests on: what was said may repeat what windows do not hold any more."""
+        window, policy = assembled.request.window, self.stage.host.chain.policy
+        if self.egress == "any" and not any(map(policy.is_local, window.blocks)):
+            return assembled
+        return replace(assembled, request=replace(assembled.request, window=replace(window, egress="local")))
+
     async def _paid(self, request: Request, seconds: float | None) -> Reply:
         """One request and its reply; each is journaled, counted and told by itself."""
         self.requests += 1
@@ -208,6 +221,8 @@ class Conversation:
             )
         except TimeoutError as error:
             raise self.meter.late() from error
+        if reply.egress == "local":
+            self.egress = "local"
         self.meter.add(reply)
         try:
             self.tell(Replied(self.name, reply))

@@ -28,10 +28,12 @@ class Outcome:
         content: what the model is told; other than text becomes JSON.
         note: what the tool itself must be told again when the call is not repeated after a restart (see
             `ToolDefinition.recall`).
+        egress: of this content, where that is stricter than the tool's own.
     """
 
     content: Json
     note: Json = None
+    egress: Egress = "any"
 
 
 Handler: TypeAlias = Callable[[Arguments], "Json | Outcome | Awaitable[Json] | Awaitable[Outcome]"]

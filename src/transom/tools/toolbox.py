@@ -26,9 +26,9 @@ from transom.errors import (
     VisibilityError,
 )
 from transom.llm import ToolCall, ToolResult, ToolSpec
-from transom.llm.turns import Trust
+from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
-from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
+from transom.tools.definition import Arguments, Outcome, Ran, ToolDefinition, check_definition
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
@@ -105,14 +105,15 @@ class Toolbox:
         try:
             tool, arguments = accepted or self._accepted(call)
             self._count(tool)
-            text, note = await _carried_out(tool, arguments, seconds, self.redact)
+            text, note, outcome = await _carried_out(tool, arguments, seconds, self.redact)
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             ran = refused(call, error, trust)
             # What a tool says of its failure may quote what it works on.
-            egress = tool.egress if tool else "any"
+            egress = strictest(tool.egress if tool else "any", error.egress)
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
-        return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), note)
+        egress = strictest(tool.egress, outcome.egress)
+        return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress), note)
 
     def recall(self, ran: Ran) -> None:
         """Take in what came of a call that is not repeated."""
@@ -196,14 +197,14 @@ def again(call: ToolCall, before: ToolResult) -> Ran:
 
 async def _carried_out(
     tool: ToolDefinition, arguments: Arguments, seconds: float | None, redact: Redactor
-) -> tuple[str, Json]:
-    """What the model is told, and the tool's note."""
+) -> tuple[str, Json, Outcome]:
+    """What the model is told, the tool's note, and the outcome that both were made of."""
     most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
     limit = asyncio.timeout(most)
     try:
         async with limit:
             outcome = await tool.run(_own(arguments))
-        return redact(whole_text(_text(outcome.content))), redact.inside(_journalable(outcome.note))
+        return redact(whole_text(_text(outcome.content))), redact.inside(_journalable(outcome.note)), outcome
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
