@@ -17,10 +17,11 @@ from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
 from transom.agent.resume import walk_through
 from transom.agent.setup import LateShelf, Setup
-from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task
+from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task, without_own
 from transom.agent.turns import Conversation
 from transom.agent.views import Response, context_of
 from transom.canonical import Json, digest, whole_text
+from transom.context import Mark
 from transom.context.summary import Summary, extract, summarised, summary_room
 from transom.errors import CapReached, InputError, OutOfTurns, RunError
 from transom.llm import Asked, Block, CameBack, Chain, Provider, Reply, Request, Role, Said, Window
@@ -192,6 +193,21 @@ class Agent:
         meter = self._meter
         return Response(reply.text, ended, meter.usage, meter.usd, self._window, tuple(talk.turns))
 
+    async def mark(self, mark: Mark) -> None:
+        """Say of what was said last what is to be known of it when it is folded; a tool does so in its `Outcome`.
+
+        What was said once stays said, and saying the same again says nothing more.
+
+        Raises:
+            RunError: nothing was said yet.
+        """
+        talk = await self._open()
+        if not talk.turns:
+            raise RunError("nothing was said yet that could be marked", where=talk.name, hint="send a message first")
+        event = talk.mark(mark)
+        if event and self._lasting:
+            await talk.stage.keep_mark(talk.name, event, mark.to_json())
+
     async def decide(self, approval: Approval) -> None:
         """Record what a person says to a tool call that waits for her; then `go_on`, or run the program again.
 
@@ -246,6 +262,10 @@ class Agent:
             tell=self._hear,
             lasting=self._lasting,
         )
+        if self._lasting:
+            talk.marks = {
+                event: [Mark.from_json(one) for one in marks] for event, marks in talk.stage.marks(name).items()
+            }
         hands = Delegation(talk, self._setup.settings.llm.sub_conversation)
         talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
         if role.strategy == "sub_conversation":
@@ -271,7 +291,7 @@ class Agent:
         assert self._desk is not None
         name = talk.stage.conversation(f"{talk.name}/sub")
         await open_sub(talk, name, purpose)
-        tools = [tool for tool in self._toolbox.tools if tool.name != "delegate"]
+        tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
         sub = Agent(role, tools=tools, at=talk.stage, on_event=self._hear)
         sub._name, sub._always, sub._meter = name, task(purpose, context_summary, talk.egress), self._meter

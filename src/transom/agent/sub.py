@@ -185,14 +185,18 @@ class Delegation:
             CapReached, EgressError, Paused, StoreError: these are not its own.
         """
         talk = self.talk
-        tools = [one for one in talk.toolbox.tools if one.name != _DELEGATE.name]
-        box = Toolbox(tools, max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
+        box = Toolbox(without_own(talk.toolbox), max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
         role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
-        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell, keep=self.keep)
+        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell)
         sub.lasting = talk.lasting
         chain = talk.stage.host.chain
         if chain.of(role.name) is chain.of(talk.role.name):
             sub.tokens = talk.tokens  # the same model counts alike
+        hands = Delegation(sub)
+        sub.keep, sub.digest, sub.folded = hands.keep, hands.digest, hands.offer_reading
+        if READ_SLICE in talk.toolbox.specs:  # of what it is given there may be only an outline
+            hands._kept = self._known()
+            hands.offer_reading()
         await open_sub(talk, name, purpose)
         attributes = of_agent(role.name, talk.stage.place, name)
         with talk.stage.host.telemetry.span(f"sub_conversation {role.name}", **attributes) as span:
@@ -253,6 +257,11 @@ class Delegation:
             error.egress = egress  # it names what there is
             raise
         return Outcome(told, egress=egress)
+
+
+def without_own(toolbox: Toolbox) -> list[ToolDefinition]:
+    """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
+    return [tool for tool in toolbox.tools if tool.name not in (_DELEGATE.name, READ_SLICE.name)]
 
 
 async def open_sub(talk: Conversation, name: str, purpose: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any, cast
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
-from transom.context import Assembled, Budget, History, TokenCorrection, go_on
+from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
 from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
     Block,
@@ -78,6 +78,7 @@ class Conversation:
         keep: is given each new result before it is journaled, and may keep a large one elsewhere.
         digest: is given each kept result before the model is told, and may hand it on as a summary.
         folded: is called when the older part of the conversation was folded.
+        marks: what the program says of events, by their numbers.
         lasting: whether what was said in it stays said, see `Stage.ask`.
         before: is called before each request, and may have something said first.
         egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
@@ -99,6 +100,7 @@ class Conversation:
     keep: Shrink = as_it_is
     digest: Shrink = as_it_is
     folded: Callable[[], None] = lambda: None
+    marks: dict[int, list[Mark]] = field(default_factory=dict)
     lasting: bool = False
     before: Callable[[], Awaitable[None]] = nothing_before
     egress: Egress = "any"
@@ -135,8 +137,7 @@ class Conversation:
             if not reply.calls or reply.stop == "length":
                 self.pending = None
                 return request, reply
-            results = await self._results(reply)
-            self.add(Said(reply.parts), CameBack(results))
+            self._end_turn(reply, await self._results(reply))
             self.rounds += 1
             self.pending = None
 
@@ -147,19 +148,38 @@ class Conversation:
         reply = self.pending[1]
         self._giving_up = True
         try:
-            results = await self._carry_out(reply.calls)
+            came = await self._carry_out(reply.calls)
         finally:
             self._giving_up = False
-        self.add(Said(reply.parts), CameBack(results))
+        self._end_turn(reply, came)
         self.pending = None
 
     def add(self, *turns: Turn) -> None:
         """Say something, or have something come back."""
         self.turns += turns
-        self.history = self.history.add(*turns)
         for turn in turns:
             if turn.egress == "local":
                 self.egress = "local"
+        before, self.history = self.history.count, self.history.add(*turns)
+        if self.marks and self.history.count > before:  # what was said of the event when the program ran before
+            for mark in self.marks.get(self.history.count, ()):
+                self.history = self.history.add(mark=mark)
+
+    def mark(self, mark: Mark) -> int | None:
+        """Take in what code says of what was said last: the number of that event; None where it was said before."""
+        marks = self.marks.setdefault(self.history.count, [])
+        if mark in marks:
+            return None
+        marks.append(mark)
+        self.history = self.history.add(mark=mark)
+        return self.history.count
+
+    def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
+        """A reply and what came of its calls, together."""
+        self.add(Said(reply.parts), CameBack(tuple([ran.result for ran in came])))
+        for ran in came:
+            if ran.mark:
+                self.history = self.history.add(mark=ran.mark)
 
     @cached_property
     def window(self) -> Budget:
@@ -247,7 +267,7 @@ class Conversation:
     def _heard(self, piece: Delta) -> None:
         self.tell(Heard(self.name, piece))
 
-    async def _results(self, reply: Reply) -> tuple[ToolResult, ...]:
+    async def _results(self, reply: Reply) -> Sequence[Ran]:
         most = self.toolbox.max_turns
         if self.rounds > most:
             what = f"it calls tools after its {most} turns are used up"
@@ -257,7 +277,7 @@ class Conversation:
             return used_up(reply.calls)
         return await self._carry_out(reply.calls)
 
-    async def _carry_out(self, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
+    async def _carry_out(self, calls: Sequence[ToolCall]) -> list[Ran]:
         """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were."""
         keys = self.stage.call_keys(self.name)
         ran: dict[int, Ran] = {}
@@ -269,7 +289,7 @@ class Conversation:
         for batch in self._batches([number for number in range(len(calls)) if number not in ran], calls):
             for number, one in zip(batch, await _all([self._one(keys[n], calls[n]) for n in batch]), strict=True):
                 ran[number] = self._took(calls[number], one)
-        return tuple([await self._told(call, ran[number]) for number, call in enumerate(calls)])
+        return [await self._told(call, ran[number]) for number, call in enumerate(calls)]
 
     def _batches(self, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
         """Calls that are carried out together: of equal ones the first, and then the others, which repeat it."""
@@ -315,11 +335,11 @@ class Conversation:
             self._made.setdefault(call.wanted, ran.result)
         return ran
 
-    async def _told(self, call: ToolCall, ran: Ran) -> ToolResult:
+    async def _told(self, call: ToolCall, ran: Ran) -> Ran:
         """What the model is told."""
-        result = (await self.digest(call, ran)).result if ran.kept else ran.result
-        self.tell(CameOf(self.name, call, result))
-        return result
+        ran = await self.digest(call, ran) if ran.kept else ran
+        self.tell(CameOf(self.name, call, ran.result))
+        return ran
 
 
 async def _all(work: Sequence[Coroutine[Any, Any, Ran]]) -> list[Ran]:

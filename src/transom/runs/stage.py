@@ -113,6 +113,14 @@ class Stage:
         """What the journal has of a conversation beside replies and results (see `tell`)."""
         return [*self._run.state.told.get((self.name, self.epoch, conversation), ())]
 
+    def marks(self, conversation: str) -> dict[int, list[Any]]:
+        """What a program said of the events of a conversation that lasts, by their numbers (see `keep_mark`)."""
+        return self._run.state.marks.get((self.name, self.epoch, conversation), {})
+
+    async def keep_mark(self, conversation: str, event: int, mark: Json) -> None:
+        """Journal what a program says of an event of a conversation."""
+        await self._run.append("marked", {**self._where(conversation), "event": event, "mark": mark})
+
     def told_next(self, conversation: str) -> Any | None:
         """What was told next when the code ran before; None where that is new."""
         later = self.told(conversation)[self._told[conversation] :]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from transom.canonical import Json, whole_text
+from transom.context.marks import UNMARKED, Mark
 from transom.errors import (
     EgressError,
     InvalidArgumentsError,
@@ -28,7 +29,7 @@ from transom.errors import (
 from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
-from transom.tools.definition import Arguments, Outcome, Ran, ToolDefinition, check_definition
+from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
@@ -105,15 +106,13 @@ class Toolbox:
         try:
             tool, arguments = accepted or self._accepted(call)
             self._count(tool)
-            text, note, outcome = await _carried_out(tool, arguments, seconds, self.redact)
+            return await _carried_out(tool, call, arguments, seconds, self.redact)
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             ran = refused(call, error, trust)
             # What a tool says of its failure may quote what it works on.
             egress = strictest(tool.egress if tool else "any", error.egress)
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
-        egress = strictest(tool.egress, outcome.egress)
-        return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress), note)
 
     def recall(self, ran: Ran) -> None:
         """Take in what came of a call that is not repeated."""
@@ -149,11 +148,11 @@ class Toolbox:
         return tool, {**tool.defaults, **call.arguments}
 
 
-def used_up(calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
+def used_up(calls: Sequence[ToolCall]) -> list[Ran]:
     """What calls are answered with when no more are allowed."""
     hint = "call no tool any more: answer now, with what you have"
     what = "the turns in which tools may be called are used up"
-    return tuple(refused(call, ToolRefused(what, hint=hint)).result for call in calls)
+    return [refused(call, ToolRefused(what, hint=hint)) for call in calls]
 
 
 def done_before(call: ToolCall) -> Ran:
@@ -196,15 +195,25 @@ def again(call: ToolCall, before: ToolResult) -> Ran:
 
 
 async def _carried_out(
-    tool: ToolDefinition, arguments: Arguments, seconds: float | None, redact: Redactor
-) -> tuple[str, Json, Outcome]:
-    """What the model is told, the tool's note, and the outcome that both were made of."""
+    tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
+) -> Ran:
+    """What came of a call: what the model is told, the tool's note, and what it says of the call."""
     most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
     limit = asyncio.timeout(most)
     try:
         async with limit:
             outcome = await tool.run(_own(arguments))
-        return redact(whole_text(_text(outcome.content))), redact.inside(_journalable(outcome.note)), outcome
+        return Ran(
+            ToolResult(
+                call.id,
+                call.name,
+                redact(whole_text(_text(outcome.content))),
+                trust=tool.trust,
+                egress=strictest(tool.egress, outcome.egress),
+            ),
+            redact.inside(_journalable(outcome.note)),
+            mark=_marked(outcome.mark, redact),
+        )
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
@@ -252,6 +261,15 @@ def _journalable(note: Json) -> Json:
         ValueError, TypeError: it is no JSON.
     """
     return None if note is None else json.loads(json.dumps(note, allow_nan=False))
+
+
+def _marked(mark: Mark, redact: Redactor) -> Mark:
+    """What a tool says of its call, as it comes back from the journal.
+
+    Raises:
+        InputError, AttributeError: it is no mark.
+    """
+    return Mark.from_json(redact.inside(mark.to_json())) if mark is not UNMARKED else mark
 
 
 def _text(content: Json) -> str:
