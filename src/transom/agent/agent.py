@@ -295,7 +295,7 @@ class Agent:
         tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
         sub = Agent(role, tools=tools, at=talk.stage, on_event=self._hear)
-        sub._name, sub._always, sub._parent = name, task(purpose, context_summary), talk
+        sub._name, sub._always, sub._parent = name, task(purpose, context_summary, talk.egress), talk
         sub._meter = self._meter
         sub._lasting, sub._toolbox.max_turns = self._lasting, self._toolbox.max_turns
         self._subs[name] = sub
@@ -317,12 +317,20 @@ class Agent:
                 raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
             summary = await sub._sum_up()
             await complete_sub(talk, id, summary)
-            finding = render_block(Block("finding", f"{sub.purpose}\n\n{summary.text}", trust="untrusted"))
-            await talk.stage.tell(talk.name, {"event": "found", "sub": id, "text": finding})
-            talk.add(Asked(finding))
+            finding = sub._finding(summary)
+            told: dict[str, Json] = {"event": "found", "sub": id, "text": finding.text}
+            await talk.stage.tell(talk.name, told if finding.egress == "any" else {**told, "egress": finding.egress})
+            talk.add(finding)
             sub._archived = True
             del self._subs[id]
             return summary
+
+    def _finding(self, summary: Summary) -> Asked:
+        """What the conversation that opened this one is told; as local as all that this one saw."""
+        assert self._talk is not None
+        block = Block("finding", f"{self.purpose}\n\n{summary.text}", trust="untrusted", egress=self._talk.egress)
+        local = self._chain.policy.is_local(block)
+        return Asked(render_block(block), "local" if local else "any")
 
     async def _sum_up(self) -> Summary:
         talk = await self._open()

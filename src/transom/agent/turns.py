@@ -16,7 +16,7 @@ from typing import Any, cast
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
-from transom.context import Budget, History, Mark, TokenCorrection, go_on
+from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
     Block,
@@ -34,6 +34,7 @@ from transom.llm import (
 )
 from transom.llm.deltas import Delta
 from transom.llm.structured import checked
+from transom.llm.turns import Egress
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
 from transom.runs.stage import Called
@@ -86,6 +87,7 @@ class Conversation:
         marks: what the program says of events, by their numbers.
         lasting: whether what was said in it stays said, see `Stage.ask`.
         before: is called before each request, and may have something said first.
+        egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
     """
 
     stage: Stage
@@ -108,6 +110,7 @@ class Conversation:
     marks: dict[int, list[Mark]] = field(default_factory=dict)
     lasting: bool = False
     before: Callable[[], Awaitable[None]] = nothing_before
+    egress: Egress = "any"
     _made: dict[str, ToolResult] = field(default_factory=dict)
     _capped: bool = False
     _unheard: Exception | None = None
@@ -165,6 +168,9 @@ class Conversation:
     def add(self, *turns: Turn) -> None:
         """Say something, or have something come back."""
         self.turns += turns
+        for turn in turns:
+            if turn.egress == "local":
+                self.egress = "local"
         before, self.history = self.history.count, self.history.add(*turns)
         if self.marks and self.history.count > before:  # what was said of the event when the program ran before
             for mark in self.marks.get(self.history.count, ()):
@@ -206,7 +212,7 @@ class Conversation:
         await self.before()
         seconds = self._seconds()
         began = time.time_ns()
-        assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
+        assembled = self._marked(go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens))
         self.history = assembled.history
         if assembled.folded:
             tell_compaction(self.stage, self.name, assembled, began)
@@ -234,6 +240,13 @@ class Conversation:
                 return None
             raise
 
+    def _marked(self, assembled: Assembled) -> Assembled:
+        """As local as all that it rests on: what was said may repeat what windows do not hold any more."""
+        window, policy = assembled.request.window, self.stage.host.chain.policy
+        if self.egress == "any" and not any(map(policy.is_local, window.blocks)):
+            return assembled
+        return replace(assembled, request=replace(assembled.request, window=replace(window, egress="local")))
+
     async def _paid(self, request: Request, seconds: float | None) -> Reply:
         """One request and its reply; each is journaled, counted and told by itself."""
         self.requests += 1
@@ -248,6 +261,8 @@ class Conversation:
             )
         except TimeoutError as error:
             raise self.meter.late() from error
+        if reply.egress == "local":
+            self.egress = "local"
         self.meter.add(reply)
         try:
             self.tell(Replied(self.name, reply))
