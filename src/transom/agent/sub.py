@@ -187,7 +187,7 @@ class Delegation:
         talk = self.talk
         box = Toolbox(without_own(talk.toolbox), max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
         role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
-        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell)
+        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear)
         sub.lasting, sub.deadline = talk.lasting, talk.deadline
         chain = talk.stage.host.chain
         if chain.of(role.name) is chain.of(talk.role.name):
@@ -269,7 +269,7 @@ async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
     """Journal that a sub-conversation begins."""
     await talk.stage.tell(name, {"event": "opened", "parent": talk.name, "purpose": purpose})
     _log.info("sub-conversation %s: opened by %s", name, talk.name)
-    talk.tell(Opened(name, talk.name, purpose))
+    talk.hear(Opened(name, talk.name, purpose))
 
 
 async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
@@ -278,7 +278,7 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
     struck: list[Json] = [*summary.struck]
     await talk.stage.tell(name, {"event": "completed", "summary": summary.text, "how": how, "struck": struck})
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
-    talk.tell(Completed(name, summary.text, how))
+    talk.hear(Completed(name, summary.text, how))
 
 
 def _name(sha: str) -> str:

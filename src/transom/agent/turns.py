@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
-from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
+from transom.agent.events import CameOf, Event, Heard, OnEvent, Replied, nobody
 from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
@@ -264,10 +264,7 @@ class Conversation:
         if reply.egress == "local":
             self.egress = "local"
         self.meter.add(reply)
-        try:
-            self.tell(Replied(self.name, reply))
-        except Exception as error:  # noqa: BLE001  it is raised as soon as the reply is in its place
-            self._unheard = self._unheard or error
+        self.hear(Replied(self.name, reply))
         return reply
 
     async def _unpaused(self, request: Request, reply: Reply) -> Reply:
@@ -284,8 +281,15 @@ class Conversation:
         hint = "ask for less at once, or choose another model"
         raise ProviderError(f"it paused {_MOST_PAUSES + 1} times and came to no end", where=reply.by, hint=hint)
 
+    def hear(self, event: Event) -> None:
+        """Tell of what is paid for. A listener's error is raised as soon as the reply is in its place."""
+        try:
+            self.tell(event)
+        except Exception as error:  # noqa: BLE001  see above
+            self._unheard = self._unheard or error
+
     def _heard(self, piece: Delta) -> None:
-        self.tell(Heard(self.name, piece))
+        self.hear(Heard(self.name, piece))
 
     async def _results(self, reply: Reply) -> Sequence[Ran]:
         """What the calls of a reply are answered with: as the journal has it, whatever the caps are today."""
