@@ -22,6 +22,7 @@ from transom.store.committer import Committer, Job, Outcome, Work
 
 _GATHERING = 0.02  # seconds that a write which nobody waits for yet waits for the next one, to share its commit
 _PROVEN = 3  # quick commits in a row, after which the next is expected to be quick, too
+_TURN = 0.005  # seconds, after which a task that commits by itself lets others have their turn
 
 
 class Writer:
@@ -43,6 +44,7 @@ class Writer:
         self._held: list[Job] = []
         self._last = 0  # who waited for a write last
         self._timed = False
+        self._turn = 0.0
         self._door = Lock()  # so that no job can slip in behind the last one
         self._closed = False
         self._ended = False
@@ -84,7 +86,9 @@ class Writer:
                 batch, self._held = self._held, []
         if outcomes is not None:
             self._settle(batch, outcomes, here=loop)
-            await asyncio.sleep(0)  # others have their turn, wherever it was committed
+            if loop.time() > self._turn + _TURN:
+                await asyncio.sleep(0)
+                self._turn = loop.time()
         return await job.future
 
     def hand_over_soon(self, work: Work, *, is_append: bool = False) -> asyncio.Future[Any]:

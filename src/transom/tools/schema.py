@@ -27,6 +27,8 @@ _SINGLE = (
 _SLOW = ("pattern", "patternProperties", "uniqueItems")
 _TURNING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedProperties")
 
+_PLAIN = {"object": dict, "array": list, "string": str, "integer": int, "number": float, "boolean": bool}
+
 _followed: ContextVar[list[None]] = ContextVar("references that were followed for one call")
 
 
@@ -151,7 +153,7 @@ def _dialect(foreign: bool) -> Any:
     from jsonschema.validators import extend  # noqa: PLC0415  only where there is a tool
 
     theirs: Mapping[str, Any] = Draft202012Validator.VALIDATORS
-    ours: dict[str, Any] = {"properties": _properties}
+    ours: dict[str, Any] = {"properties": _properties, "type": _unless_plain(theirs["type"])}
     ours |= {key: _counted(theirs[key]) for key in ("$ref", "$dynamicRef")}
     if foreign:
         ours |= dict.fromkeys((*_SLOW, *_TURNING), _left_out)
@@ -190,6 +192,16 @@ def _counted(follow: Any) -> Any:
 
 def _left_out(validator: Any, value: Any, instance: Any, schema: Any) -> None:
     """Checks nothing."""
+
+
+def _unless_plain(follow: Any) -> Any:
+    """Most values are of the very type that is named; the library looks that up in a table that is made for more."""
+
+    def typed(validator: Any, name: Any, instance: Any, schema: Any) -> Any:
+        plain = type(name) is str and type(instance) is _PLAIN.get(name)
+        return None if plain else follow(validator, name, instance, schema)
+
+    return typed
 
 
 def _unless_patterns(follow: Any) -> Any:
