@@ -219,6 +219,30 @@ async def test_an_identical_call_is_answered_from_before_with_a_remark() -> None
     assert (clock, results(provider.requests[3])) == ("saw now 2", ["saw now 3"])
 
 
+async def test_a_repeated_result_is_as_local_and_as_little_trusted_as_the_first() -> None:
+    provider = scripted(asks(look("a")), asks(look("a", "2")), "ok")
+    async with Agent(SEAT, provider=provider, tools=[tool(egress="local", trust="untrusted")]) as agent:
+        await agent.send("go")
+    came = [turn.results[0] for turn in provider.requests[-1].window.turns if isinstance(turn, CameBack)]
+    assert ["not made again" in one.content for one in came] == [False, True]
+    assert [(one.egress, one.trust) for one in came] == [("local", "untrusted")] * 2
+
+
+async def test_a_call_that_failed_may_be_made_again() -> None:
+    did: list[str] = []
+
+    async def run(at: str) -> str:
+        did.append(at)
+        if len(did) == 1:
+            raise ValueError("busy")
+        return f"saw {at}"
+
+    provider = scripted(asks(look("a")), asks(look("a", "2")), "ok")
+    async with Agent(SEAT, provider=provider, tools=[tool(run)]) as agent:
+        await agent.send("go")
+    assert (did, results(provider.requests[-1])) == (["a", "a"], ["saw a"])
+
+
 async def test_an_identical_call_is_answered_from_the_journal_after_a_restart_too(tmp_path: Path) -> None:
     did: list[str] = []
 
@@ -321,7 +345,10 @@ async def test_no_tool_is_begun_once_the_time_is_over() -> None:
         if isinstance(event, Replied):
             time.sleep(0.12)
 
-    provider = scripted(asks(look("a")), "done")
+    def answer(request: Request) -> Reply:
+        return Reply((Text("done"),)) if request.window.turns[1:] else asks(look("a"))
+
+    provider = ScriptedProvider(answer)
     agent = Agent(SEAT, provider=provider, tools=[tool(run)], caps=Caps(seconds=0.1), on_event=linger)
     async with agent:
         assert ((await agent.send("go")).ended, did) == ("seconds", [])

@@ -75,7 +75,7 @@ async def test_a_pause_is_not_gone_on_with_once_the_time_is_over() -> None:
     provider = scripted(Reply((Text("I look. "),), stop="pause", usage=Usage(1, 1)), "It is a.")
     async with Agent(SEAT, provider=provider, caps=Caps(seconds=0.1), on_event=linger) as agent:
         assert (await agent.send("go")).ended == "seconds"
-    assert len(provider.requests) == 1
+    assert len(provider.requests) <= 1
 
 
 async def test_a_call_after_a_pause_is_carried_out() -> None:

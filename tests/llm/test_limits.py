@@ -106,6 +106,18 @@ async def test_what_one_is_told_to_wait_all_wait() -> None:
     assert time.monotonic() - began >= 0.09
 
 
+async def test_a_shorter_wait_takes_nothing_off_a_longer_one() -> None:
+    now = [1_000.0]
+    bucket = Bucket("p", clock=lambda: now[0])
+    await bucket.hold(300)
+    await bucket.hold(1)
+    now[0] += 200
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(bucket.take(1), 0.05)
+    now[0] += 101
+    await asyncio.wait_for(bucket.take(1), 30)
+
+
 async def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
     now = [1_000.0]
     for allowed in (3, 0):

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from transom.canonical import Json
-from transom.errors import EgressError, InputError, NetworkFailed, ProviderError, RateLimited, ReplyError
+from transom.errors import (
+    AuthenticationFailed,
+    EgressError,
+    InputError,
+    NetworkFailed,
+    ProviderError,
+    RateLimited,
+    ReplyError,
+    RequestRefused,
+)
 from transom.llm import (
     Again,
     Block,
@@ -121,6 +130,8 @@ async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(
         (NetworkFailed("no whole reply"), 1_005, 1_000),  # it may arrive as late as the bucket thinks possible
         (ProviderError("status 500"), 1_000, 1_000),
         (RateLimited("slow"), 1_000, 0),
+        (AuthenticationFailed("who?"), 1_000, 0),
+        (RequestRefused("no"), 1_000, 0),
     ],
 )
 async def test_what_was_given_up_counts_as_if_it_were_still_on_its_way(
