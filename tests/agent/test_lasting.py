@@ -13,10 +13,12 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, scripted, sent, tool
 from transom.agent import Agent, Caps, Home
 from transom.agent.events import Event, Heard, Replied
-from transom.errors import InputError, RequestRefused, RunError
+from transom.canonical import Json
+from transom.errors import ApprovalNeeded, InputError, RequestRefused, RunError
 from transom.llm import Asked, Block, CameBack, Provider, Reply, Request, Said, ScriptedProvider, Text, Tier, ToolCall
 from transom.runs import Workspace
 from transom.runs.windows import requests_of
+from transom.store import SqliteStore
 from transom.tools import ToolDefinition
 
 MENDED = replace(SEAT, prompt=(Block("role", "You see other things.", Tier.STABLE),), sees=frozenset({"role", "extra"}))
@@ -72,6 +74,32 @@ async def test_what_must_not_be_done_twice_is_in_the_journal_before_its_outcome_
     async with Agent(SEAT, provider=ScriptedProvider(answer), tools=[order], at=Home(tmp_path, "x")) as agent:
         await agent.send("Order it.")
     assert kept == [[], ["intent", "tool"]]
+
+
+async def test_what_was_paid_for_or_decided_is_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    how: dict[str, set[bool]] = {}
+    append = SqliteStore.append
+
+    async def watched(store: SqliteStore, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+        how.setdefault(kind, set()).add(sync)
+        return await append(store, stream, kind, data, sync=sync)
+
+    monkeypatch.setattr(SqliteStore, "append", watched)
+    once: dict[str, Any] = {"effect": "once", "needs_approval": True}
+    order = ToolDefinition("order", "Orders.", {"type": "object"}, lambda given: "done", **once)
+    provider = scripted(asks(ToolCall("1", "order", {})), "Ordered.")
+    async with Agent(SEAT, provider=provider, tools=[order], at=Home(tmp_path, "x")) as agent:
+        with pytest.raises(ApprovalNeeded) as asked:
+            await agent.send("Order it.")
+        await agent.decide(asked.value.request.approve("somebody"))
+        await agent.go_on()
+    assert {kind for kind, synced in how.items() if synced == {True}} >= {
+        "reply",
+        "paused",
+        "decided",
+        "intent",
+        "tool",
+    }
 
 
 async def test_calls_left_open_when_the_time_was_over_do_not_stop_what_is_said_next() -> None:
