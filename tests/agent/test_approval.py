@@ -82,6 +82,31 @@ async def test_leave_is_for_one_call(tmp_path: Path) -> None:
     assert mail.sent == ["bob"]
 
 
+async def test_the_very_same_call_made_again_is_a_question_of_its_own(tmp_path: Path) -> None:
+    sent: list[str] = []
+
+    async def send(at: str) -> str:
+        sent.append(at)
+        return f"sent to {at}"
+
+    again = asks(look("bob", "1", "send"), look("bob", "2", "send"))
+    provider = scripted(asks(look("bob", "1", "send")), again, "ok")
+    asking = tool(send, name="send", needs_approval=True, fresh=True)
+    questions: list[ApprovalRequest] = []
+    async with Agent(SEAT, provider=provider, tools=[asking], at=Home(tmp_path / ".transom", "mail")) as agent:
+        going = agent.send("go")
+        while len(questions) < 4:
+            try:
+                assert (await going).text == "ok"
+                break
+            except ApprovalNeeded as error:
+                questions.append(error.request)
+                assert len(sent) == len(questions) - 1, "nothing is sent without leave of its own"
+                await agent.decide(error.request.approve("ann"))
+                going = agent.go_on()
+    assert (len({one.fingerprint for one in questions}), sent) == (3, ["bob"] * 3)
+
+
 async def test_in_one_process_too(tmp_path: Path) -> None:
     provider = scripted(asks(look("bob", "1", "send")), "ok")
     asking = tool(name="send", needs_approval=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,20 @@ from transom.agent import Agent, Caps, Home
 from transom.agent.events import Event, Heard, Replied
 from transom.canonical import Json
 from transom.errors import ApprovalNeeded, InputError, RequestRefused, RunError
-from transom.llm import Asked, Block, CameBack, Provider, Reply, Request, Said, ScriptedProvider, Text, Tier, ToolCall
+from transom.llm import (
+    Asked,
+    Block,
+    CameBack,
+    Provider,
+    Reply,
+    Request,
+    Said,
+    ScriptedProvider,
+    Text,
+    Tier,
+    ToolCall,
+    Usage,
+)
 from transom.runs import Workspace
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
@@ -102,21 +114,14 @@ async def test_what_was_paid_for_or_decided_is_synced(tmp_path: Path, monkeypatc
     }
 
 
-async def test_calls_left_open_when_the_time_was_over_do_not_stop_what_is_said_next() -> None:
-    def linger(event: Event) -> None:
-        if isinstance(event, Replied):
-            time.sleep(0.12)
-
-    def answer(request: Request) -> Reply:
-        asked = sum(isinstance(turn, Asked) for turn in request.window.turns)
-        return Reply((Text("2"),)) if asked == 2 else asks(look("a"))
-
-    provider = ScriptedProvider(answer)
-    agent = Agent(SEAT, provider=provider, tools=[tool()], caps=Caps(seconds=0.1), on_event=linger)
-    async with agent:
-        assert (await agent.send("one")).ended == "seconds"
-        agent.caps = Caps(seconds=600)
-        assert (await agent.send("two")).text == "2"
+async def test_calls_left_open_at_a_cap_have_their_answer_before_something_else_is_said() -> None:
+    spent = Reply(asks(look("a")).parts, stop="tool_calls", usage=Usage(100, 0))
+    provider = scripted(spent, "2")
+    async with Agent(SEAT, provider=provider, tools=[tool()], caps=Caps(tokens=100)) as agent:
+        assert [(await agent.send(words)).ended for words in ("one", "two")] == ["tokens", "tokens"]
+        agent.caps = Caps()
+        assert (await agent.go_on()).text == "2"
+    assert [type(turn) for turn in provider.requests[-1].window.turns] == [Asked, Said, CameBack, Asked]
 
 
 async def test_other_words_at_a_place_are_refused_and_lose_nothing(tmp_path: Path) -> None:
