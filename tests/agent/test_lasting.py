@@ -28,7 +28,7 @@ from transom.llm import (
     ToolCall,
     Usage,
 )
-from transom.runs import Workspace
+from transom.runs import ApprovalRequest, Workspace
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
 from transom.tools import ToolDefinition
@@ -103,6 +103,7 @@ async def test_what_was_paid_for_or_decided_is_synced(tmp_path: Path, monkeypatc
     async with Agent(SEAT, provider=provider, tools=[order], at=Home(tmp_path, "x")) as agent:
         with pytest.raises(ApprovalNeeded) as asked:
             await agent.send("Order it.")
+        assert isinstance(asked.value.request, ApprovalRequest)
         await agent.decide(asked.value.request.approve("somebody"))
         await agent.go_on()
     assert {kind for kind, synced in how.items() if synced == {True}} >= {
