@@ -13,7 +13,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from tests.llm.conformance.dialects import DIALECTS
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.agent import Agent, Home, Setup
+from transom.agent import Agent, Caps, Home, Setup
 from transom.config import Settings, load_settings
 from transom.errors import InputError, SettingsError
 from transom.llm import Chain, ScriptedProvider, Text, ToolCall
@@ -90,6 +90,22 @@ def test_a_wrong_name_says_what_to_write(desk: Desk, name: str) -> None:
     with pytest.raises(InputError) as caught:
         Agent(SEAT, provider=name)
     assert WRONG[name] in str(caught.value)
+
+
+MINE = "schema: transom.prices/1\nas_of: 2026-01-31\nmodels:\n  openai:corp: {input: 2, output: 10}\n"
+
+
+async def test_a_price_list_of_ones_own_is_a_setting(desk: Desk) -> None:
+    Path("mine.yaml").write_text(MINE)
+    desk.settle(paths={"prices": "mine.yaml"})
+    async with Agent(SEAT, provider="openai:corp", caps=Caps(usd=1.0)) as agent:
+        response = await agent.send("hi")
+    usage = response.usage
+    assert response.usd == pytest.approx((usage.input_tokens * 2 + usage.output_tokens * 10) / 1e6)
+    assert response.usd > 0
+    desk.settle()
+    with pytest.raises(InputError, match="no price of it is known"):
+        Agent(SEAT, provider="openai:corp", caps=Caps(usd=1.0))
 
 
 def test_settings_that_are_wrong_say_so_before_anything_begins(desk: Desk) -> None:

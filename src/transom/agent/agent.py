@@ -94,7 +94,7 @@ class Agent:
 
     @caps.setter
     def caps(self, caps: Caps) -> None:
-        self._meter.hold(caps, self._chain.everyone)
+        self._meter.hold(caps, self._chain.everyone, self._setup.settings.paths.prices)
         self._toolbox.max_turns = caps.turns
 
     def register_tool(self, tool: ToolDefinition) -> None:
@@ -249,7 +249,7 @@ class Agent:
             self._desk = (
                 Desk(at, None, AsyncExitStack())
                 if isinstance(at, Stage)
-                else await open_desk(at, self._role.name, self._chain)
+                else await open_desk(at, self._role.name, self._chain, self._setup.settings)
             )
             self._settle_in(self._desk)
         role = replace(self._role, tools=self._toolbox.specs)
@@ -281,7 +281,7 @@ class Agent:
             if self._setup.named:
                 desk.closing.push_async_callback(self._chain.aclose)
 
-    async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Agent:
+    async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Self:
         """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
 
         Args:
@@ -294,7 +294,7 @@ class Agent:
         await open_sub(talk, name, purpose)
         tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
-        sub = Agent(role, tools=tools, at=talk.stage, on_event=self._hear)
+        sub = type(self)(role, tools=tools, at=talk.stage, on_event=self._hear)
         sub._name, sub._always, sub._parent = name, task(purpose, context_summary, talk.egress), talk
         sub._meter = self._meter
         sub._lasting, sub._toolbox.max_turns = self._lasting, self._toolbox.max_turns

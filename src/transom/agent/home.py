@@ -13,6 +13,7 @@ from typing import Any
 
 from transom.agent.costs import priced_exporter
 from transom.canonical import Json
+from transom.config import Settings
 from transom.llm import Chain, Role
 from transom.llm.codec import reply_from_json
 from transom.runs import Run, Stage, Workspace
@@ -80,8 +81,14 @@ class Desk:
         await self.closing.aclose()
 
 
-async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
+async def open_desk(home: Home | None, role: str, chain: Chain, settings: Settings) -> Desk:
     """Open a run of an agent's own; without a home, in a folder that goes with it.
+
+    Args:
+        home: where it is kept.
+        role: its name.
+        chain: who answers.
+        settings: say where spans go, and what calls cost.
 
     Raises:
         RunBusy: another process has this conversation open.
@@ -93,7 +100,8 @@ async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
             folder = Path(tempfile.mkdtemp(prefix="transom-"))
             closing.callback(weakref.finalize(closing, shutil.rmtree, folder, ignore_errors=True))
             home = Home(folder / ".transom", MAIN)
-        workspace = Workspace.at(home.workspace, exporter=priced_exporter())
+        exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
+        workspace = Workspace.at(home.workspace, exporter=exporter)
         store = home.store
         if store is None:
             store = await closing.enter_async_context(workspace.open_store())

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from transom.errors import EgressError, ProviderError, ReplyError, TransomError, with_causes
+from transom.errors import EgressError, ProviderError, ReplyError, RequestRefused, TransomError, with_causes
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.deltas import OnDelta
 from transom.llm.egress import EgressPolicy
@@ -150,6 +150,7 @@ class Chain:
         for provider in [one for one in asked if one.name == only] if only else asked:
             guard_egress(request, provider, self.policy)
             try:
+                _check_tools(request, provider)
                 return await provider.complete(shown(request, provider.caps), on_delta=on_delta)
             except ProviderError as error:
                 causes += [*error.causes, error]
@@ -173,6 +174,13 @@ class Chain:
             close = getattr(provider, "aclose", None)
             if close:
                 await close()
+
+
+def _check_tools(request: Request, provider: Provider) -> None:
+    if request.tools and not provider.caps.tools:
+        names = ", ".join(tool.name for tool in request.tools)
+        hint = f"choose another model for {request.role}, or give it no tools"
+        raise RequestRefused(f"it calls no tools, and is offered {names}", where=provider.name, hint=hint)
 
 
 def of_provider(name: str) -> dict[str, str]:
