@@ -15,8 +15,8 @@ from typing import Any, cast
 
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
-from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
-from transom.context import Budget, History, Mark, TokenCorrection, go_on
+from transom.agent.events import CameOf, Event, Heard, OnEvent, Replied, nobody
+from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
 from transom.context.oversized import level
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
@@ -35,6 +35,7 @@ from transom.llm import (
 )
 from transom.llm.deltas import Delta
 from transom.llm.structured import checked
+from transom.llm.turns import Egress
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
 from transom.runs.stage import Called
@@ -82,6 +83,7 @@ class Conversation:
         pending: the last request and its reply, while what it calls for is not yet answered.
         tokens: how they are estimated, as learned from the usage that came back.
         meter: what is used, and may be.
+        deadline: when the message that is under way has to be over, see `Meter.deadline`.
         tell: is told what happens.
         keep: is given each new result before it is journaled, and may keep a large one elsewhere.
         digest: is given each kept result before the model is told, and may hand it on as a summary.
@@ -89,6 +91,7 @@ class Conversation:
         marks: what the program says of events, by their numbers.
         lasting: whether what was said in it stays said, see `Stage.ask`.
         before: is called before each request, and may have something said first.
+        egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
     """
 
     stage: Stage
@@ -103,6 +106,7 @@ class Conversation:
     pending: tuple[Request, Reply] | None = None
     tokens: TokenCorrection = field(default_factory=TokenCorrection)
     meter: Meter = field(default_factory=Meter)
+    deadline: float | None = None
     tell: OnEvent = nobody
     keep: Keep = as_it_is
     digest: Shrink = as_it_is
@@ -110,6 +114,7 @@ class Conversation:
     marks: dict[int, list[Mark]] = field(default_factory=dict)
     lasting: bool = False
     before: Callable[[], Awaitable[None]] = nothing_before
+    egress: Egress = "any"
     _made: dict[str, ToolResult] = field(default_factory=dict)
     _capped: bool = False
     _unheard: Exception | None = None
@@ -167,6 +172,9 @@ class Conversation:
     def add(self, *turns: Turn) -> None:
         """Say something, or have something come back."""
         self.turns += turns
+        for turn in turns:
+            if turn.egress == "local":
+                self.egress = "local"
         before, self.history = self.history.count, self.history.add(*turns)
         if self.marks and self.history.count > before:  # what was said of the event when the program ran before
             for mark in self.marks.get(self.history.count, ()):
@@ -208,7 +216,7 @@ class Conversation:
         await self.before()
         seconds = self._seconds()
         began = time.time_ns()
-        assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
+        assembled = self._marked(go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens))
         self.history = assembled.history
         if assembled.folded:
             tell_compaction(self.stage, self.name, assembled, began)
@@ -216,7 +224,7 @@ class Conversation:
 
         async def ask(request: Request) -> Reply:
             first = request is assembled.request
-            reply = await self._paid(request, seconds if first else self.meter.left())
+            reply = await self._paid(request, seconds if first else self.meter.left(self.deadline))
             if first:
                 self.tokens = self.tokens.learned(assembled.size, reply.usage.input_tokens)
             return reply if reply.stop != "pause" else await self._unpaused(request, reply)
@@ -230,11 +238,18 @@ class Conversation:
     def _seconds(self) -> float | None:
         """That are left for the next reply; a cap takes away nothing that the journal has."""
         try:
-            return self.meter.left()
+            return self.meter.left(self.deadline)
         except CapReached:
             if self.stage.answered_next(self.name):
                 return None
             raise
+
+    def _marked(self, assembled: Assembled) -> Assembled:
+        """As local as all that it rests on: what was said may repeat what windows do not hold any more."""
+        window, policy = assembled.request.window, self.stage.host.chain.policy
+        if self.egress == "any" and not any(map(policy.is_local, window.blocks)):
+            return assembled
+        return replace(assembled, request=replace(assembled.request, window=replace(window, egress="local")))
 
     async def _paid(self, request: Request, seconds: float | None) -> Reply:
         """One request and its reply; each is journaled, counted and told by itself."""
@@ -250,11 +265,10 @@ class Conversation:
             )
         except TimeoutError as error:
             raise self.meter.late() from error
+        if reply.egress == "local":
+            self.egress = "local"
         self.meter.add(reply)
-        try:
-            self.tell(Replied(self.name, reply))
-        except Exception as error:  # noqa: BLE001  it is raised as soon as the reply is in its place
-            self._unheard = self._unheard or error
+        self.hear(Replied(self.name, reply))
         return reply
 
     async def _unpaused(self, request: Request, reply: Reply) -> Reply:
@@ -264,15 +278,22 @@ class Conversation:
                 return reply
             turns = (*request.window.turns, Said(reply.parts))
             go_on_with = replace(request, window=replace(request.window, turns=turns))
-            more = await self._paid(go_on_with, self.meter.left())
+            more = await self._paid(go_on_with, self.meter.left(self.deadline))
             reply = replace(more, parts=(*reply.parts, *more.parts), usage=reply.usage + more.usage)
         if reply.stop != "pause":
             return reply
         hint = "ask for less at once, or choose another model"
         raise ProviderError(f"it paused {_MOST_PAUSES + 1} times and came to no end", where=reply.by, hint=hint)
 
+    def hear(self, event: Event) -> None:
+        """Tell of what is paid for. A listener's error is raised as soon as the reply is in its place."""
+        try:
+            self.tell(event)
+        except Exception as error:  # noqa: BLE001  see above
+            self._unheard = self._unheard or error
+
     def _heard(self, piece: Delta) -> None:
-        self.tell(Heard(self.name, piece))
+        self.hear(Heard(self.name, piece))
 
     async def _results(self, reply: Reply) -> Sequence[Ran]:
         """What the calls of a reply are answered with: as the journal has it, whatever the caps are today."""
@@ -336,7 +357,7 @@ class Conversation:
         return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
     async def _one(self, key: dict[str, object], call: ToolCall, instead: Instead | None) -> Ran:
-        seconds = None if instead else self.meter.left()
+        seconds = None if instead else self.meter.left(self.deadline)
         accepted = None if instead else self.toolbox.accepted(call)
         answer = await self._answered(key, call, accepted[0]) if accepted else instead(call) if instead else None
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -203,7 +204,8 @@ class Stage:
             self._run.spending.check()
         asked = self._complete(request, id(chain), on_delta)
         asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
-        return await (asked if seconds is None else asyncio.wait_for(asked, seconds))
+        reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
+        return reply if request.window.egress == "any" else replace(reply, egress=request.window.egress)
 
     async def _complete(self, request: Request, chain: int, on_delta: OnDelta | None) -> Reply:
         """Ask the chain. The first reply settles who answers in this stage, also for calls that run beside it."""

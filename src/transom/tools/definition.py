@@ -29,11 +29,13 @@ class Outcome:
         content: what the model is told; other than text becomes JSON.
         note: what the tool itself must be told again when the call is not repeated after a restart (see
             `ToolDefinition.recall`).
+        egress: of this content, where that is stricter than the tool's own.
         mark: what is to be known of the call when the older part of its conversation is folded.
     """
 
     content: Json
     note: Json = None
+    egress: Egress = "any"
     mark: Mark = UNMARKED
 
 

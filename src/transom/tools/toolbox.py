@@ -28,7 +28,7 @@ from transom.errors import (
     VisibilityError,
 )
 from transom.llm import ToolCall, ToolResult, ToolSpec
-from transom.llm.turns import Trust
+from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
 
@@ -126,14 +126,13 @@ class Toolbox:
         try:
             tool, arguments = accepted or self._accepted(call)
             self._count(tool)
-            text, note, mark = await _carried_out(tool, arguments, seconds, self.redact)
+            return await _carried_out(tool, call, arguments, seconds, self.redact)
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             ran = refused(call, error, trust)
             # What a tool says of its failure may quote what it works on.
-            egress = tool.egress if tool else "any"
+            egress = strictest(tool.egress if tool else "any", error.egress)
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
-        return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), note, mark=mark)
 
     def recall(self, ran: Ran) -> None:
         """Take in what came of a call that is not repeated."""
@@ -222,18 +221,24 @@ def again(call: ToolCall, before: ToolResult) -> Ran:
 
 
 async def _carried_out(
-    tool: ToolDefinition, arguments: Arguments, seconds: float | None, redact: Redactor
-) -> tuple[str, Json, Mark]:
-    """What the model is told, the tool's note, and what it says of the call."""
+    tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
+) -> Ran:
+    """What came of a call: what the model is told, the tool's note, and what it says of the call."""
     most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
     limit = asyncio.timeout(most)
     try:
         async with limit:
             outcome = await tool.run(_own(arguments))
-        return (
-            redact(whole_text(_text(outcome.content))),
+        return Ran(
+            ToolResult(
+                call.id,
+                call.name,
+                redact(whole_text(_text(outcome.content))),
+                trust=tool.trust,
+                egress=strictest(tool.egress, outcome.egress),
+            ),
             redact.inside(_journalable(outcome.note)),
-            _marked(outcome.mark, redact),
+            mark=_marked(outcome.mark, redact),
         )
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
