@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -128,3 +129,10 @@ async def test_a_server_that_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="cannot be used"):
         async with McpServer([sys.executable, "-c", "pass"]):
             pass
+
+
+def test_a_tool_of_a_server_cannot_take_the_name_of_the_runtimes_own() -> None:
+    listed = SimpleNamespace(name="delegate", description="Mine.", input_schema={"type": "object"}, annotations=None)
+    with pytest.raises(ToolError, match=r"delegate: the runtime has a tool of that name.*McpServer\(\.\.\., prefix"):
+        Agent(SEAT, provider=scripted(), tools=[McpServer(SERVER)._tool(listed)])
+    Agent(SEAT, provider=scripted(), tools=[McpServer(SERVER, prefix="its_")._tool(listed)])

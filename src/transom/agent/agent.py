@@ -21,7 +21,7 @@ from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_
 from transom.agent.turns import Conversation
 from transom.agent.views import Response, context_of
 from transom.canonical import Json, digest, whole_text
-from transom.context import Mark
+from transom.context import Mark, check_message
 from transom.context.summary import Summary, extract, summarised, summary_room, words_of
 from transom.errors import CapReached, InputError, OutOfTurns, RunError
 from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Window
@@ -116,6 +116,7 @@ class Agent:
 
         Raises:
             RunError: it is kept, and something else was said at this place before, or with other blocks.
+            WindowOverflow: it could never fit; nothing was said. Also later, see below.
             Paused: a person has to say something first; see `decide`.
             ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
                 whole after any of them, and `go_on` tries again.
@@ -125,7 +126,6 @@ class Agent:
             if self._archived:
                 raise RunError("it is completed, and nothing more is said in it", where=talk.name, hint="open another")
             content = _message(content, talk.name)
-            await talk.give_up()
             told: dict[str, Json] = {"event": "asked", "text": content}
             if blocks:
                 told["blocks"] = digest([block.to_json() for block in blocks])
@@ -134,6 +134,9 @@ class Agent:
                 what = f"something else was said here before: {held['text'][:80]!r}"
                 hint = "begin with resume() to go on from the end, or give the conversation another name"
                 raise RunError(what, where=talk.name, hint=hint)
+            if held != told:  # what is in the journal is there
+                check_message(talk.role, (*self._always, *blocks), content, budget=talk.window, tokens=talk.tokens)
+            await talk.give_up()
             await talk.stage.tell(talk.name, told)
             talk.add(Asked(content))
             return await self._answer(talk, blocks)
@@ -270,7 +273,7 @@ class Agent:
         hands = Delegation(talk, self._setup.settings.llm.sub_conversation)
         talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
         if role.strategy == "sub_conversation":
-            self.register_tool(hands.delegate_tool())
+            hands.offer_delegating()
         return talk
 
     def _settle_in(self, desk: Desk) -> None:

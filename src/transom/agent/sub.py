@@ -36,6 +36,7 @@ from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
 from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition, ToolLimits
+from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
@@ -114,29 +115,38 @@ class Delegation:
     def __post_init__(self) -> None:
         self._kept: dict[str, ToolResult] = {}
 
-    async def keep(self, call: ToolCall, ran: Ran) -> Ran:
-        """A result that is too large goes to the store and to a file; an outline stands in its place."""
+    async def keep(self, call: ToolCall, ran: Ran, most: int) -> Ran:
+        """A result of more than so many tokens goes to the store and to a file; an outline stands in its place."""
         del call
-        if ran.error or self.talk.tokens.count(ran.result.content) <= self.talk.window.result_tokens:
+        size = self.talk.tokens.count(ran.result.content)
+        if size <= most:
             return ran
-        data = ran.result.content.encode("utf-8", "surrogatepass")
-        big = self._oversized(ran.result, _name(digest(data)))
-        if big is None:
+        stage, whole = self.talk.stage, self._whole(ran) if ran.kept else ran.result
+        data = whole.content.encode("utf-8", "surrogatepass")
+        tokens = self.talk.tokens.count(whole.content)
+        big = Oversized(whole, _name(digest(data)), tokens, most, "refer")
+        told = big.reference(self.talk.tokens)
+        if self.talk.tokens.count(told.content) >= size:
             return ran
-        stage = self.talk.stage
         sha = await stage.host.store.put_blob(data)
-        stage.note(f"results/{big.source}.txt", ran.result.content)
-        return replace(ran, result=big.reference(self.talk.tokens), kept=sha)
+        stage.note(f"results/{big.source}.txt", whole.content)
+        return replace(ran, result=told, kept=sha)
+
+    def _whole(self, ran: Ran) -> ToolResult:
+        """A kept result as it came."""
+        text = self.talk.stage.host.store.get_blob(ran.kept).decode("utf-8", "surrogatepass")
+        return replace(ran.result, content=text)
 
     async def digest(self, call: ToolCall, ran: Ran) -> Ran:
         """What the model is told of a kept result: its outline, or a summary by a sub-conversation."""
-        text = self.talk.stage.host.store.get_blob(ran.kept).decode("utf-8", "surrogatepass")
-        name, whole = _name(ran.kept), replace(ran.result, content=text)
+        name, whole = _name(ran.kept), self._whole(ran)
         self._kept[name] = whole
         self.offer_reading()
         big = self._oversized(whole, name)
         if big is None or big.remedy == "refer":
             return ran
+        beside = len(self.talk.pending[1].calls) if self.talk.pending else 1
+        big = replace(big, limit=big.limit // beside)  # what all summaries of one reply may take together
         purpose = f"What this result of {call.name}({str(call.arguments)[:300]}) says that answers what was asked."
         sub = f"{self.talk.name}/{len(self.talk.turns)}-{name}"
         _, source = big.opening(purpose, self.talk.window, self.talk.tokens)
@@ -237,10 +247,17 @@ class Delegation:
 
     def offer_reading(self) -> None:
         """From the next call on, parts of what is kept or folded can be read."""
+        reading = (READ_SLICE.name, READ_SLICE.description, READ_SLICE.parameters, self._read)
+        self._offer(ToolDefinition(*reading, fresh=True))
+
+    def offer_delegating(self) -> None:
+        """The model may open sub-conversations."""
+        self._offer(self.delegate_tool())
+
+    def _offer(self, tool: ToolDefinition) -> None:
         talk = self.talk
-        if READ_SLICE not in talk.toolbox.specs:
-            reading = (READ_SLICE.name, READ_SLICE.description, READ_SLICE.parameters, self._read)
-            talk.toolbox.register(ToolDefinition(*reading, fresh=True))
+        talk.toolbox.offer(tool)
+        if talk.role.tools != talk.toolbox.specs:
             talk.role = replace(talk.role, tools=talk.toolbox.specs)
 
     async def _read(self, arguments: Arguments) -> Outcome:
@@ -262,7 +279,7 @@ class Delegation:
 
 def without_own(toolbox: Toolbox) -> list[ToolDefinition]:
     """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
-    return [tool for tool in toolbox.tools if tool.name not in (_DELEGATE.name, READ_SLICE.name)]
+    return [tool for tool in toolbox.tools if tool.name not in OWN]
 
 
 async def open_sub(talk: Conversation, name: str, purpose: str) -> None:

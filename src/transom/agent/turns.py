@@ -17,6 +17,7 @@ from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Event, Heard, OnEvent, Replied, nobody
 from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
+from transom.context.oversized import level
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
     Block,
@@ -44,6 +45,9 @@ from transom.tools.toolbox import OUT_OF_TURNS, again, cut_off, cut_short, done_
 
 _MOST_PAUSES = 10
 
+Keep = Callable[[ToolCall, Ran, int], Awaitable[Ran]]
+"""Keeps a result of more than so many tokens elsewhere, with an outline in its place; hands others back as they are."""
+
 Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
 """Makes a result that is too large for a window small enough; hands others back as they are."""
 
@@ -52,9 +56,9 @@ Instead = Callable[[ToolCall], Ran]
 """What a call is answered with that is not run."""
 
 
-async def as_it_is(call: ToolCall, ran: Ran) -> Ran:
+async def as_it_is(call: ToolCall, ran: Ran, most: int = 0) -> Ran:
     """Shrinks nothing."""
-    del call
+    del call, most
     return ran
 
 
@@ -104,7 +108,7 @@ class Conversation:
     meter: Meter = field(default_factory=Meter)
     deadline: float | None = None
     tell: OnEvent = nobody
-    keep: Shrink = as_it_is
+    keep: Keep = as_it_is
     digest: Shrink = as_it_is
     folded: Callable[[], None] = lambda: None
     marks: dict[int, list[Mark]] = field(default_factory=dict)
@@ -318,7 +322,7 @@ class Conversation:
             called: what the journal has of them.
             instead: what those are answered with that the journal does not know, where they are not run.
         """
-        keys, known, _ = called
+        keys, known, settled = called
         ran: dict[int, Ran] = {}
         for number, outcome in enumerate(known):
             if outcome is not None:
@@ -328,7 +332,21 @@ class Conversation:
             work = [self._one(keys[number], calls[number], instead) for number in batch]
             for number, one in zip(batch, await _all(work), strict=True):
                 ran[number] = self._took(calls[number], one)
+        if len(calls) > 1 and not settled:
+            await self._bound(calls, keys, ran)
         return [await self._told(call, ran[number]) for number, call in enumerate(calls)]
+
+    async def _bound(self, calls: Sequence[ToolCall], keys: Sequence[dict[str, object]], ran: dict[int, Ran]) -> None:
+        """Hold the results of one reply together to what one may take by itself; the largest are kept elsewhere."""
+        sizes = [self.tokens.count(ran[number].result.content) for number in range(len(calls))]
+        most = level(sizes, self.window.result_tokens)
+        for number in [number for number, size in enumerate(sizes) if size > most]:
+            call, whole = calls[number], ran[number]
+            ran[number] = await self.keep(call, whole, most)
+            if ran[number] is not whole:
+                self.stage.tell_instead(keys[number], ran[number].to_json())
+            if self._made.get(call.wanted) is whole.result:
+                self._made[call.wanted] = ran[number].result
 
     def _batches(self, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
         """Calls that are carried out together: of equal ones the first, and then the others, which repeat it."""
@@ -344,7 +362,10 @@ class Conversation:
         answer = await self._answered(key, call, accepted[0]) if accepted else instead(call) if instead else None
 
         async def act() -> Ran:
-            return answer or await self.keep(call, await self.toolbox.run(call, accepted, seconds=seconds))
+            if answer:
+                return answer
+            ran = await self.toolbox.run(call, accepted, seconds=seconds)
+            return await self.keep(call, ran, self.window.result_tokens)
 
         runs = accepted and not answer  # what is not run has no effect
         spec = accepted[0].spec if accepted and runs else ToolSpec(call.name, "", {})

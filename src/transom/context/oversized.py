@@ -84,6 +84,22 @@ class Oversized:
         return replace(self.result, content=f"{head}\n{summary.text}"), summary
 
 
+def level(sizes: Sequence[int], most: int) -> int:
+    """The most that each of several results may take so that all fit together: only the largest take less than before.
+
+    Args:
+        sizes: of each, in tokens.
+        most: tokens that they may take together.
+    """
+    left = most
+    for done, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - done)
+        if size > share:
+            return share
+        left -= size
+    return most
+
+
 def oversized(
     result: ToolResult, source: str, strategy: Strategy, budget: Budget, tokens: TokenCorrection
 ) -> Oversized | None:

@@ -7,6 +7,7 @@ Records of a run's stream, by kind:
     reply     {stage, attempt, epoch, conversation, ordinal, told?, request, chain, role, sees, window, reply, shares}
     intent    {stage, epoch, conversation, ordinal, request, call}        a tool that must not run twice is about to run
     tool      {stage, attempt, epoch, conversation, ordinal, request, call, name, effect, outcome}
+              a second one has only `outcome`: what the call was answered with in the place of the first
     writing   {stage, output, file}                                     its file is about to be written
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised

@@ -313,6 +313,10 @@ class Stage:
                 self._run.append_soon("tool", told)
         return came
 
+    def tell_instead(self, key: dict[str, object], outcome: Json) -> None:
+        """Journal what a call is answered with in the place of its outcome, before a request is asked with it."""
+        self._run.append_soon("tool", {**key, "attempt": self.attempt, "outcome": outcome})
+
     async def _begin_once(self, key: dict[str, object], tool: ToolSpec) -> bool:
         """Journal that a call which must not be repeated begins; False where a person says that it is done."""
         begun = self._run.state.intents[tool_key(key)]

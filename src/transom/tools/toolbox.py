@@ -39,6 +39,11 @@ MAX_TURNS = 20
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LONGEST_SCHEMA = 4_000  # characters that a complaint repeats of it
 _GO_ON = "try other arguments or go on without it"
+OWN = {
+    "delegate": "opens a sub-conversation",
+    "read_slice": "reads parts of what is too long to be shown",
+}
+"""Names that the runtime keeps for its own tools, and what those do."""
 OUT_OF_TURNS = OutOfTurns.__name__
 _UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", OUT_OF_TURNS}
 
@@ -52,7 +57,7 @@ class Toolbox:
         redact: takes secrets out of results, before the model or a journal sees them.
 
     Raises:
-        ToolError: a name or a schema that no vendor takes, or a name that is taken.
+        ToolError: a name or a schema that no vendor takes, or a name that is taken, also by a tool of the runtime.
     """
 
     def __init__(
@@ -72,6 +77,19 @@ class Toolbox:
         Raises:
             ToolError: see the class.
         """
+        if what := OWN.get(str(tool.name)):
+            hint = "give it another name; tools of an MCP server take a prefix, McpServer(..., prefix=...)"
+            raise ToolError(f"the runtime has a tool of that name, which {what}", where=tool.name, hint=hint)
+        self._add(tool)
+
+    def offer(self, tool: ToolDefinition) -> None:
+        """Add one of the runtime's own, or put it in the place of the one that was there."""
+        if tool.name in self._tools:
+            self._tools[tool.name] = tool
+        else:
+            self._add(tool)
+
+    def _add(self, tool: ToolDefinition) -> None:
         name: object = tool.name
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ToolError("is no name of a tool", where=repr(tool.name), hint="use up to 64 letters, digits, _ and -")
