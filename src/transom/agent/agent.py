@@ -17,7 +17,7 @@ from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
 from transom.agent.resume import walk_through
 from transom.agent.setup import LateShelf, Setup
-from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task, without_own
+from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, recall_subs, sub_role, task, without_own
 from transom.agent.turns import Conversation
 from transom.agent.views import Response, context_of
 from transom.canonical import Json, digest, whole_text
@@ -266,6 +266,7 @@ class Agent:
             talk.marks = {
                 event: [Mark.from_json(one) for one in marks] for event, marks in talk.stage.marks(name).items()
             }
+        recall_subs(talk)
         hands = Delegation(talk, self._setup.settings.llm.sub_conversation)
         talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
         if role.strategy == "sub_conversation":
@@ -295,7 +296,7 @@ class Agent:
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
         sub = Agent(role, tools=tools, at=talk.stage, on_event=self._hear)
         sub._name, sub._always, sub._meter = name, task(purpose, context_summary, talk.egress), self._meter
-        sub._lasting, sub._toolbox.max_turns = self._lasting, self._toolbox.max_turns
+        sub._lasting, sub._toolbox = self._lasting, self._toolbox.within(tools)
         self._subs[name] = sub
         return sub
 

@@ -35,7 +35,8 @@ from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult
 from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
-from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition, ToolLimits
+from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition
+from transom.tools.definition import ran_from_json
 
 _log = logging.getLogger(__name__)
 
@@ -113,6 +114,7 @@ class Delegation:
 
     def __post_init__(self) -> None:
         self._kept: dict[str, ToolResult] = {}
+        self._subs: dict[str, Conversation] = {}
 
     async def keep(self, call: ToolCall, ran: Ran) -> Ran:
         """A result that is too large goes to the store and to a file; an outline stands in its place."""
@@ -148,14 +150,13 @@ class Delegation:
 
     def delegate_tool(self) -> ToolDefinition:
         """The tool by which the model opens a sub-conversation."""
-        limits = ToolLimits(seconds=None)  # what it does has limits of its own
         return ToolDefinition(
             _DELEGATE.name,
             _DELEGATE.description,
             _DELEGATE.parameters,
             self._delegate,
-            limits=limits,
             trust="untrusted",
+            of_run=True,
         )
 
     async def _delegate(self, arguments: Arguments) -> Outcome:
@@ -179,37 +180,46 @@ class Delegation:
         return Outcome(summary.text, egress=found.egress)
 
     async def _found(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Found:
-        """What a sub-conversation answers.
+        """What a sub-conversation answers; one that was left at a cap, a pause or an error is gone on with.
 
         Raises:
-            CapReached, EgressError, Paused, StoreError: these are not its own.
+            CapReached, EgressError, Paused, StoreError: and all else that is not its own.
         """
         talk = self.talk
-        box = Toolbox(without_own(talk.toolbox), max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
+        sub = self._subs.get(name) or await self._opened(name, purpose, blocks, room)
+        attributes = of_agent(sub.role.name, talk.stage.place, name)
+        with talk.stage.host.telemetry.span(f"sub_conversation {sub.role.name}", **attributes) as span:
+            try:
+                _, reply = await sub.ask(blocks)
+            except FAILURES as error:
+                span.fail(type(error).__name__, "lines of its sources stand in for its answer")
+                del self._subs[name]
+                return Found("", error.what, sub.egress)
+            finally:
+                span.set(keys.MESSAGES, len(sub.turns))
+        del self._subs[name]
+        good = reply.stop in ("end", "tool_calls") and reply.text.strip()
+        why = "" if good else f"it ended with {reply.stop} and no answer"
+        return Found(reply.text if good else "", why, sub.egress)
+
+    async def _opened(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Conversation:
+        """A sub-conversation in which nothing was said yet."""
+        talk = self.talk
+        box = talk.toolbox.within(without_own(talk.toolbox))
         role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
         sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell)
         sub.lasting = talk.lasting
         chain = talk.stage.host.chain
         if chain.of(role.name) is chain.of(talk.role.name):
             sub.tokens = talk.tokens  # the same model counts alike
-        hands = Delegation(sub)
+        hands = Delegation(sub, self.seat)
         sub.keep, sub.digest, sub.folded = hands.keep, hands.digest, hands.offer_reading
         if READ_SLICE in talk.toolbox.specs:  # of what it is given there may be only an outline
             hands._kept = self._known()
             hands.offer_reading()
         await open_sub(talk, name, purpose)
-        attributes = of_agent(role.name, talk.stage.place, name)
-        with talk.stage.host.telemetry.span(f"sub_conversation {role.name}", **attributes) as span:
-            try:
-                _, reply = await sub.ask(blocks)
-            except FAILURES as error:
-                span.fail(type(error).__name__, "lines of its sources stand in for its answer")
-                return Found("", error.what, sub.egress)
-            finally:
-                span.set(keys.MESSAGES, len(sub.turns))
-        good = reply.stop in ("end", "tool_calls") and reply.text.strip()
-        why = "" if good else f"it ended with {reply.stop} and no answer"
-        return Found(reply.text if good else "", why, sub.egress)
+        self._subs[name] = sub
+        return sub
 
     def _shown(self, purpose: str, sources: dict[str, ToolResult]) -> list[Block]:
         """A block for each source, with an outline where it is long."""
@@ -262,6 +272,18 @@ class Delegation:
 def without_own(toolbox: Toolbox) -> list[ToolDefinition]:
     """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
     return [tool for tool in toolbox.tools if tool.name not in (_DELEGATE.name, READ_SLICE.name)]
+
+
+def recall_subs(talk: Conversation) -> None:
+    """Have what sub-conversations did in earlier lives count: those that came to their end are not gone through again.
+
+    Args:
+        talk: nothing was said yet in this life of it.
+    """
+    box = talk.toolbox
+    if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
+        for place, outcome in talk.stage.outcomes_below(talk.name):
+            box.recall(ran_from_json(outcome), place)
 
 
 async def open_sub(talk: Conversation, name: str, purpose: str) -> None:

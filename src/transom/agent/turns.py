@@ -37,6 +37,7 @@ from transom.llm.structured import checked
 from transom.llm.turns import Egress
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
+from transom.runs.journal import tool_key
 from transom.tools import Toolbox
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
 from transom.tools.toolbox import again, cut_off, done_before, refused, used_up
@@ -223,7 +224,7 @@ class Conversation:
     def _marked(self, assembled: Assembled) -> Assembled:
         """As local as all that it rests on: what was said may repeat what windows do not hold any more."""
         window, policy = assembled.request.window, self.stage.host.chain.policy
-        if self.egress == "any" and not any(map(policy.is_local, window.blocks)):
+        if self.egress == "any" and not [block for block in window.blocks if policy.is_local(block)]:
             return assembled
         return replace(assembled, request=replace(assembled.request, window=replace(window, egress="local")))
 
@@ -285,7 +286,7 @@ class Conversation:
             outcome = self.stage.outcome(key)
             if outcome is not None:
                 ran[number] = self._took(calls[number], ran_from_json(outcome))
-                self.toolbox.recall(ran[number])
+                self.toolbox.recall(ran[number], tool_key(key))
         for batch in self._batches([number for number in range(len(calls)) if number not in ran], calls):
             for number, one in zip(batch, await _all([self._one(keys[n], calls[n]) for n in batch]), strict=True):
                 ran[number] = self._took(calls[number], one)
@@ -305,7 +306,9 @@ class Conversation:
         answer = await self._answered(key, call, accepted[0]) if accepted else None
 
         async def act() -> Ran:
-            return answer or await self.keep(call, await self.toolbox.run(call, accepted, seconds=seconds))
+            return answer or await self.keep(
+                call, await self.toolbox.run(call, accepted, seconds=seconds, place=tool_key(key))
+            )
 
         runs = accepted and not answer  # what is not run has no effect
         spec = accepted[0].spec if accepted and runs else ToolSpec(call.name, "", {})
