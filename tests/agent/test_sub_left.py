@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -44,7 +46,7 @@ def only_sub(agent: Agent) -> SubConversation:
 @pytest.mark.parametrize("again", [False, True], ids=["same life", "later life"])
 @pytest.mark.parametrize("cap", ["tokens", "seconds"])
 async def test_a_cap_inside_ends_the_message_and_the_sub_conversation_is_gone_on_with(
-    cap: str, again: bool, tmp_path: Path
+    cap: str, again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, seen = Home(tmp_path, "t"), list[str]()
     low = Caps(tokens=500) if cap == "tokens" else Caps(seconds=1_000)
@@ -52,7 +54,8 @@ async def test_a_cap_inside_ends_the_message_and_the_sub_conversation_is_gone_on
     async def run(at: str) -> str:
         seen.append(at)
         if cap == "seconds" and len(seen) == 1:
-            first._meter.deadline = 0.0  # the time of the message is over
+            late = time.monotonic() + 2_000  # the time of the message is over
+            monkeypatch.setattr("transom.agent.caps.time", SimpleNamespace(monotonic=lambda: late))
         return f"saw {at}"
 
     dear = replace(asks(look("a")), usage=Usage(1_000, 10))

@@ -118,5 +118,5 @@ def test_several_marks_of_an_event_are_all_kept() -> None:
     [{"values": {"m": float("nan")}}, {"values": {"m": "1"}}, {"values": {"a\nb": 1.0}}, {"milestone": "a\n- event 1"}],
 )
 def test_a_mark_that_no_note_can_hold_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(InputError, match="finite number|short line"):
+    with pytest.raises(InputError, match=r"finite number|short line"):
         Mark(**wrong)  # type: ignore[arg-type]  # that is the test

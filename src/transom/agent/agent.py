@@ -22,16 +22,15 @@ from transom.agent.turns import Conversation
 from transom.agent.views import Response, context_of
 from transom.canonical import Json, digest, whole_text
 from transom.context import Mark
-from transom.context.summary import Summary, extract, summarised, summary_room
+from transom.context.summary import Summary, extract, summarised, summary_room, words_of
 from transom.errors import CapReached, InputError, OutOfTurns, RunError
-from transom.llm import Asked, Block, CameBack, Chain, Provider, Reply, Request, Role, Said, Window
-from transom.llm.render import render_block, turn_text
+from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Window
+from transom.llm.render import render_block
 from transom.runs import Approval, Stage
 from transom.runs.approvals import check_asked, decided
 from transom.runs.spans import of_agent
 from transom.telemetry import Redactor, keys
 from transom.tools import Toolbox, ToolDefinition
-from transom.tools.toolbox import cut_short
 
 
 class Agent:
@@ -83,6 +82,7 @@ class Agent:
         self._sending, self._opening = asyncio.Lock(), asyncio.Lock()
         self._lasting = not isinstance(at, Stage)
         self._archived = False
+        self._parent: Conversation | None = None
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
         self._window: Window | None = None
@@ -168,19 +168,20 @@ class Agent:
 
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
         talk.rounds = 0
-        self._meter.begin()
+        talk.deadline = self._meter.deadline(self._parent.deadline if self._parent else None)
         attributes = of_agent(self._role.name, talk.stage.place, talk.name)
         with talk.stage.host.telemetry.span(f"invoke_agent {self._role.name}", **attributes) as span:
             span.set(keys.MESSAGES, len(talk.turns))
             try:
                 request, reply = await talk.ask((*self._always, *blocks))
+                await talk.end_with(reply)
             except (CapReached, OutOfTurns) as error:
                 cap = error.cap if isinstance(error, CapReached) else "turns"
                 span.set(keys.CAP, cap)
                 return self._stopped(talk, cap)
             finally:
+                talk.deadline = None
                 await talk.stage.host.settle()
-        talk.add(Said(reply.parts), *([CameBack(cut_short(reply.calls))] if reply.calls else []))
         self._window = request.window
         return self._response(talk, reply, "answered" if reply.stop in ("end", "tool_calls") else reply.stop)
 
@@ -295,8 +296,8 @@ class Agent:
         tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
         sub = Agent(role, tools=tools, at=talk.stage, on_event=self._hear)
-        sub._name, sub._always, sub._meter = name, task(purpose, context_summary, talk.egress), self._meter
-        sub._lasting, sub._toolbox = self._lasting, self._toolbox.within(tools)
+        sub._name, sub._always, sub._parent = name, task(purpose, context_summary, talk.egress), talk
+        sub._meter, sub._lasting, sub._toolbox = self._meter, self._lasting, self._toolbox.within(tools)
         self._subs[name] = sub
         return sub
 
@@ -333,7 +334,7 @@ class Agent:
 
     async def _sum_up(self) -> Summary:
         talk = await self._open()
-        whole = "\n".join(turn_text(turn) for turn in talk.turns)
+        whole = "\n".join([*(block.text for block in self._always), words_of(talk.turns)])
         room = summary_room(talk.tokens.count(whole), talk.window.result_tokens)
         try:
             response = await self.send(f"Now sum up what you found, in at most {room} tokens.")

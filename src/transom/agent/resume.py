@@ -45,6 +45,7 @@ class _Walk:
     async def take_in(self) -> None:
         """What was told next."""
         talk, told = self._talk, self.left.popleft()
+        await talk.give_up()
         await talk.stage.tell(talk.name, told)
         if told["event"] == "found":
             talk.stage.conversation(f"{talk.name}/sub")  # its name is taken

@@ -187,11 +187,13 @@ class Delegation:
         """
         talk = self.talk
         sub = self._subs.get(name) or await self._opened(name, purpose, blocks, room)
+        sub.deadline = talk.deadline
         attributes = of_agent(sub.role.name, talk.stage.place, name)
         with talk.stage.host.telemetry.span(f"sub_conversation {sub.role.name}", **attributes) as span:
             try:
                 _, reply = await sub.ask(blocks)
             except FAILURES as error:
+                await sub.give_up()
                 span.fail(type(error).__name__, "lines of its sources stand in for its answer")
                 del self._subs[name]
                 return Found("", error.what, sub.egress)
@@ -207,7 +209,7 @@ class Delegation:
         talk = self.talk
         box = talk.toolbox.within(without_own(talk.toolbox))
         role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
-        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell)
+        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear)
         sub.lasting = talk.lasting
         chain = talk.stage.host.chain
         if chain.of(role.name) is chain.of(talk.role.name):
@@ -290,7 +292,7 @@ async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
     """Journal that a sub-conversation begins."""
     await talk.stage.tell(name, {"event": "opened", "parent": talk.name, "purpose": purpose})
     _log.info("sub-conversation %s: opened by %s", name, talk.name)
-    talk.tell(Opened(name, talk.name, purpose))
+    talk.hear(Opened(name, talk.name, purpose))
 
 
 async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
@@ -299,7 +301,7 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
     struck: list[Json] = [*summary.struck]
     await talk.stage.tell(name, {"event": "completed", "summary": summary.text, "how": how, "struck": struck})
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
-    talk.tell(Completed(name, summary.text, how))
+    talk.hear(Completed(name, summary.text, how))
 
 
 def _name(sha: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 from transom.canonical import Json
 from transom.llm.turns import Egress, Part, Said, Text, ToolCall
+from transom.once import once
 
 Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
 """Why a model stopped. `pause`: its server did, in the middle; handed back its words, it goes on."""
@@ -87,7 +87,7 @@ class Reply:
     def text(self) -> str:
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
-    @cached_property
+    @once
     def calls(self) -> tuple[ToolCall, ...]:
         return Said(self.parts).calls
 

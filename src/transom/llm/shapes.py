@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from typing import Literal
 
 from transom.canonical import Json, canonical_json, digest
 from transom.llm.turns import Egress, Trust, Turn
+from transom.once import once
 
 
 class Tier(StrEnum):
@@ -58,7 +58,7 @@ class Block:
             "data": self.data,
         }
 
-    @cached_property
+    @once
     def canonical(self) -> str:
         """`to_json` as canonical text; a block stands in every request of a conversation."""
         return canonical_json(self.to_json())
@@ -93,7 +93,7 @@ class ToolSpec:
             "effect": self.effect,
         }
 
-    @cached_property
+    @once
     def canonical(self) -> str:
         """`to_json` as canonical text."""
         return canonical_json(self.to_json())
@@ -132,7 +132,7 @@ class Role:
     strategy: Strategy = "truncate"
     output: Mapping[str, Json] | None = None
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """Changes with prompt bytes, visibility, tool schemas, settings, strategy and the schema of answers."""
         told: dict[str, Json] = {
@@ -227,7 +227,7 @@ class Request:
         # Left out where there is none, so that recordings of requests for free text keep their digests.
         return told if self.output is None else {**told, "output": dict(self.output)}
 
-    @cached_property
+    @once
     def head(self) -> str:
         """`head_json` as canonical text, put together from that of its parts."""
         window = self.window
@@ -241,7 +241,7 @@ class Request:
             f'"tools":[{tools}],"turns":[]}}'
         )
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """Of all that is asked. Each turn is walked once in its life: a long conversation costs no more a call."""
         turns = [turn.digest for turn in self.window.turns]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Literal
 
 from transom.canonical import Json, canonical_json, digest
+from transom.once import once
 
 Trust = Literal["ours", "untrusted"]
 Egress = Literal["any", "local"]
@@ -38,7 +38,7 @@ class ToolCall:
     def to_json(self) -> dict[str, Json]:
         return {"kind": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
 
-    @cached_property
+    @once
     def wanted(self) -> str:
         """Equal for calls that ask for the same, whatever their ids."""
         return canonical_json([self.name, self.arguments])
@@ -63,7 +63,7 @@ class _Over:
     def to_json(self) -> dict[str, Json]:
         raise NotImplementedError
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """Of its JSON."""
         return digest(self.to_json())

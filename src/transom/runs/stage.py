@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from transom.canonical import Json, canonical_json, digest
 from transom.context import Budget
@@ -22,7 +22,7 @@ from transom.runs.calls import logged
 from transom.runs.journal import RunState, ToolKey, talk_key, tool_key
 from transom.runs.spans import of_reply, of_request, of_tool, tell_outcome
 from transom.runs.spending import Spending
-from transom.runs.windows import Talk, call_key, keep_window
+from transom.runs.windows import Key, Talk, call_key, keep_window
 from transom.runs.written import write_file
 from transom.store import Record, Store
 from transom.telemetry import Telemetry
@@ -61,6 +61,10 @@ class _Outcome(Protocol):
 
 Came = TypeVar("Came", bound=_Outcome)
 """What comes of a tool call."""
+
+
+Called: TypeAlias = tuple[list[Key], list[Json], bool]
+"""See `Stage.called`."""
 
 
 class Stage:
@@ -237,9 +241,18 @@ class Stage:
         told = {"role": request.role, "sees": sorted(role.sees), "window": window, "reply": reply.to_json()}
         await self._run.append("reply", {**key, "attempt": self.attempt, **told, "shares": shares})
 
-    def call_keys(self, conversation: str = "main") -> list[dict[str, object]]:
-        """What the outcomes of the calls of a conversation's last reply are journaled under, in their order."""
-        return self._talks[conversation].calls
+    def called(self, conversation: str = "main") -> Called:
+        """What the journal has of the calls of a conversation's last reply.
+
+        Returns:
+            What their outcomes are journaled under, in order; the outcomes, None for each that there is not; and
+            whether there is a reply after that one, so that what it called for is settled.
+        """
+        talk, state = self._talks[conversation], self._run.state
+        keys = [tool_key(key) for key in talk.calls]
+        said = state.said.get((self.name, self.epoch, conversation))
+        settled = talk.next in said if said is not None else any(key[:-1] in state.followed for key in keys[:1])
+        return talk.calls, [state.tools.get(key) for key in keys], settled
 
     async def tell(self, conversation: str, told: Json) -> None:
         """Journal something of a conversation that is neither a reply nor a result; not again when code runs again.
@@ -268,11 +281,6 @@ class Stage:
         hint = f"say {told} approve, or {told} refuse; its arguments are {canonical_json(call.arguments)[:500]}"
         raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=hint)
 
-    def outcome(self, key: dict[str, object]) -> Json:
-        """The journaled outcome of a tool call, None where there is none."""
-        found: Json = self._run.state.tools.get(tool_key(key))
-        return found
-
     def outcomes_below(self, conversation: str) -> list[tuple[ToolKey, Json]]:
         """The journaled outcomes of tool calls in a conversation's sub-conversations, and what each is found by."""
         below, found = f"{conversation}/", self._run.state.tools.items()
@@ -287,7 +295,7 @@ class Stage:
         reply is ever in the journal without the results that it was given.
 
         Args:
-            key: see `call_keys`.
+            key: see `called`.
             tool: what is called. One with effect `once` is journaled before it begins too.
             act: does it, and returns its outcome, whose JSON is journaled.
             lost: makes the outcome of a call that a person says was carried out before a kill.

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from transom.errors import (
     CapReached,
     EgressError,
     InvalidArgumentsError,
+    OutOfTurns,
     RunError,
     StoreError,
     ToolError,
@@ -39,7 +40,8 @@ MAX_TURNS = 20
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LONGEST_SCHEMA = 4_000  # characters that a complaint repeats of it
 _GO_ON = "try other arguments or go on without it"
-_UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError"}
+OUT_OF_TURNS = OutOfTurns.__name__
+_UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", OUT_OF_TURNS}
 
 
 class Toolbox:
@@ -171,11 +173,17 @@ class Toolbox:
         return tool, {**tool.defaults, **call.arguments}
 
 
-def used_up(calls: Sequence[ToolCall]) -> list[Ran]:
-    """What calls are answered with when no more are allowed."""
+def used_up(call: ToolCall) -> Ran:
+    """What a call is answered with when no more are allowed."""
     hint = "call no tool any more: answer now, with what you have"
-    what = "the turns in which tools may be called are used up"
-    return [refused(call, ToolRefused(what, hint=hint)) for call in calls]
+    return refused(call, ToolRefused("the turns in which tools may be called are used up", hint=hint))
+
+
+def out_of_turns(call: ToolCall) -> Ran:
+    """What a call is answered with at which a message ended for want of turns, once something else is said."""
+    what = "the turns were used up, so the call was not carried out; then something else was said"
+    ran = refused(call, ToolRefused(what, hint="make it again if it is still needed"))
+    return replace(ran, error=OUT_OF_TURNS)
 
 
 def done_before(call: ToolCall) -> Ran:
@@ -192,11 +200,11 @@ def cut_off(call: ToolCall) -> Ran:
     )
 
 
-def cut_short(calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
-    """What calls are answered with that a reply's limit cut off: they may be half of what was meant."""
+def cut_short(call: ToolCall) -> Ran:
+    """What a call is answered with that a reply's limit cut off: it may be half of what was meant."""
     hint = "make it again if it is still needed, with fewer words before it"
     what = "the reply reached its limit of tokens, so the call was not carried out"
-    return tuple(refused(call, ToolRefused(what, hint=hint)).result for call in calls)
+    return refused(call, ToolRefused(what, hint=hint))
 
 
 def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> Ran:
