@@ -13,15 +13,16 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from transom.agent.delegate import DELEGATE
 from transom.agent.events import Completed, Opened
 from transom.agent.setup import SUB, seated
 from transom.agent.turns import Conversation
 from transom.canonical import Json, digest
-from transom.config.model import ModelSeat
+from transom.config.model import ModelSeat, SubConversationSeat
 from transom.context import History
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
-from transom.context.summary import Summary, summarised, summary_room
+from transom.context.summary import Summary, seen_in, summarised, summary_room
 from transom.errors import (
     InvalidArgumentsError,
     OutOfTurns,
@@ -31,7 +32,7 @@ from transom.errors import (
     ToolRefused,
     WindowOverflow,
 )
-from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
+from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult
 from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
@@ -46,27 +47,6 @@ FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 
 _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
 _MOST = 2_000  # tokens of an answer where there are no sources to measure it by
-_DELEGATE = ToolSpec(
-    "delegate",
-    "Have something looked into in a conversation of its own, and get a short answer. Use it for what is long.",
-    {
-        "type": "object",
-        "properties": {
-            "purpose": {
-                "type": "string",
-                "minLength": 1,
-                "description": "What you need to know, in a sentence or two.",
-            },
-            "sources": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Ids of tool calls, or names of kept results, that are to be looked at; may be empty.",
-            },
-        },
-        "required": ["purpose", "sources"],
-        "additionalProperties": False,
-    },
-)
 
 
 @cache
@@ -98,11 +78,13 @@ class Found:
         text: its answer; "" where it failed.
         why: it failed.
         egress: the strictest of all that it saw.
+        seen: what it was given and what came back to it; its text is held to that.
     """
 
     text: str
     why: str
     egress: Egress
+    seen: str
 
 
 @dataclass
@@ -110,7 +92,7 @@ class Delegation:
     """What a conversation hands on, and what it keeps that is too large for its window. `seat`: who it is handed to."""
 
     talk: Conversation
-    seat: ModelSeat = field(default_factory=ModelSeat)
+    seat: SubConversationSeat = field(default_factory=SubConversationSeat)
 
     def __post_init__(self) -> None:
         self._kept: dict[str, ToolResult] = {}
@@ -143,17 +125,17 @@ class Delegation:
         sub = f"{self.talk.name}/{len(self.talk.turns)}-{name}"
         _, source = big.opening(purpose, self.talk.window, self.talk.tokens)
         blocks = (*task(purpose, self._asked(), self.talk.egress), source)
-        found = await self._found(sub, purpose, blocks, summary_room(big.tokens, big.limit))
-        result, summary = big.returned(found.text, self.talk.tokens)
+        found = await self._found(sub, purpose, blocks, summary_room(big.tokens, big.limit, self.seat.ratio))
+        result, summary = big.returned(found.text, self.talk.tokens, ratio=self.seat.ratio, also=found.seen)
         await complete_sub(self.talk, sub, summary)
         return replace(ran, result=replace(result, egress=strictest(result.egress, found.egress)))
 
     def delegate_tool(self) -> ToolDefinition:
         """The tool by which the model opens a sub-conversation."""
         return ToolDefinition(
-            _DELEGATE.name,
-            _DELEGATE.description,
-            _DELEGATE.parameters,
+            DELEGATE.name,
+            DELEGATE.description,
+            DELEGATE.parameters,
             self._delegate,
             trust="untrusted",
             of_run=True,
@@ -167,7 +149,9 @@ class Delegation:
             raise InvalidArgumentsError(f"there is no source {', '.join(missing)}", hint=there)
         talk, sources = self.talk, [known[one] for one in ids]
         whole = "\n\n".join(source.content for source in sources)
-        room = summary_room(talk.tokens.count(whole), talk.window.result_tokens) if sources else _MOST
+        room = _MOST
+        if sources:
+            room = summary_room(talk.tokens.count(whole), talk.window.result_tokens, self.seat.ratio)
         sub = f"{talk.name}/{len(talk.turns)}-{digest([purpose, ids])[:8]}"
         shown = self._shown(purpose, dict(zip(ids, sources, strict=True)))
         found = await self._found(sub, purpose, (*task(purpose, self._asked(), talk.egress), *shown), room)
@@ -175,7 +159,7 @@ class Delegation:
             error = ToolExecutionError(f"the sub-conversation failed: {found.why}", hint="look into it yourself")
             error.egress = found.egress
             raise error
-        summary = summarised(found.text, whole, room, talk.tokens) if sources else Summary(found.text, "model")
+        summary = summarised(found.text, whole or found.seen, room, talk.tokens, also=found.seen)
         await complete_sub(talk, sub, summary)
         return Outcome(summary.text, egress=found.egress)
 
@@ -196,13 +180,13 @@ class Delegation:
                 await sub.give_up()
                 span.fail(type(error).__name__, "lines of its sources stand in for its answer")
                 del self._subs[name]
-                return Found("", error.what, sub.egress)
+                return Found("", error.what, sub.egress, "")
             finally:
                 span.set(keys.MESSAGES, len(sub.turns))
         del self._subs[name]
         good = reply.stop in ("end", "tool_calls") and reply.text.strip()
         why = "" if good else f"it ended with {reply.stop} and no answer"
-        return Found(reply.text if good else "", why, sub.egress)
+        return Found(reply.text if good else "", why, sub.egress, seen_in(blocks, sub.turns))
 
     async def _opened(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Conversation:
         """A sub-conversation in which nothing was said yet."""
@@ -273,7 +257,7 @@ class Delegation:
 
 def without_own(toolbox: Toolbox) -> list[ToolDefinition]:
     """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
-    return [tool for tool in toolbox.tools if tool.name not in (_DELEGATE.name, READ_SLICE.name)]
+    return [tool for tool in toolbox.tools if tool.name not in (DELEGATE.name, READ_SLICE.name)]
 
 
 def recall_subs(talk: Conversation) -> None:
