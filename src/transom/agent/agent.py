@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -17,12 +17,12 @@ from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
 from transom.agent.resume import walk_through
 from transom.agent.setup import LateShelf, Setup
-from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task, without_own
+from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, recall_subs, sub_role, task, without_own
 from transom.agent.turns import Conversation
 from transom.agent.views import Response, context_of
 from transom.canonical import Json, digest, whole_text
 from transom.context import Mark, check_message
-from transom.context.summary import Summary, extract, summarised, summary_room, words_of
+from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
 from transom.errors import CapReached, InputError, OutOfTurns, RunError
 from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Window
 from transom.llm.render import render_block
@@ -83,6 +83,7 @@ class Agent:
         self._lasting = not isinstance(at, Stage)
         self._archived = False
         self._parent: Conversation | None = None
+        self._given: tuple[Block, ...] = ()
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
         self._window: Window | None = None
@@ -171,6 +172,8 @@ class Agent:
 
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
         talk.rounds = 0
+        if self._parent:  # it will be asked to sum up, and held to what it was given
+            self._given += tuple(block for block in blocks if block not in self._given)
         talk.deadline = self._meter.deadline(self._parent.deadline if self._parent else None)
         attributes = of_agent(self._role.name, talk.stage.place, talk.name)
         with talk.stage.host.telemetry.span(f"invoke_agent {self._role.name}", **attributes) as span:
@@ -270,6 +273,7 @@ class Agent:
             talk.marks = {
                 event: [Mark.from_json(one) for one in marks] for event, marks in talk.stage.marks(name).items()
             }
+        recall_subs(talk)
         hands = Delegation(talk, self._setup.settings.llm.sub_conversation)
         talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
         if role.strategy == "sub_conversation":
@@ -299,16 +303,16 @@ class Agent:
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
         sub = type(self)(role, tools=tools, at=talk.stage, on_event=self._hear)
         sub._name, sub._always, sub._parent = name, task(purpose, context_summary, talk.egress), talk
-        sub._meter = self._meter
-        sub._lasting, sub._toolbox.max_turns = self._lasting, self._toolbox.max_turns
+        sub._meter, sub._lasting, sub._toolbox = self._meter, self._lasting, self._toolbox.within(tools)
+        sub._setup, sub._given = self._setup, sub._always
         self._subs[name] = sub
         return sub
 
     async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
         """Have a sub-conversation sum up, tell this conversation, and archive it.
 
-        Numbers and ids of the summary that nothing in the sub-conversation has are struck. Where it cannot sum up,
-        lines of it that are chosen by rule stand in the summary's place, and say so.
+        Numbers and ids of the summary are struck that it was not given and that did not come back to it; that it said
+        them before is no evidence. Where it cannot sum up, lines that are chosen by rule stand there, and say so.
 
         Raises:
             InputError: none of that id is open.
@@ -337,13 +341,14 @@ class Agent:
 
     async def _sum_up(self) -> Summary:
         talk = await self._open()
-        whole = "\n".join([*(block.text for block in self._always), words_of(talk.turns)])
-        room = summary_room(talk.tokens.count(whole), talk.window.result_tokens)
-        try:
+        seen, said = seen_in(self._given, talk.turns), said_in(talk.turns)
+        ratio = self._setup.settings.llm.sub_conversation.ratio
+        room = summary_room(talk.tokens.count(f"{seen}\n{said}"), talk.window.result_tokens, ratio)
+        with suppress(*FAILURES):
             response = await self.send(f"Now sum up what you found, in at most {room} tokens.")
-        except FAILURES:
-            return extract(whole, room, talk.tokens)
-        return summarised(response.text if response.ended == "answered" else "", whole, room, talk.tokens)
+            if response.ended == "answered" and response.text.strip():
+                return summarised(response.text, seen, room, talk.tokens)
+        return extract(f"{seen}\n{hold(said, seen)[0]}", room, talk.tokens)
 
     @property
     def id(self) -> str:

@@ -13,15 +13,16 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from transom.agent.delegate import DELEGATE
 from transom.agent.events import Completed, Opened
 from transom.agent.setup import SUB, seated
 from transom.agent.turns import Conversation
 from transom.canonical import Json, digest
-from transom.config.model import ModelSeat
+from transom.config.model import ModelSeat, SubConversationSeat
 from transom.context import History
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
-from transom.context.summary import Summary, summarised, summary_room
+from transom.context.summary import Summary, seen_in, summarised, summary_room
 from transom.errors import (
     InvalidArgumentsError,
     OutOfTurns,
@@ -31,11 +32,12 @@ from transom.errors import (
     ToolRefused,
     WindowOverflow,
 )
-from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
+from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult
 from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
-from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition, ToolLimits
+from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition
+from transom.tools.definition import ran_from_json
 from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
@@ -46,27 +48,6 @@ FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 
 _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
 _MOST = 2_000  # tokens of an answer where there are no sources to measure it by
-_DELEGATE = ToolSpec(
-    "delegate",
-    "Have something looked into in a conversation of its own, and get a short answer. Use it for what is long.",
-    {
-        "type": "object",
-        "properties": {
-            "purpose": {
-                "type": "string",
-                "minLength": 1,
-                "description": "What you need to know, in a sentence or two.",
-            },
-            "sources": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Ids of tool calls, or names of kept results, that are to be looked at; may be empty.",
-            },
-        },
-        "required": ["purpose", "sources"],
-        "additionalProperties": False,
-    },
-)
 
 
 @cache
@@ -98,11 +79,13 @@ class Found:
         text: its answer; "" where it failed.
         why: it failed.
         egress: the strictest of all that it saw.
+        seen: what it was given and what came back to it; its text is held to that.
     """
 
     text: str
     why: str
     egress: Egress
+    seen: str
 
 
 @dataclass
@@ -110,10 +93,11 @@ class Delegation:
     """What a conversation hands on, and what it keeps that is too large for its window. `seat`: who it is handed to."""
 
     talk: Conversation
-    seat: ModelSeat = field(default_factory=ModelSeat)
+    seat: SubConversationSeat = field(default_factory=SubConversationSeat)
 
     def __post_init__(self) -> None:
         self._kept: dict[str, ToolResult] = {}
+        self._subs: dict[str, Conversation] = {}
 
     async def keep(self, call: ToolCall, ran: Ran, most: int) -> Ran:
         """A result of more than so many tokens goes to the store and to a file; an outline stands in its place."""
@@ -151,21 +135,20 @@ class Delegation:
         sub = f"{self.talk.name}/{len(self.talk.turns)}-{name}"
         _, source = big.opening(purpose, self.talk.window, self.talk.tokens)
         blocks = (*task(purpose, self._asked(), self.talk.egress), source)
-        found = await self._found(sub, purpose, blocks, summary_room(big.tokens, big.limit))
-        result, summary = big.returned(found.text, self.talk.tokens)
+        found = await self._found(sub, purpose, blocks, summary_room(big.tokens, big.limit, self.seat.ratio))
+        result, summary = big.returned(found.text, self.talk.tokens, ratio=self.seat.ratio, also=found.seen)
         await complete_sub(self.talk, sub, summary)
         return replace(ran, result=replace(result, egress=strictest(result.egress, found.egress)))
 
     def delegate_tool(self) -> ToolDefinition:
         """The tool by which the model opens a sub-conversation."""
-        limits = ToolLimits(seconds=None)  # what it does has limits of its own
         return ToolDefinition(
-            _DELEGATE.name,
-            _DELEGATE.description,
-            _DELEGATE.parameters,
+            DELEGATE.name,
+            DELEGATE.description,
+            DELEGATE.parameters,
             self._delegate,
-            limits=limits,
             trust="untrusted",
+            of_run=True,
         )
 
     async def _delegate(self, arguments: Arguments) -> Outcome:
@@ -176,7 +159,9 @@ class Delegation:
             raise InvalidArgumentsError(f"there is no source {', '.join(missing)}", hint=there)
         talk, sources = self.talk, [known[one] for one in ids]
         whole = "\n\n".join(source.content for source in sources)
-        room = summary_room(talk.tokens.count(whole), talk.window.result_tokens) if sources else _MOST
+        room = _MOST
+        if sources:
+            room = summary_room(talk.tokens.count(whole), talk.window.result_tokens, self.seat.ratio)
         sub = f"{talk.name}/{len(talk.turns)}-{digest([purpose, ids])[:8]}"
         shown = self._shown(purpose, dict(zip(ids, sources, strict=True)))
         found = await self._found(sub, purpose, (*task(purpose, self._asked(), talk.egress), *shown), room)
@@ -184,43 +169,53 @@ class Delegation:
             error = ToolExecutionError(f"the sub-conversation failed: {found.why}", hint="look into it yourself")
             error.egress = found.egress
             raise error
-        summary = summarised(found.text, whole, room, talk.tokens) if sources else Summary(found.text, "model")
+        summary = summarised(found.text, whole or found.seen, room, talk.tokens, also=found.seen)
         await complete_sub(talk, sub, summary)
         return Outcome(summary.text, egress=found.egress)
 
     async def _found(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Found:
-        """What a sub-conversation answers.
+        """What a sub-conversation answers; one that was left at a cap, a pause or an error is gone on with.
 
         Raises:
-            CapReached, EgressError, Paused, StoreError: these are not its own.
+            CapReached, EgressError, Paused, StoreError: and all else that is not its own.
         """
         talk = self.talk
-        box = Toolbox(without_own(talk.toolbox), max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
-        role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
-        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear)
-        sub.lasting, sub.deadline = talk.lasting, talk.deadline
-        chain = talk.stage.host.chain
-        if chain.of(role.name) is chain.of(talk.role.name):
-            sub.tokens = talk.tokens  # the same model counts alike
-        hands = Delegation(sub)
-        sub.keep, sub.digest, sub.folded = hands.keep, hands.digest, hands.offer_reading
-        if READ_SLICE in talk.toolbox.specs:  # of what it is given there may be only an outline
-            hands._kept = self._known()
-            hands.offer_reading()
-        await open_sub(talk, name, purpose)
-        attributes = of_agent(role.name, talk.stage.place, name)
-        with talk.stage.host.telemetry.span(f"sub_conversation {role.name}", **attributes) as span:
+        sub = self._subs.get(name) or await self._opened(name, purpose, blocks, room)
+        sub.deadline = talk.deadline
+        attributes = of_agent(sub.role.name, talk.stage.place, name)
+        with talk.stage.host.telemetry.span(f"sub_conversation {sub.role.name}", **attributes) as span:
             try:
                 _, reply = await sub.ask(blocks)
             except FAILURES as error:
                 await sub.give_up()
                 span.fail(type(error).__name__, "lines of its sources stand in for its answer")
-                return Found("", error.what, sub.egress)
+                del self._subs[name]
+                return Found("", error.what, sub.egress, "")
             finally:
                 span.set(keys.MESSAGES, len(sub.turns))
+        del self._subs[name]
         good = reply.stop in ("end", "tool_calls") and reply.text.strip()
         why = "" if good else f"it ended with {reply.stop} and no answer"
-        return Found(reply.text if good else "", why, sub.egress)
+        return Found(reply.text if good else "", why, sub.egress, seen_in(blocks, sub.turns))
+
+    async def _opened(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Conversation:
+        """A sub-conversation in which nothing was said yet."""
+        talk = self.talk
+        box = talk.toolbox.within(without_own(talk.toolbox))
+        role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
+        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear)
+        sub.lasting = talk.lasting
+        chain = talk.stage.host.chain
+        if chain.of(role.name) is chain.of(talk.role.name):
+            sub.tokens = talk.tokens  # the same model counts alike
+        hands = Delegation(sub, self.seat)
+        sub.keep, sub.digest, sub.folded = hands.keep, hands.digest, hands.offer_reading
+        if READ_SLICE in talk.toolbox.specs:  # of what it is given there may be only an outline
+            hands._kept = self._known()
+            hands.offer_reading()
+        await open_sub(talk, name, purpose)
+        self._subs[name] = sub
+        return sub
 
     def _shown(self, purpose: str, sources: dict[str, ToolResult]) -> list[Block]:
         """A block for each source, with an outline where it is long."""
@@ -280,6 +275,18 @@ class Delegation:
 def without_own(toolbox: Toolbox) -> list[ToolDefinition]:
     """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
     return [tool for tool in toolbox.tools if tool.name not in OWN]
+
+
+def recall_subs(talk: Conversation) -> None:
+    """Have what sub-conversations did in earlier lives count: those that came to their end are not gone through again.
+
+    Args:
+        talk: nothing was said yet in this life of it.
+    """
+    box = talk.toolbox
+    if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
+        for place, outcome in talk.stage.outcomes_below(talk.name):
+            box.recall(ran_from_json(outcome), place)
 
 
 async def open_sub(talk: Conversation, name: str, purpose: str) -> None:

@@ -38,6 +38,7 @@ from transom.llm.structured import checked
 from transom.llm.turns import Egress
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
+from transom.runs.journal import tool_key
 from transom.runs.stage import Called
 from transom.tools import Toolbox
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
@@ -247,7 +248,7 @@ class Conversation:
     def _marked(self, assembled: Assembled) -> Assembled:
         """As local as all that it rests on: what was said may repeat what windows do not hold any more."""
         window, policy = assembled.request.window, self.stage.host.chain.policy
-        if self.egress == "any" and not any(map(policy.is_local, window.blocks)):
+        if self.egress == "any" and not [block for block in window.blocks if policy.is_local(block)]:
             return assembled
         return replace(assembled, request=replace(assembled.request, window=replace(window, egress="local")))
 
@@ -324,10 +325,10 @@ class Conversation:
         """
         keys, known, settled = called
         ran: dict[int, Ran] = {}
-        for number, outcome in enumerate(known):
+        for number, (key, outcome) in enumerate(zip(keys, known, strict=True)):
             if outcome is not None:
                 ran[number] = self._took(calls[number], ran_from_json(outcome))
-                self.toolbox.recall(ran[number])
+                self.toolbox.recall(ran[number], tool_key(key))
         for batch in self._batches([number for number in range(len(calls)) if number not in ran], calls):
             work = [self._one(keys[number], calls[number], instead) for number in batch]
             for number, one in zip(batch, await _all(work), strict=True):
@@ -364,7 +365,7 @@ class Conversation:
         async def act() -> Ran:
             if answer:
                 return answer
-            ran = await self.toolbox.run(call, accepted, seconds=seconds)
+            ran = await self.toolbox.run(call, accepted, seconds=seconds, place=tool_key(key))
             return await self.keep(call, ran, self.window.result_tokens)
 
         runs = accepted and not answer  # what is not run has no effect

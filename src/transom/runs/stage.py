@@ -19,7 +19,7 @@ from transom.llm.deltas import OnDelta, both, tell
 from transom.llm.provider import of_provider
 from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.calls import logged
-from transom.runs.journal import RunState, talk_key, tool_key
+from transom.runs.journal import RunState, ToolKey, talk_key, tool_key
 from transom.runs.spans import of_reply, of_request, of_tool, tell_outcome
 from transom.runs.spending import Spending
 from transom.runs.windows import Key, Talk, call_key, keep_window
@@ -280,6 +280,11 @@ class Stage:
         told = f"transom answer {self._run.id}"
         hint = f"say {told} approve, or {told} refuse; its arguments are {canonical_json(call.arguments)[:500]}"
         raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=hint)
+
+    def outcomes_below(self, conversation: str) -> list[tuple[ToolKey, Json]]:
+        """The journaled outcomes of tool calls in a conversation's sub-conversations, and what each is found by."""
+        below, found = f"{conversation}/", self._run.state.tools.items()
+        return [(key, one) for key, one in found if key[:2] == (self.name, self.epoch) and key[2].startswith(below)]
 
     async def carry_out(
         self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Came]], *, lost: Callable[[], Came]

@@ -49,7 +49,7 @@ class ToolLimits:
     Attributes:
         seconds: one call may take, None for no limit. A handler that is no coroutine cannot be stopped: it is waited
             for no longer, and its result is thrown away.
-        calls: that are carried out in one conversation, None for no limit.
+        calls: that are carried out in one conversation and its sub-conversations, None for no limit.
     """
 
     seconds: float | None = 60.0
@@ -74,6 +74,8 @@ class ToolDefinition:
         recall: is given the note of a call that came from the journal, before anything else is carried out.
         trust: of what it yields.
         egress: of what it yields.
+        of_run: whether the handler is a part of the run: it looks at the time itself, and what it raises beside
+            `ToolRefused` is no failure of a tool. The message ends with that; the call is carried out when it goes on.
     """
 
     name: str
@@ -87,6 +89,7 @@ class ToolDefinition:
     recall: Callable[[Json], None] | None = None
     trust: Trust = "untrusted"
     egress: Egress = "any"
+    of_run: bool = False
 
     @cached_property
     def spec(self) -> ToolSpec:

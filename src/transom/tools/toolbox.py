@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
 from transom.canonical import Json, whole_text
 from transom.context.marks import UNMARKED, Mark
 from transom.errors import (
+    CapReached,
     EgressError,
     InvalidArgumentsError,
     OutOfTurns,
@@ -30,7 +31,7 @@ from transom.errors import (
 from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
-from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
+from transom.tools.definition import Arguments, Outcome, Ran, ToolDefinition, check_definition
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
@@ -67,7 +68,7 @@ class Toolbox:
         self.redact = redact or Redactor()
         self.specs: tuple[ToolSpec, ...] = ()
         self._tools: dict[str, ToolDefinition] = {}
-        self._used: Counter[str] = Counter()
+        self._used: defaultdict[str, set[Hashable]] = defaultdict(set)
         for tool in tools:
             self.register(tool)
 
@@ -99,6 +100,12 @@ class Toolbox:
         self._tools[tool.name] = tool
         self.specs = (*self.specs, tool.spec)
 
+    def within(self, tools: Iterable[ToolDefinition]) -> Toolbox:
+        """The box of a sub-conversation: what it uses of its tools is used of this one's quotas, and the other way."""
+        box = Toolbox(tools, max_turns=self.max_turns, redact=self.redact)
+        box._used = self._used
+        return box
+
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
         """All of them, as registered."""
@@ -111,45 +118,61 @@ class Toolbox:
         except ToolRefused:
             return None
 
-    async def run(self, call: ToolCall, accepted: Accepted | None = None, *, seconds: float | None = None) -> Ran:
+    async def run(
+        self,
+        call: ToolCall,
+        accepted: Accepted | None = None,
+        *,
+        seconds: float | None = None,
+        place: Hashable = None,
+    ) -> Ran:
         """Carry out a call, or say why not. What is wrong with the call or in the tool is a result, never an error.
 
         Args:
             call: what is asked for.
             accepted: what `accepted` said of it, so that it need not be looked into again.
             seconds: that are left for it, where they are fewer than the tool's own.
+            place: of the call: however often it is tried, it counts once. None for one that is like no other.
 
         Raises:
-            RunError, StoreError, EgressError, VisibilityError: of the run itself, not of the tool.
+            RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not of the tool.
         """
+        place = object() if place is None else place
         tool: ToolDefinition | None = None
         try:
             tool, arguments = accepted or self._accepted(call)
-            self._count(tool)
+            if tool.limits.calls is not None or tool.recall:
+                self._count(tool, place)
             return await _carried_out(tool, call, arguments, seconds, self.redact)
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             ran = refused(call, error, trust)
+            if tool and ran.error in _UNCOUNTED:
+                self._used[tool.name].discard(place)
             # What a tool says of its failure may quote what it works on.
             egress = strictest(tool.egress if tool else "any", error.egress)
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
 
-    def recall(self, ran: Ran) -> None:
-        """Take in what came of a call that is not repeated."""
+    def recall(self, ran: Ran, place: Hashable = None) -> None:
+        """Take in what came of a call that is not repeated; once, however often a message goes on.
+
+        See `run` for `place`.
+        """
         tool = self._tools.get(ran.result.name)
-        if tool is None or ran.error in _UNCOUNTED:
+        if tool is None or ran.error in _UNCOUNTED or place in self._used[tool.name]:
             return
-        self._used[tool.name] += 1
+        self._used[tool.name].add(object() if place is None else place)
         if tool.recall and not ran.result.is_error:
             tool.recall(ran.note)
 
-    def _count(self, tool: ToolDefinition) -> None:
+    def _count(self, tool: ToolDefinition, place: Hashable) -> None:
         most = tool.limits.calls
-        if most is not None and self._used[tool.name] >= most:
+        used = self._used[tool.name]
+        if most is not None and place not in used and len(used) >= most:
             raise ToolQuotaError(
                 f"it was called {most} times, which is all that is allowed", hint="go on without it, with what you have"
             )
-        self._used[tool.name] += 1
+        used.add(place)
 
     def _accepted(self, call: ToolCall) -> Accepted:
         tool = self._tools.get(call.name)
@@ -224,23 +247,15 @@ async def _carried_out(
     tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
 ) -> Ran:
     """What came of a call: what the model is told, the tool's note, and what it says of the call."""
+    if tool.of_run:
+        return _came(tool, call, await tool.run(_own(arguments)), redact)
     most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
     limit = asyncio.timeout(most)
     try:
         async with limit:
             outcome = await tool.run(_own(arguments))
-        return Ran(
-            ToolResult(
-                call.id,
-                call.name,
-                redact(whole_text(_text(outcome.content))),
-                trust=tool.trust,
-                egress=strictest(tool.egress, outcome.egress),
-            ),
-            redact.inside(_journalable(outcome.note)),
-            mark=_marked(outcome.mark, redact),
-        )
-    except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
+        return _came(tool, call, outcome, redact)
+    except (ToolRefused, RunError, StoreError, EgressError, VisibilityError, CapReached):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
         raise ToolExecutionError(error.what, hint=error.hint or _GO_ON) from error
@@ -252,6 +267,19 @@ async def _carried_out(
             raise ToolTimeoutError(what, hint="ask for less at once, or go on without it") from error
         said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
         raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
+
+
+def _came(tool: ToolDefinition, call: ToolCall, outcome: Outcome, redact: Redactor) -> Ran:
+    """An outcome as it comes back from the journal.
+
+    Raises:
+        ValueError, TypeError: it is no JSON; else see `_marked`.
+    """
+    text = redact(whole_text(_text(outcome.content)))
+    mark = outcome.mark if outcome.mark is UNMARKED else _marked(outcome.mark, redact)
+    egress = tool.egress if outcome.egress == "any" else outcome.egress
+    result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
+    return Ran(result, redact.inside(_journalable(outcome.note)), mark=mark)
 
 
 def _is_cancelled(error: BaseException) -> bool:
@@ -295,7 +323,7 @@ def _marked(mark: Mark, redact: Redactor) -> Mark:
     Raises:
         InputError, AttributeError: it is no mark.
     """
-    return Mark.from_json(redact.inside(mark.to_json())) if mark is not UNMARKED else mark
+    return Mark.from_json(redact.inside(mark.to_json()))
 
 
 def _text(content: Json) -> str:
