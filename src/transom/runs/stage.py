@@ -190,7 +190,7 @@ class Stage:
         if self._run.spending:
             self._run.spending.check()
         asked = self._complete(request, id(chain), on_delta)
-        asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
+        asked = logged(request, asked, self._run.chain, told=self._run.log_calls)
         return await (asked if seconds is None else asyncio.wait_for(asked, seconds))
 
     async def _complete(self, request: Request, chain: int, on_delta: OnDelta | None) -> Reply:

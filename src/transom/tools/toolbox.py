@@ -49,7 +49,7 @@ class Toolbox:
         redact: takes secrets out of results, before the model or a journal sees them.
 
     Raises:
-        ToolError: a name or a schema that no vendor takes, or a name that is taken.
+        ToolError: no tool; a name or a schema that no vendor takes, or a name that is taken.
     """
 
     def __init__(
@@ -69,6 +69,10 @@ class Toolbox:
         Raises:
             ToolError: see the class.
         """
+        given: object = tool
+        if not isinstance(given, ToolDefinition):
+            hint = 'say ToolDefinition("count", "Counts.", {"type": "object"}, count)'
+            raise ToolError(f"a tool is a ToolDefinition, and this is {type(given).__name__}", where="tools", hint=hint)
         name: object = tool.name
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ToolError("is no name of a tool", where=repr(tool.name), hint="use up to 64 letters, digits, _ and -")
