@@ -82,16 +82,7 @@ class Compression(_Shape):
 
 
 class Stats(_Shape):
-    """What `trace stats` says: of what began at most `since` ago, of everything where that is None.
-
-    Attributes:
-        since: an age, as it was asked for.
-        by: what a row is of.
-        traces: in which something began.
-        sub_conversations: in which something began.
-        compression: of windows.
-        rows: one for each.
-    """
+    """What `trace stats` says: of what began within `since`; of everything where that is None."""
 
     schema_: Literal["transom.trace_stats/1"] = Field(default="transom.trace_stats/1", alias="schema")
     since: str | None
