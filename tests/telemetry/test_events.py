@@ -80,7 +80,7 @@ async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warni
     assert (again["level"], fallback["level"], failed["level"]) == ("warning", "warning", "error")
     assert "one:a: attempt 1 failed with RateLimited; asked again in" in again["message"]
     assert fallback["message"] == "one:a failed with NetworkFailed; two is asked next"
-    assert "failed with NetworkFailed, asked of two in attempts: 3" in failed["message"]
+    assert "failed with NetworkFailed, provider two, attempts 3" in failed["message"]
     about = {name: failed[name] for name in ("error_type", "provider", "attempts", "trace_id")}
     assert about == {"error_type": "NetworkFailed", "provider": "two", "attempts": 3, "trace_id": trace}
     assert failed["span_id"]

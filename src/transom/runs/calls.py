@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable
 
-from transom.errors import NeedsModel, ProviderError, TransomError
+from transom.errors import EgressError, NeedsModel, ProviderError, TransomError
 from transom.llm import Chain, Reply, Request, render
 from transom.llm.egress import EgressPolicy
 from transom.telemetry import current_span
@@ -53,13 +53,13 @@ def _tell_failure(request: Request, error: Exception, chain: Chain, seconds: flo
     names = [provider.name for provider in chain.of(request.role).providers]
     failed = error if isinstance(error, ProviderError) else None
     provider = failed.where if failed and failed.where in names else ",".join(names)
-    attempts = len(failed.causes) + 1 if failed else 1
+    attempts = len(failed.causes) + 1 if failed else int(not isinstance(error, EgressError))  # which was not sent
     about: dict[str, str | int] = {"error_type": type(error).__name__, "provider": provider, "attempts": attempts}
     span = current_span()
     if span:
         about |= {"trace_id": span.trace_id, "span_id": span.span_id}
     level = logging.INFO if isinstance(error, NeedsModel) else logging.ERROR  # that the rules abstain is no failure
-    how = f"role {request.role} failed with {type(error).__name__}, asked of {provider} in attempts: {attempts}"
+    how = f"role {request.role} failed with {type(error).__name__}, provider {provider}, attempts {attempts}"
     _log.log(level, "call %s: %s, %.2f s", request.digest[:16], how, seconds, extra={"about": about})
 
 
