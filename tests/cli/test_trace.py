@@ -207,7 +207,7 @@ def test_where_there_are_no_traces(here: Path, capsys: pytest.CaptureFixture[str
     folder = here / ".transom" / "traces"
     assert said(capsys, "list") == (0, f"no traces in {folder}\n", "")
     assert said(capsys, "stats") == (0, f"no traces in {folder}\n", "")
-    assert said(capsys, "stats", "--since", "7d") == (0, f"no traces that began less than 7d ago in {folder}\n", "")
+    assert said(capsys, "stats", "--since", "7d") == (0, f"no traces of the last 7d in {folder}\n", "")
     code, _, err = said(capsys, "show", "abc")
     assert (code, err) == (2, f"transom: {folder}: no trace 'abc'; no run has left one here yet\n")
     assert not (here / ".transom").exists(), "looking makes nothing"

@@ -47,9 +47,7 @@ async def list_all(session: Session) -> int:
 @command(trace_app, "show", example="transom trace show 20261121-0930")
 async def show(
     session: Session,
-    trace: Annotated[
-        str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")
-    ],
+    trace: Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")],
 ) -> int:
     """Show one trace: what failed, and a waterfall of all."""
     from transom.telemetry import failures, read_trace, waterfall
@@ -125,7 +123,7 @@ def _print_stats(found: Stats) -> None:
 
 
 def _none(session: Session, since: str | None = None) -> str:
-    lately = f" of what began less than {since} ago" if since else ""
+    lately = f" of the last {since}" if since else ""
     return f"no traces{lately} in {session.workspace_root / 'traces'}"
 
 
