@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -183,6 +185,26 @@ async def test_limits_are_kept_in_the_agents_own_store(desk: Desk) -> None:
         (row,) = store.items("buckets").values()
     spent: Any = row
     assert sum(requests for _, requests, _ in spent["spent"]) == 2
+
+
+async def test_limits_hold_among_all_agents_of_a_process(desk: Desk) -> None:
+    """Who has spent its minute elsewhere waits here: with a home, with another one, without one, in another loop."""
+    desk.settle(execution={"enable_streaming": False}, llm={})
+    limited = load_settings(desk.folder, environ={"TRANSOM_LLM__OPENAI__REQUESTS_PER_MINUTE": "3"})
+
+    def agent(model: str, at: Home | None = None, settings: Settings = limited) -> Agent:
+        return Agent(SEAT, provider=Setup(f"openai:{model}", settings), at=at)
+
+    with ThreadPoolExecutor(1) as elsewhere:
+        elsewhere.submit(asyncio.run, said(agent("a"))).result()
+    await said(agent("b", Home(desk.folder / "one", "x")))
+    await said(agent("c", Home(desk.folder / "two", "x")))
+    for at in (None, Home(desk.folder / "three", "x")):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(said(agent("d", at)), 0.2)
+    assert sorted(body["model"] for body in desk.bodies) == ["a", "b", "c"]
+    free = load_settings(desk.folder, environ={"TRANSOM_LLM__OPENAI__REQUESTS_PER_MINUTE": "9"})
+    assert await said(agent("e", settings=free)) == "e here", "each is held to its own limit"
 
 
 async def test_a_sub_conversation_may_have_another_vendor(desk: Desk) -> None:

@@ -53,6 +53,17 @@ def test_a_result_may_take_a_share_of_the_window_and_never_more_than_a_limit() -
     assert oversized(fits, "a", "truncate", budget, learned) is not None, "as the model counts, it does not fit"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\rover\n"])
+def test_an_outline_names_the_lines_that_are_read(end: str) -> None:
+    lines = ["# First", "", "x" * 9_000, "y" * 1_999, "z" * 2_000, "## Second", "text", "w" * 4_001, "# Third", "end"]
+    text = end.join(lines)
+    for title in ("# First", "## Second", "# Third"):
+        (entry,) = [one for one in outline(text, 5_000, PLAIN).splitlines() if title in one]
+        number = int(entry.removeprefix("line ").partition(":")[0])
+        read = read_slice(text, {"source": "x", "first_line": number, "last_line": number}, 5_000, PLAIN)
+        assert read.splitlines()[1] == title
+
+
 def test_a_reference_says_how_much_it_is_and_where_what_stands() -> None:
     told = big(PAGE * 12, egress="local").reference(PLAIN)
     assert told.egress == "local"

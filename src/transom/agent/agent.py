@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
+from transom.agent.given import check_given
 from transom.agent.home import Desk, Home, open_desk
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
@@ -52,8 +53,9 @@ class Agent:
 
     Raises:
         ToolError: a tool whose name is taken, or whose schema is none.
-        InputError: neither or both of provider and stage; a name that there is not, or whose key or SDK is missing; a
-            cap in dollars on a model whose price is not known; a strategy that needs what is not there.
+        InputError: no role, tools or place to live; neither or both of provider and stage; a name that there is not, or
+            whose key or SDK is missing; a cap in dollars on a model whose price is not known; a strategy that needs
+            what is not there.
         SettingsError: the settings cannot be used.
     """
 
@@ -67,6 +69,7 @@ class Agent:
         caps: Caps | None = None,
         on_event: OnEvent = nobody,
     ) -> None:
+        check_given(role, tools, at)
         self._setup = _setup(provider, at)
         self._role = self._setup.role(role)
         self._shelf = LateShelf()

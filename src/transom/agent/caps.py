@@ -39,9 +39,17 @@ class Caps:
     def __post_init__(self) -> None:
         for name in ("turns", "tokens", "usd", "seconds"):
             most = getattr(self, name)
-            if (most is None and name == "turns") or (most is not None and not most >= 0):
+            if (most is None and name == "turns") or (most is not None and not _caps(most)):
                 hint = "give a number from 0 on" + ("" if name == "turns" else ", or None for no cap")
                 raise InputError(f"{name}={most!r} caps nothing", where="Caps", hint=hint)
+
+
+def _caps(most: object) -> bool:
+    """Whether it is a number that caps something; the text of one is none."""
+    try:
+        return bool(most >= 0)  # type: ignore[operator]  # that is the question
+    except TypeError:
+        return False
 
 
 @dataclass

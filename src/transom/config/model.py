@@ -152,7 +152,8 @@ class Logging(_Section):
     """What is logged, and where besides stderr.
 
     Attributes:
-        log_llm_calls: one record a model call, at level INFO; at DEBUG with what was sent and what came back.
+        log_llm_calls: one record a model call, at level INFO; at DEBUG with what was sent and what came back. A call
+            that failed is an ERROR in any case.
     """
 
     level: _LogLevel = "WARNING"

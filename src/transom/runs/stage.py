@@ -203,7 +203,7 @@ class Stage:
         if self._run.spending:
             self._run.spending.check()
         asked = self._complete(request, id(chain), on_delta)
-        asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
+        asked = logged(request, asked, self._run.chain, told=self._run.log_calls)
         reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
         return reply if request.window.egress == "any" else replace(reply, egress=request.window.egress)
 

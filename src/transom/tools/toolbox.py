@@ -58,7 +58,8 @@ class Toolbox:
         redact: takes secrets out of results, before the model or a journal sees them.
 
     Raises:
-        ToolError: a name or a schema that no vendor takes, or a name that is taken, also by a tool of the runtime.
+        ToolError: no tool; a name or a schema that no vendor takes, or a name that is taken, also by a tool of the
+            runtime.
     """
 
     def __init__(
@@ -78,6 +79,10 @@ class Toolbox:
         Raises:
             ToolError: see the class.
         """
+        given: object = tool
+        if not isinstance(given, ToolDefinition):
+            hint = 'say ToolDefinition("count", "Counts.", {"type": "object"}, count)'
+            raise ToolError(f"a tool is a ToolDefinition, and this is {type(given).__name__}", where="tools", hint=hint)
         if what := OWN.get(str(tool.name)):
             hint = "give it another name; tools of an MCP server take a prefix, McpServer(..., prefix=...)"
             raise ToolError(f"the runtime has a tool of that name, which {what}", where=tool.name, hint=hint)
