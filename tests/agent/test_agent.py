@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,30 @@ async def test_an_identical_call_is_answered_from_before_with_a_remark() -> None
     assert (clock, results(provider.requests[3])) == ("saw now 2", ["saw now 3"])
 
 
+async def test_a_repeated_result_is_as_local_and_as_little_trusted_as_the_first() -> None:
+    provider = scripted(asks(look("a")), asks(look("a", "2")), "ok")
+    async with Agent(SEAT, provider=provider, tools=[tool(egress="local", trust="untrusted")]) as agent:
+        await agent.send("go")
+    came = [turn.results[0] for turn in provider.requests[-1].window.turns if isinstance(turn, CameBack)]
+    assert ["not made again" in one.content for one in came] == [False, True]
+    assert [(one.egress, one.trust) for one in came] == [("local", "untrusted")] * 2
+
+
+async def test_a_call_that_failed_may_be_made_again() -> None:
+    did: list[str] = []
+
+    async def run(at: str) -> str:
+        did.append(at)
+        if len(did) == 1:
+            raise ValueError("busy")
+        return f"saw {at}"
+
+    provider = scripted(asks(look("a")), asks(look("a", "2")), "ok")
+    async with Agent(SEAT, provider=provider, tools=[tool(run)]) as agent:
+        await agent.send("go")
+    assert (did, results(provider.requests[-1])) == (["a", "a"], ["saw a"])
+
+
 async def test_an_identical_call_is_answered_from_the_journal_after_a_restart_too(tmp_path: Path) -> None:
     did: list[str] = []
 
@@ -343,6 +368,28 @@ async def test_a_cap_ends_with_the_work_so_far_and_can_be_raised(
     assert (whole.text, whole.ended) == ("done", "answered")
     assert did == [*dict.fromkeys(did)], "nothing is done twice"
     assert sorted(did) == (["0", "1", "3", "4"] if ended == "turns" else ["0", "1", "2", "3", "4"])
+
+
+async def test_no_tool_is_begun_once_the_time_is_over() -> None:
+    did: list[str] = []
+
+    async def run(at: str) -> str:
+        did.append(at)
+        return at
+
+    def linger(event: Event) -> None:
+        if isinstance(event, Replied):
+            time.sleep(0.12)
+
+    def answer(request: Request) -> Reply:
+        return Reply((Text("done"),)) if request.window.turns[1:] else asks(look("a"))
+
+    provider = ScriptedProvider(answer)
+    agent = Agent(SEAT, provider=provider, tools=[tool(run)], caps=Caps(seconds=0.1), on_event=linger)
+    async with agent:
+        assert ((await agent.send("go")).ended, did) == ("seconds", [])
+        agent.caps = Caps()
+        assert ((await agent.go_on()).text, did) == ("done", ["a"])
 
 
 async def test_a_raised_cap_goes_on_in_the_same_conversation() -> None:

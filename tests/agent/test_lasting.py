@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, scripted, sent, tool
 from transom.agent import Agent, Caps, Home
 from transom.agent.events import Event, Heard, Replied
-from transom.errors import InputError, RequestRefused, RunError
-from transom.llm import Asked, Block, CameBack, Provider, Reply, Said, ScriptedProvider, Text, Tier, ToolCall
+from transom.canonical import Json
+from transom.errors import ApprovalNeeded, InputError, RequestRefused, RunError
+from transom.llm import Asked, Block, CameBack, Provider, Reply, Request, Said, ScriptedProvider, Text, Tier, ToolCall
 from transom.runs import Workspace
 from transom.runs.windows import requests_of
+from transom.store import SqliteStore
 from transom.tools import ToolDefinition
 
 MENDED = replace(SEAT, prompt=(Block("role", "You see other things.", Tier.STABLE),), sees=frozenset({"role", "extra"}))
@@ -56,6 +59,64 @@ async def windows(folder: Path) -> list[dict[str, Any]]:
     async with Workspace.at(folder).open_store() as store:
         (stream,) = [name for name in store.streams() if name.startswith("run/")]
         return requests_of(store, store.read(stream))
+
+
+async def test_what_must_not_be_done_twice_is_in_the_journal_before_its_outcome_is_used(tmp_path: Path) -> None:
+    kept: list[list[str]] = []
+
+    async def answer(request: Request) -> Reply:
+        async with Workspace.at(tmp_path).open_store() as store:
+            (stream,) = [name for name in store.streams() if name.startswith("run/")]
+            kept.append([one.kind for one in store.read(stream) if one.kind in ("intent", "tool")])
+        return Reply((Text("Ordered."),)) if len(kept) == 2 else asks(ToolCall("1", "order", {}))
+
+    order = ToolDefinition("order", "Orders.", {"type": "object"}, lambda given: "done", effect="once")
+    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=[order], at=Home(tmp_path, "x")) as agent:
+        await agent.send("Order it.")
+    assert kept == [[], ["intent", "tool"]]
+
+
+async def test_what_was_paid_for_or_decided_is_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    how: dict[str, set[bool]] = {}
+    append = SqliteStore.append
+
+    async def watched(store: SqliteStore, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+        how.setdefault(kind, set()).add(sync)
+        return await append(store, stream, kind, data, sync=sync)
+
+    monkeypatch.setattr(SqliteStore, "append", watched)
+    once: dict[str, Any] = {"effect": "once", "needs_approval": True}
+    order = ToolDefinition("order", "Orders.", {"type": "object"}, lambda given: "done", **once)
+    provider = scripted(asks(ToolCall("1", "order", {})), "Ordered.")
+    async with Agent(SEAT, provider=provider, tools=[order], at=Home(tmp_path, "x")) as agent:
+        with pytest.raises(ApprovalNeeded) as asked:
+            await agent.send("Order it.")
+        await agent.decide(asked.value.request.approve("somebody"))
+        await agent.go_on()
+    assert {kind for kind, synced in how.items() if synced == {True}} >= {
+        "reply",
+        "paused",
+        "decided",
+        "intent",
+        "tool",
+    }
+
+
+async def test_calls_left_open_when_the_time_was_over_do_not_stop_what_is_said_next() -> None:
+    def linger(event: Event) -> None:
+        if isinstance(event, Replied):
+            time.sleep(0.12)
+
+    def answer(request: Request) -> Reply:
+        asked = sum(isinstance(turn, Asked) for turn in request.window.turns)
+        return Reply((Text("2"),)) if asked == 2 else asks(look("a"))
+
+    provider = ScriptedProvider(answer)
+    agent = Agent(SEAT, provider=provider, tools=[tool()], caps=Caps(seconds=0.1), on_event=linger)
+    async with agent:
+        assert (await agent.send("one")).ended == "seconds"
+        agent.caps = Caps(seconds=600)
+        assert (await agent.send("two")).text == "2"
 
 
 async def test_other_words_at_a_place_are_refused_and_lose_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from tests.llm.conformance.dialects import DIALECTS
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.agent import Agent, Home
+from transom.agent import Agent, Caps, Home
+from transom.agent.events import Event, Replied
 from transom.config import HostedSettings
 from transom.errors import ProviderError
 from transom.llm import Asked, Reply, Said, Text, Usage
@@ -63,6 +65,17 @@ async def test_who_pauses_for_ever_is_an_error() -> None:
         with pytest.raises(ProviderError, match="scripted: it paused 11 times and came to no end"):
             await agent.send("go")
     assert len(provider.requests) == 11
+
+
+async def test_a_pause_is_not_gone_on_with_once_the_time_is_over() -> None:
+    def linger(event: Event) -> None:
+        if isinstance(event, Replied):
+            time.sleep(0.12)
+
+    provider = scripted(Reply((Text("I look. "),), stop="pause", usage=Usage(1, 1)), "It is a.")
+    async with Agent(SEAT, provider=provider, caps=Caps(seconds=0.1), on_event=linger) as agent:
+        assert (await agent.send("go")).ended == "seconds"
+    assert len(provider.requests) <= 1
 
 
 async def test_a_call_after_a_pause_is_carried_out() -> None:

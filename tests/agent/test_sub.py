@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
+from tests.agent.test_lasting import windows
 from transom.agent import Agent, Caps, Home, Setup
 from transom.agent.events import Completed, Event, Opened
 from transom.agent.models import Conversation, SubConversation
@@ -79,6 +80,15 @@ async def test_the_strategy_decides_what_the_loop_does_with_a_large_result(
     assert [request.role for request in provider.requests] == roles
     assert [spec.name for spec in provider.requests[-1].tools] == tools
     assert ("Row 17 has 0.00017." in came(provider.requests[-1])) == (strategy == "sub_conversation")
+
+
+async def test_the_journal_has_what_the_model_was_told_in_place_of_a_large_result(tmp_path: Path) -> None:
+    provider = by_role([asks(look("large")), "ok", "yes"], ["Row 17 has 0.00017."])
+    async with Agent(DELEGATING, provider=provider, tools=[tool(large)], at=Home(tmp_path, "t")) as agent:
+        await agent.send("go")
+        await agent.send("sure?")
+    told = [[turn.to_json() for turn in request.window.turns] for request in provider.requests]
+    assert [one["turns"] for one in await windows(tmp_path)] == told
 
 
 def test_a_memory_that_there_is_not_is_said_before_anything_begins() -> None:
@@ -241,6 +251,8 @@ def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
 
     role: Role = sub_role(SEAT, ModelSeat())
     assert not role.sees & SEAT.sees
+    assert sub_role(SEAT, ModelSeat(), tokens=100).settings.max_tokens == 200, "what is handed back is short"
+    assert sub_role(SEAT, ModelSeat(max_tokens=55), tokens=100).settings.max_tokens == 55
     assert role.settings.max_tokens <= SEAT.settings.max_tokens
 
 

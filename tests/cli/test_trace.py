@@ -161,7 +161,7 @@ MINE = """\
 schema: transom.prices/1
 as_of: 2026-01-31
 models:
-  "anthropic:unheard-of": {input: 2.0, output: 1.0}
+  "anthropic:unheard-of": {input: 2.0, output: 1.0, cached: 0.5, cache_write: 4.0}
 """
 
 
@@ -172,14 +172,18 @@ def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str], monkey
         usage = {"gen_ai.usage.input_tokens": 1_000_000, "gen_ai.usage.output_tokens": 100_000}
         with telemetry.span("chat", **told, **usage):
             pass
-        with telemetry.span("chat", **{**told, "gen_ai.request.model": "unheard-of"}, **usage):
+        cached = {"gen_ai.usage.cache_read.input_tokens": 500_000, "gen_ai.usage.cache_creation.input_tokens": 250_000}
+        with telemetry.span("chat", **{**told, "gen_ai.request.model": "unheard-of"}, **usage, **cached):
             pass
     (row,) = stats(capsys)["rows"]
     assert (row["cost_usd"], row["unpriced"]) == (pytest.approx(3.0 + 1.5), 1)
     (here / "mine.yaml").write_text(MINE)
     monkeypatch.setenv("TRANSOM_PATHS__PRICES", "mine.yaml")
     (row,) = stats(capsys)["rows"]
-    assert (row["cost_usd"], row["unpriced"]) == (pytest.approx(3.0 + 1.5 + 2.0 + 0.1), 0)
+    assert (row["cost_usd"], row["unpriced"]) == (
+        pytest.approx(3.0 + 1.5 + 0.25 * 2.0 + 0.5 * 0.5 + 0.25 * 4.0 + 0.1),
+        0,
+    )
 
 
 KILLED = """

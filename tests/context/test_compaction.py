@@ -16,6 +16,7 @@ from transom.context import Compaction, Event, History, Mark, TokenCorrection
 from transom.context.compaction import compact, shrink
 from transom.context.history import turn_size
 from transom.llm import Asked, CameBack, Said, Text, ToolCall, ToolResult, Turn
+from transom.llm.render import turn_text
 
 PLAIN = TokenCorrection()
 POLICY = Compaction()
@@ -108,6 +109,27 @@ def test_it_is_folded_at_the_threshold_and_keeps_what_it_says() -> None:
         "Of those that are gone: 0 called nothing; look was called 31 times; results had 124 bytes."
     )
     assert compact(history, POLICY, WIDE, PLAIN) is history
+
+
+@pytest.mark.parametrize("mark", [Mark(), Mark(milestone="half way"), Mark(preserve=True)], ids=str)
+@pytest.mark.parametrize("failed", [False, True])
+def test_what_is_marked_stays_word_for_word_and_the_rest_does_not(mark: Mark, failed: bool) -> None:
+    history = History().add(*call(1, "the very words"), failed=failed, mark=mark)
+    for number in range(2, 60):
+        history = compact(history.add(*call(number)), POLICY, WIDE, PLAIN)
+    assert history.folded is not None
+    stays = failed or bool(mark)
+    assert [event.number for event in history.folded.kept] == ([1] if stays else [])
+    assert any("the very words" in turn_text(turn) for turn in history.turns) is stays
+
+
+def test_a_fold_for_want_of_room_leaves_half_of_it_for_what_comes() -> None:
+    history = History()
+    for number in range(1, 41):
+        history = history.add(*call(number, "fine " * 40))
+    limit = PLAIN.tokens(history.size) // 2
+    staying = [PLAIN.tokens(event.size) for event in shrink(history, limit, PLAIN).live]
+    assert limit / 2 - 2 * staying[0] < sum(staying) <= limit / 2
 
 
 def test_between_two_folds_the_beginning_stays_the_same() -> None:

@@ -118,6 +118,20 @@ def test_what_has_to_fit_is_estimated_from_above_where_the_text_is_another_than_
     assert tokens.count(PROSE * 20) < 0.98 * even(PROSE * 20), "the fit alone would be too low"
 
 
+def test_what_fits_only_if_the_text_is_like_those_before_is_left_out() -> None:
+    tokens = PLAIN
+    for _ in range(5):
+        tokens = tokens.learned(measure(ROW * 20), even(ROW * 20))
+    log = Block("log", PROSE * 60, trust="untrusted")
+    size = go_on(ROLE, [log], History(), tokens=tokens).size
+    most = tokens.at_most(size)
+    assert tokens.tokens(size) < most - 1, "else the two could not be told apart"
+    for room, left_out in ((most, []), (most - 1, ["log"])):
+        budget = Budget(room + ROLE.settings.max_tokens, margin=0)
+        made = go_on(ROLE, [log], History(), budget=budget, tokens=tokens)
+        assert [one.name for one in made.request.window.dropped] == left_out
+
+
 @given(st.text(), st.text())
 def test_measures_add_up(one: str, other: str) -> None:
     assert measure(one + other) == measure(one).plus(measure(other))

@@ -7,6 +7,7 @@ import json
 import logging
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 
 import pytest
@@ -126,6 +127,7 @@ async def test_the_key_stands_in_no_error_and_no_log(
     assert "planted-key" in str(server.seen[0].headers)
     assert "[redacted]" in str(caught.value) or tries
     assert "plan" not in str(caught.value) + repr(provider) + repr(vars(provider)) + caplog.text
+    assert "planted-key" not in "".join(traceback.format_exception(caught.value)), "nor where its causes are printed"
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)

@@ -54,6 +54,11 @@ def test_who_calls_a_tool_without_a_name_is_asked_again() -> None:
     assert caught.value.retryable
 
 
+def test_a_refusal_is_one_although_the_stream_then_ends_as_any_other() -> None:
+    reply = put_together(piece(refusal="I can"), piece(refusal="not."), END)
+    assert (reply.stop, reply.text) == ("refusal", "I cannot.")
+
+
 @pytest.mark.parametrize("arguments", ['{"x": NaN}', '{"x": 1e999}', '{"x": -Infinity}', "{"])
 def test_arguments_that_are_no_json_come_as_the_text_that_they_are(arguments: str) -> None:
     assert put_together(piece(tool_calls=[call(0, "a", arguments)]), END).calls[0].arguments == arguments

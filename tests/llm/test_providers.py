@@ -138,6 +138,17 @@ async def test_a_tool_call_alone_is_an_answer_of_a_script() -> None:
     assert (reply.calls, reply.stop, reply.text) == ((call,), "tool_calls", "")
 
 
+def test_the_keys_of_all_who_may_be_asked_are_secrets_whichever_seat_they_answer() -> None:
+    class Keyed(ScriptedProvider):
+        secrets = ("the first key",)
+
+    class Other(ScriptedProvider):
+        secrets = ("another vendor's key",)
+
+    seated = Chain((Keyed({}, name="a"),), seats={"p.sub": Chain((Other({}, name="b"), ScriptedProvider({})))})
+    assert seated.secrets == ("the first key", "another vendor's key")
+
+
 def test_an_empty_chain_is_no_chain() -> None:
     with pytest.raises(ValueError, match="at least one"):
         Chain(())

@@ -31,6 +31,15 @@ def test_chance_takes_its_part_and_no_more(attempt: int, jitter: float, chance: 
     assert plain * (1 - jitter) - 1e-9 <= wait <= plain <= 5
 
 
+def test_many_who_failed_together_part() -> None:
+    assert [POLICY.wait(2, NetworkFailed("cut"), chance=lambda part=part: part) for part in (0.0, 0.5, 1.0)] == [  # type: ignore[misc]  # as bound
+        2.0,
+        1.5,
+        1.0,
+    ]
+    assert len({POLICY.wait(1, NetworkFailed("cut")) for _ in range(20)}) > 1, "chance is left to chance by default"
+
+
 def test_what_cannot_help_is_not_tried() -> None:
     assert POLICY.wait(1, ProviderError("no")) is None
 
@@ -48,6 +57,8 @@ def test_the_server_is_obeyed_to_the_letter_up_to_a_cap(asked: float, wait: floa
         ({"retry-after": "-3"}, 0.0),
         ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "Wed, 21 Oct 20151021202510211234 07:28:00 GMT"}, None),
+        ({"retry-after": "Wed, 21 Oct 2015 99999999999:28:00 +0000"}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00"}, 0.0),
     ],

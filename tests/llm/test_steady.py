@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from transom.canonical import Json
-from transom.errors import EgressError, InputError, NetworkFailed, ProviderError, RateLimited, ReplyError
+from transom.errors import (
+    AuthenticationFailed,
+    EgressError,
+    InputError,
+    NetworkFailed,
+    ProviderError,
+    RateLimited,
+    ReplyError,
+    RequestRefused,
+)
 from transom.llm import (
     Again,
     Block,
@@ -102,12 +112,26 @@ async def test_tokens_are_reserved_settled_and_given_back() -> None:
     assert [sum(row[which] for row in state["spent"]) for which in (1, 2)] == [2, 100]  # type: ignore[index, union-attr, misc]  # JSON
 
 
+@pytest.mark.parametrize("failure", [RateLimited("slow", retryable=True, retry_after=0.02), NetworkFailed("cut")])
+async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(failure: ProviderError) -> None:
+    shelf, began = Memory(), time.time()
+    assert (await steady(failure, "there", bucket=Bucket("far", shelf=shelf)).complete(ASK)).text == "there"
+    state = shelf.get("buckets", "far")
+    if isinstance(failure, RateLimited):
+        assert isinstance(state, dict)
+        assert state["until"] >= began + 0.02  # type: ignore[operator]  # JSON
+    else:
+        assert state is None, "a connection that was cut is one's own trouble"
+
+
 @pytest.mark.parametrize(
     ("failure", "counts_from", "tokens"),
     [
         (NetworkFailed("no whole reply"), 1_005, 1_000),  # it may arrive as late as the bucket thinks possible
         (ProviderError("status 500"), 1_000, 1_000),
         (RateLimited("slow"), 1_000, 0),
+        (AuthenticationFailed("who?"), 1_000, 0),
+        (RequestRefused("no"), 1_000, 0),
     ],
 )
 async def test_what_was_given_up_counts_as_if_it_were_still_on_its_way(

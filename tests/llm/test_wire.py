@@ -117,12 +117,16 @@ OVERFLOWS: list[tuple[Json, tuple[int | None, int | None]]] = [
         (9_001, 8_192),
     ),
     ({"error": "the input length exceeds the context length"}, (None, None)),
+    ({"error": {"message": f"prompt is too long: {'9' * 5_000} tokens > 200000 maximum"}}, (None, None)),
 ]
 
 
+@pytest.mark.parametrize("status", [400, 413, 422])
 @pytest.mark.parametrize(("body", "sizes"), OVERFLOWS)
-def test_an_overflow_carries_its_sizes_in_whoever_words(body: Json, sizes: tuple[int | None, int | None]) -> None:
-    error = from_status(400, body, {})
+def test_an_overflow_carries_its_sizes_in_whoever_words(
+    body: Json, sizes: tuple[int | None, int | None], status: int
+) -> None:
+    error = from_status(status, body, {})
     assert isinstance(error, ContextOverflow)
     assert (error.needed, error.limit) == sizes
     assert not error.retryable

@@ -30,6 +30,19 @@ async def test_same_inputs_and_files_are_reused(tmp_path: Path) -> None:
     assert len(provider.requests) == 2
 
 
+async def test_a_file_is_announced_in_the_journal_before_it_is_written(tmp_path: Path) -> None:
+    at, _ = desk(tmp_path)
+    there: list[bool] = []
+    at.after_append = lambda number: there.append(any((tmp_path / ".transom").rglob("one.md")))
+    await at.walk()
+    async with SqliteStore.open(Workspace.at(tmp_path / ".transom").database) as store:
+        kinds = [record.kind for stream in store.streams("run/") for record in store.read(stream)]
+    assert len(kinds) == len(there)
+    announced = kinds.index("writing")
+    assert there[: announced + 1] == [False] * (announced + 1), "else a kill makes it look like a person's"
+    assert there[-1]
+
+
 async def test_edited_file_is_honoured_and_what_follows_redone(tmp_path: Path) -> None:
     at, provider = desk(tmp_path)
     await at.walk()

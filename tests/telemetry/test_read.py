@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from transom.errors import InputError
-from transom.telemetry import SpanRow, Telemetry, list_traces, read_trace, waterfall
+from transom.telemetry import SpanRow, Telemetry, failures, list_traces, read_trace, waterfall
 
 MS = 1_000_000
 
@@ -34,6 +34,19 @@ EXPECTED = """\
 def test_a_waterfall_shows_tree_times_and_errors() -> None:
     assert [line.rstrip() for line in waterfall(ROWS)] == EXPECTED.splitlines()
     assert waterfall([]) == []
+
+
+def test_an_error_that_goes_on_through_the_spans_around_it_is_told_where_it_began() -> None:
+    rows = [
+        SpanRow("check all", "a", None, 0, 9, status="error", message="AtomFailed: away"),
+        SpanRow("run", "b", "a", 1, 9, status="error", message="AtomFailed: away"),
+        SpanRow("atom", "c", "b", 2, 8, status="error", message="away\nTrace"),
+        SpanRow("tidy", "d", "a", 3, 4, status="error"),
+        SpanRow("resumed", "e", None, 5, None, status="open"),
+        SpanRow("stage cut", "f", "e", 6, None, status="open"),
+        SpanRow("whole", "g", "f", 6, 7),
+    ]
+    assert failures(rows) == ["failed: atom: away Trace", "failed: tidy: no word of why", "never ended: stage cut"]
 
 
 def test_a_deep_trace_is_no_problem() -> None:

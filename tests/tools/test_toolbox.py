@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from transom.canonical import Json
 from transom.errors import EgressError, InputError, RunError, ToolError, ToolRefused
 from transom.llm import ToolCall
-from transom.tools import Outcome, Toolbox, ToolDefinition
+from transom.tools import Outcome, Toolbox, ToolDefinition, ToolLimits
 from transom.tools.definition import Arguments, ran_from_json
 
 PARAMETERS: dict[str, Json] = {
@@ -163,5 +164,9 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
     box.recall(again)
     box.recall(await box.run(ToolCall("2", "look", [])))
     assert notes == [{"bytes": 4}]
+    few = Toolbox([replace(box.tools[0], limits=ToolLimits(calls=1))])
+    few.recall(await few.run(ToolCall("3", "look", [])))
+    assert (await few.run(ToolCall("4", "look", {}))).error == "", "what was never begun takes nothing of a quota"
+    assert (await few.run(ToolCall("5", "look", {}))).error == "ToolQuotaError"
     with pytest.raises(ValueError, match="not what came"):
         ran_from_json({"result": 1})

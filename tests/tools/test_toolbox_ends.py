@@ -11,6 +11,7 @@ import pytest
 
 from transom.errors import ToolError
 from transom.llm import ToolCall
+from transom.telemetry import Redactor
 from transom.tools import Outcome, Toolbox, ToolDefinition, ToolLimits
 
 ANY: dict[str, Any] = {"type": "object"}
@@ -62,6 +63,16 @@ async def test_however_a_handler_ends_the_model_is_told(handler: Callable[[Any],
     ran = await box.run(ToolCall("1", "look", {}))
     assert (ran.result.is_error, ran.error) == (True, "ToolExecutionError")
     assert told in json.loads(ran.result.content)["error"]
+
+
+@pytest.mark.parametrize("before", range(485, 501, 3))
+async def test_a_failure_is_cut_where_it_quotes_no_half_of_a_key(before: int) -> None:
+    box = Toolbox(
+        [ToolDefinition("look", "", ANY, raises(ValueError("x" * before + "planted-key")))],
+        redact=Redactor({}, ["planted-key"]),
+    )
+    told = (await box.run(ToolCall("1", "look", {}))).result.content
+    assert "x" * 485 in told and "pla" not in told
 
 
 async def test_a_call_that_is_cancelled_is_no_result() -> None:

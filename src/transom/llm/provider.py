@@ -181,7 +181,7 @@ class Chain:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Keys that its providers show to their servers, and that are to stand nowhere."""
-        return tuple(secret for provider in self.providers for secret in getattr(provider, "secrets", ()))
+        return tuple(secret for provider in self.everyone for secret in getattr(provider, "secrets", ()))
 
     async def aclose(self) -> None:
         """Let go of connections."""

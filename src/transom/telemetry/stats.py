@@ -255,7 +255,7 @@ def _seconds(took: Sequence[float]) -> Seconds:
         return Seconds(mean=0.0, p50=0.0, p95=0.0, max=0.0)
     ordered = sorted(took)
 
-    def at(part: float) -> float:
-        return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+    def at(percent: int) -> float:
+        return ordered[-(-percent * len(ordered) // 100) - 1]
 
-    return Seconds(mean=sum(ordered) / len(ordered), p50=at(0.5), p95=at(0.95), max=ordered[-1])
+    return Seconds(mean=sum(ordered) / len(ordered), p50=at(50), p95=at(95), max=ordered[-1])

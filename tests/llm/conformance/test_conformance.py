@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.llm.conformance.behaviours import BEHAVIOURS, NOT_APPLICABLE, Behaviour
+from tests.llm.conformance.behaviours import BEHAVIOURS, NOT_APPLICABLE, TEXT, Behaviour
 from tests.llm.conformance.dialects import DIALECTS, Dialect
 from tests.llm.conformance.harness import faults, run_cell
-from tests.llm.conformance.server import LocalServer
+from tests.llm.conformance.server import LocalServer, Seen, Wire
 
 CELLS = [(dialect, one) for dialect in DIALECTS for one in BEHAVIOURS if (one.name, dialect.name) not in NOT_APPLICABLE]
 
@@ -26,6 +26,25 @@ def server() -> Iterator[LocalServer]:
 @pytest.mark.parametrize(("dialect", "behaviour"), CELLS, ids=[f"{one.name}-{row.name}" for one, row in CELLS])
 async def test_a_cell(dialect: Dialect, behaviour: Behaviour, server: LocalServer) -> None:
     assert faults(await run_cell(server, dialect, behaviour), dialect, behaviour) == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_a_stream_that_was_sent_whole_and_is_never_closed_is_a_reply(
+    dialect: Dialect, server: LocalServer
+) -> None:
+    def never_closed(wire: Wire, _: Seen) -> None:
+        wire.begin(dialect.stream_type)
+        for piece in dialect.pieces((TEXT,)):
+            wire.chunk(piece)
+        wire.wait(60)
+
+    for seconds in (0.15, 2.0, 20.0):  # a busy machine may take longer to send it; one is waited for in full
+        asked = Behaviour("never closed", lambda _: never_closed, (TEXT,), stream=True, seconds=seconds)
+        cell = await run_cell(server, dialect, asked)
+        if cell.reply:
+            break
+    assert cell.reply is not None, cell.error
+    assert (cell.reply.parts, cell.reply.stop, cell.reply.usage) == ((TEXT,), "end", dialect.usage)
 
 
 def test_what_does_not_apply_is_named_with_a_reason() -> None:

@@ -24,7 +24,7 @@ _OVERFLOW_CODES = {"context_length_exceeded", "exceed_context_size_error", "mode
 _OVERFLOW_WORDS = re.compile(
     r"context[ _](?:length|window|size|limit)|prompt is too long|input (?:length|tokens) exceed|too many tokens", re.I
 )
-_NUMBER = r"(\d[\d,]*)"
+_NUMBER = r"(?<![\d,])(\d[\d,]{0,19})"  # of thousands of digits Python makes no number
 _Order = Callable[[list[int]], tuple[int, int]]
 _SIZES: tuple[tuple[re.Pattern[str], _Order], ...] = (
     # The order of the two numbers, needed and limit, differs by vendor; each line says which comes first.
@@ -115,7 +115,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         when = parsedate_to_datetime(text or "")
-    except ValueError:
+    except (ValueError, OverflowError):  # a year of twenty digits
         return None
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (when - datetime.now(UTC)).total_seconds())
