@@ -121,13 +121,13 @@ def write_atomic(path: Path, data: bytes) -> None:
             os.fsync(out.fileno())
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make a rename survive a power loss; a file that a synced record names must not be missing afterwards."""
     handle = os.open(folder, os.O_RDONLY)
     try:
