@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from transom.canonical import Json
-from transom.llm.turns import Part, Said, Text, ToolCall
+from transom.llm.turns import Egress, Part, Said, Text, ToolCall
 from transom.once import once
 
 Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
@@ -73,6 +73,7 @@ class Reply:
         usage: tokens.
         by: who answered: `rules`, `replay`, `anthropic:NAME`, ...
         answered_from: what else the answer rests on; when any of it changes, the answer is void.
+        egress: of what was asked; an answer may repeat it.
     """
 
     parts: tuple[Part, ...]
@@ -80,6 +81,7 @@ class Reply:
     usage: Usage = field(default_factory=Usage)
     by: str = ""
     answered_from: tuple[AnsweredFrom, ...] = ()
+    egress: Egress = "any"
 
     @property
     def text(self) -> str:
@@ -90,10 +92,11 @@ class Reply:
         return Said(self.parts).calls
 
     def to_json(self) -> dict[str, Json]:
-        return {
+        told: dict[str, Json] = {
             "parts": [part.to_json() for part in self.parts],
             "stop": self.stop,
             "usage": self.usage.to_json(),
             "by": self.by,
             "answered_from": [source.to_json() for source in self.answered_from],
         }
+        return told if self.egress == "any" else {**told, "egress": self.egress}

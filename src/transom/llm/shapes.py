@@ -167,12 +167,15 @@ class Window:
 
     Attributes:
         shares: how full it is; a remark for the journal, not part of what is asked.
+        egress: `local` where what was said in the conversation so far was answered from local text, so that it may
+            repeat it: a window that holds it is as local, whether or not that text still stands in it.
     """
 
     blocks: tuple[Block, ...]
     turns: tuple[Turn, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     shares: tuple[Share, ...] = field(default=(), compare=False)
+    egress: Egress = field(default="any", compare=False)
 
     def get(self, name: str) -> Block:
         """The block of that name.
