@@ -117,7 +117,7 @@ class Delegation:
     async def keep(self, call: ToolCall, ran: Ran) -> Ran:
         """A result that is too large goes to the store and to a file; an outline stands in its place."""
         del call
-        if ran.error or self.talk.tokens.count(ran.result.content) <= self.talk.window.result_tokens:
+        if ran.error or self.talk.tokens.fits(ran.result.content, self.talk.window.result_tokens):
             return ran
         data = ran.result.content.encode("utf-8", "surrogatepass")
         big = self._oversized(ran.result, _name(digest(data)))
