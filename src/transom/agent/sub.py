@@ -102,9 +102,9 @@ class Delegation:
     async def keep(self, call: ToolCall, ran: Ran, most: int) -> Ran:
         """A result of more than so many tokens goes to the store and to a file; an outline stands in its place."""
         del call
-        size = self.talk.tokens.count(ran.result.content)
-        if size <= most:
+        if self.talk.tokens.fits(ran.result.content, most):
             return ran
+        size = self.talk.tokens.count(ran.result.content)
         stage, whole = self.talk.stage, self._whole(ran) if ran.kept else ran.result
         data = whole.content.encode("utf-8", "surrogatepass")
         tokens = self.talk.tokens.count(whole.content)

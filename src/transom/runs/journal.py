@@ -125,7 +125,7 @@ class RunState:
         told: what each conversation holds beside replies and results, in order.
         followed: of the others, the replies after which there is another one.
         marks: what programs say of the events of each conversation, by their numbers.
-        said: of conversations in which what was said stays said, each reply's record by its ordinal (see `Stage.ask`).
+        said: of conversations in which what was said stays said, each reply and its key by its ordinal (`Stage.ask`).
     """
 
     entry: dict[str, Any] = field(default_factory=dict)
@@ -149,6 +149,9 @@ class RunState:
 
     def stage(self, name: str) -> StageHistory:
         return self.stages.setdefault(name, StageHistory())
+
+
+_OF_SAID = ("stage", "epoch", "conversation", "ordinal", "told", "request", "chain", "reply")
 
 
 def talk_key(data: dict[str, Any]) -> TalkKey:
@@ -254,7 +257,7 @@ def _apply_said(state: RunState, data: Any) -> None:
     said = state.said.setdefault(key, {})
     for later in [number for number in said if number >= ordinal] if ordinal in said else []:
         del said[later]
-    said[ordinal] = data
+    said[ordinal] = {name: data[name] for name in _OF_SAID}
     del state.told.setdefault(key, [])[data["told"] :]
 
 
