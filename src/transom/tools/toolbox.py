@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from transom.errors import (
     InvalidArgumentsError,
     RunError,
     StoreError,
+    ToolBusyError,
     ToolError,
     ToolExecutionError,
     ToolNotFoundError,
@@ -29,6 +31,7 @@ from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
+from transom.tools.threads import THREADS
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
@@ -37,7 +40,7 @@ MAX_TURNS = 20
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LONGEST_SCHEMA = 4_000  # characters that a complaint repeats of it
 _GO_ON = "try other arguments or go on without it"
-_UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError"}
+_UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", "ToolBusyError"}
 
 
 class Toolbox:
@@ -107,6 +110,8 @@ class Toolbox:
             self._count(tool)
             text, note = await _carried_out(tool, arguments, seconds, self.redact)
         except ToolRefused as error:
+            if isinstance(error, ToolBusyError) and tool:
+                self._used[tool.name] -= 1  # it never began
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             ran = refused(call, error, trust)
             # What a tool says of its failure may quote what it works on.
@@ -198,11 +203,11 @@ async def _carried_out(
     tool: ToolDefinition, arguments: Arguments, seconds: float | None, redact: Redactor
 ) -> tuple[str, Json]:
     """What the model is told, and the tool's note."""
-    most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
-    limit = asyncio.timeout(most)
+    limit: asyncio.Timeout | None = None
     try:
-        async with limit:
-            outcome = await tool.run(_own(arguments))
+        given = _own(arguments)
+        async with await _begun(tool, seconds) as limit:
+            outcome = await tool.run(given)
         return redact(whole_text(_text(outcome.content))), redact.inside(_journalable(outcome.note))
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
@@ -211,11 +216,29 @@ async def _carried_out(
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) or _is_cancelled(error):
             raise
-        if isinstance(error, TimeoutError) and limit.expired():
-            what = f"the tool took longer than the {most:g} s that it may"
+        if isinstance(error, TimeoutError) and limit and limit.expired():
+            what = f"the tool took longer than the {_less(tool.limits.seconds, seconds):g} s that it may"
             raise ToolTimeoutError(what, hint="ask for less at once, or go on without it") from error
         said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
         raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
+
+
+async def _begun(tool: ToolDefinition, seconds: float | None) -> asyncio.Timeout:
+    """How long a call may take from now on. A plain handler has its place in `THREADS`; the wait for it is not its own.
+
+    Raises:
+        ToolBusyError: there is none.
+    """
+    most = _less(tool.limits.seconds, seconds)
+    if tool.plain:
+        asked = time.monotonic()
+        await THREADS.place(most)
+        most = most if seconds is None else _less(tool.limits.seconds, seconds - (time.monotonic() - asked))
+    return asyncio.timeout(most)
+
+
+def _less(one: float | None, other: float | None) -> float | None:
+    return min((most for most in (one, other) if most is not None), default=None)
 
 
 def _is_cancelled(error: BaseException) -> bool:
