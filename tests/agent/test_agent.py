@@ -147,6 +147,8 @@ async def test_the_four_errors_of_tools_say_what_to_do_next() -> None:
         (False, "ToolExecutionError"),
         (False, "ToolTimeoutError"),
     ]
+    took = [float(str(one.metadata["seconds"])) for one in came]
+    assert min(took) >= 0 and took[3] >= 1
     told = [json.loads(content) for content in results(provider.requests[1])]
     assert [one["error"] for one in told] == [
         "there is no such tool",

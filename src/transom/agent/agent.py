@@ -27,7 +27,7 @@ from transom.llm import Asked, Block, CameBack, Chain, Provider, Reply, Request,
 from transom.llm.render import render_block, turn_text
 from transom.runs import Approval, Stage
 from transom.runs.approvals import check_asked, decided
-from transom.runs.spans import of_conversation
+from transom.runs.spans import of_agent
 from transom.telemetry import Redactor, keys
 from transom.tools import Toolbox, ToolDefinition
 from transom.tools.toolbox import cut_short
@@ -168,7 +168,7 @@ class Agent:
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
         talk.rounds = 0
         self._meter.begin()
-        attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: self._role.name, **of_conversation(talk.name)}
+        attributes = of_agent(self._role.name, talk.stage.place, talk.name)
         with talk.stage.host.telemetry.span(f"invoke_agent {self._role.name}", **attributes) as span:
             span.set(keys.MESSAGES, len(talk.turns))
             try:

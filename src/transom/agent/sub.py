@@ -31,7 +31,7 @@ from transom.errors import (
     WindowOverflow,
 )
 from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
-from transom.runs.spans import of_conversation
+from transom.runs.spans import of_agent
 from transom.telemetry import keys
 from transom.tools import Arguments, Ran, Toolbox, ToolDefinition, ToolLimits
 
@@ -174,7 +174,7 @@ class Delegation:
         if chain.of(role.name) is chain.of(talk.role.name):
             sub.tokens = talk.tokens  # the same model counts alike
         await open_sub(talk, name, purpose)
-        attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: role.name, **of_conversation(name)}
+        attributes = of_agent(role.name, talk.stage.place, name)
         with talk.stage.host.telemetry.span(f"sub_conversation {role.name}", **attributes) as span:
             try:
                 _, reply = await sub.ask(blocks)

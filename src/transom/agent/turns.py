@@ -178,7 +178,7 @@ class Conversation:
         assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
         self.history = assembled.history
         if assembled.folded:
-            tell_compaction(self.stage.host.telemetry, self.name, assembled, began)
+            tell_compaction(self.stage, self.name, assembled, began)
             self.folded()
 
         async def ask(request: Request) -> Reply:

@@ -7,7 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from transom.canonical import Json
-from transom.llm.shapes import Block, CallSettings, Dropped, Reply, Request, Tier, ToolSpec, Window
+from transom.llm.reply import Reply
+from transom.llm.shapes import Block, CallSettings, Dropped, Request, Tier, ToolSpec, Window
 from transom.llm.turns import Asked, CameBack, Opaque, Part, Said, Text, ToolCall, ToolResult, Turn
 
 if TYPE_CHECKING:

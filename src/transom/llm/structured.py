@@ -10,7 +10,8 @@ from transom.canonical import Json, canonical_json
 from transom.errors import InputError, ReplyError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, OnDelta
-from transom.llm.shapes import Block, Reply, Request
+from transom.llm.reply import Reply
+from transom.llm.shapes import Block, Request
 from transom.llm.turns import Said
 
 SCHEMA_BLOCK = "answer_schema"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -67,6 +68,7 @@ class Stage:
     Attributes:
         name: its path in the run, e.g. `spec/round1`.
         attempt: 1-based number of this try.
+        place: its run and its name: what a conversation's name is unique in.
         folder: where it may leave files for people beside its artifact (`note`).
         memoise: set False by a function whose result must not be reused, e.g. because a machine was too busy.
     """
@@ -76,6 +78,7 @@ class Stage:
         self.name = name
         self.attempt = attempt
         self.epoch = epoch
+        self.place = f"{run.id}/{name}"
         self.folder = run.folder / name
         self.memoise = True
         self.answered: dict[str, set[AnsweredFrom]] = {}
@@ -152,7 +155,9 @@ class Stage:
             "chain": self._run.chain.fingerprint(role),
             **({"told": self._told[conversation]} if lasting else {}),
         }
-        with self._run.telemetry.span(f"chat {role.name}", "client", **of_request(request, conversation)) as span:
+        with self._run.telemetry.span(
+            f"chat {role.name}", "client", **of_request(request, self.place, conversation)
+        ) as span:
             reply, found = self._journaled(key)
             replayed = reply is not None
             if reply is None:
@@ -275,13 +280,15 @@ class Stage:
         Raises:
             Paused: a `once` call was begun, and nobody knows whether it was carried out.
         """
-        attributes = of_tool(tool.name, str(key["conversation"]))
+        attributes = of_tool(tool.name, self.place, str(key["conversation"]))
         with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
+            began = time.monotonic()
             again = tool.effect != "once" or await self._begin_once(key, tool)
             came = await act() if again else lost()
             outcome = came.to_json()
             tell_outcome(span, outcome)
-            told = {**key, "attempt": self.attempt, "name": tool.name, "effect": tool.effect, "outcome": outcome}
+            about = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
+            told = {**key, "attempt": self.attempt, **about, "outcome": outcome}
             if tool.effect == "once":
                 await self._run.append("tool", told)
             else:
