@@ -12,6 +12,7 @@ from typing import Any, Self
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.home import Desk, Home, open_desk
+from transom.agent.late import registered_before, warn_of_missing
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
@@ -99,12 +100,15 @@ class Agent:
     def register_tool(self, tool: ToolDefinition) -> None:
         """Add a tool; it is there from the next call on.
 
+        A program that goes on with a kept conversation registers its tools again before `resume`: those of now count.
+
         Raises:
             ToolError: its name is taken, or its schema is none.
         """
         self._toolbox.register(tool)
         if self._talk:
             self._talk.role = replace(self._talk.role, tools=self._toolbox.specs)
+            self._talk.late.append(tool.spec)
 
     async def send(self, content: str, *blocks: Block) -> Response:
         """Say something, and have the role answer, whatever it calls on the way.
@@ -163,6 +167,7 @@ class Agent:
             talk = await self._open()
             if talk.turns:
                 raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
+            warn_of_missing(self._toolbox)
             return await walk_through(talk, lambda: self._answer(talk, ()))
 
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
@@ -246,10 +251,12 @@ class Agent:
             tell=self._hear,
             lasting=self._lasting,
         )
+        self._toolbox.before = registered_before(talk.stage, name)
         hands = Delegation(talk, self._setup.settings.llm.sub_conversation)
         talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
         if role.strategy == "sub_conversation":
-            self.register_tool(hands.delegate_tool())
+            self._toolbox.register(hands.delegate_tool())
+            talk.role = replace(talk.role, tools=self._toolbox.specs)
         return talk
 
     def _settle_in(self, desk: Desk) -> None:

@@ -16,6 +16,7 @@ from typing import Any, cast
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
+from transom.agent.late import tell_registered
 from transom.context import Budget, History, TokenCorrection, go_on
 from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
@@ -78,6 +79,7 @@ class Conversation:
         digest: is given each kept result before the model is told, and may hand it on as a summary.
         folded: is called when the older part of the conversation was folded.
         lasting: whether what was said in it stays said, see `Stage.ask`.
+        late: tools that were registered since the last request.
         before: is called before each request, and may have something said first.
     """
 
@@ -98,6 +100,7 @@ class Conversation:
     digest: Shrink = as_it_is
     folded: Callable[[], None] = lambda: None
     lasting: bool = False
+    late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
     _made: dict[str, ToolResult] = field(default_factory=dict)
     _giving_up: bool = False
@@ -173,6 +176,8 @@ class Conversation:
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         await self.before()
+        if self.late:
+            tell_registered(self.stage, self.name, self.late)
         seconds = self.meter.left()
         began = time.time_ns()
         assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)

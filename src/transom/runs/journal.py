@@ -13,6 +13,7 @@ Records of a run's stream, by kind:
     paused    {stage, reason, choice?}                            never memoised
     decided   {stage, fingerprint, edited, answer, approval?}     a person's "keep" or "redo", "approve" or "refuse"
     told      {stage, epoch, conversation, number, told}          what a conversation holds beside replies and results
+    registered {stage, epoch, conversation, name, digest}         the next request is the first to have this tool
     settled   {stage}                                             the choice that it waited for is none any more
     nodes     {table, nodes}                                      which nodes a walk was begun with
     handed    {after, files}                                      a flow gave up after so many repairs
@@ -121,6 +122,7 @@ class RunState:
         intents: how often a tool call that must not be repeated was begun.
         approvals: what a person said to tool calls, by the fingerprint of the question.
         told: what each conversation holds beside replies and results, in order.
+        registered: tools that came while a conversation was under way, by name, with their digests.
         said: of conversations in which what was said stays said, each reply's record by its ordinal (see `Stage.ask`).
     """
 
@@ -133,6 +135,7 @@ class RunState:
     approvals: dict[str, Any] = field(default_factory=dict)
     told: dict[TalkKey, list[Any]] = field(default_factory=dict)
     said: dict[TalkKey, dict[int, Any]] = field(default_factory=dict)
+    registered: dict[TalkKey, dict[str, str]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
@@ -233,6 +236,8 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
                 said = state.said.get(key, {})
                 state.said[key] = {ordinal: one for ordinal, one in said.items() if one["told"] <= number}
             told[number:] = [data["told"]]
+        case "registered":
+            state.registered.setdefault(talk_key(data), {})[data["name"]] = data["digest"]
         case "helped":
             state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
 

@@ -38,7 +38,7 @@ class McpServer:
         prefix: before each name, where several servers have tools of one name.
         egress: `local` where what it yields must not reach a remote provider.
         environ: variables of a command, beside the few that it is given anyhow. Keys among them stand in no result.
-        seconds: that it may take to answer at all, and to name its tools.
+        seconds: that it may take to answer at all, and then to name its tools.
 
     Raises:
         ToolError: neither a command nor a URL.
@@ -83,9 +83,7 @@ class McpServer:
         except ImportError as error:
             raise ToolError("tools of MCP servers need the extra mcp", hint="pip install 'transom[mcp]'") from error
         try:
-            async with asyncio.timeout(2 * self._seconds):  # to connect, and to list
-                found = await self._link.ask(self._listed)
-            self.tools = self._tools(found)
+            self.tools = self._tools(await self._link.ask(self._listed))
         except ToolError:
             await self._link.close()
             raise

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _MOST_BEGINNINGS = 4  # the first, and three more
-_GOODBYE = 10.0  # seconds that a server may take to end; the library ends its process before that
+_GOODBYE = 15.0  # seconds that a server may take to end; the library ends its process before that
 
 
 class Link:
@@ -66,8 +66,10 @@ class Link:
             return
         self._leave.set()
         await asyncio.wait({life}, timeout=_GOODBYE)
-        life.cancel()
-        await asyncio.gather(life, return_exceptions=True)
+        if life.cancel():
+            await asyncio.wait({life}, timeout=_GOODBYE)
+        elif not life.cancelled():
+            life.exception()  # it was told where somebody waited for it
 
     @property
     def alive(self) -> bool:
@@ -89,7 +91,7 @@ class Link:
                 raise ConnectionError(f"it did not answer within {self._seconds:g} s")
             self._client = ready.result()
         except BaseException:
-            life.cancel()
+            life.cancel()  # once: a second time would keep the library from ending the process
             await self.close()
             raise
 

@@ -7,7 +7,7 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -40,6 +40,7 @@ MAX_TURNS = 20
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LONGEST_SCHEMA = 4_000  # characters that a complaint repeats of it
 _GO_ON = "try other arguments or go on without it"
+MISSING = "was registered while the program ran; register it again before resume"
 _UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", "ToolBusyError"}
 
 
@@ -60,6 +61,7 @@ class Toolbox:
     ) -> None:
         self.max_turns = max_turns
         self.redact = redact or Redactor()
+        self.before: Mapping[str, str] = {}  # tools that came while the conversation was under way
         self.specs: tuple[ToolSpec, ...] = ()
         self._tools: dict[str, ToolDefinition] = {}
         self._used: Counter[str] = Counter()
@@ -85,6 +87,11 @@ class Toolbox:
     def tools(self) -> tuple[ToolDefinition, ...]:
         """All of them, as registered."""
         return tuple(self._tools.values())
+
+    @property
+    def missing(self) -> list[str]:
+        """Tools that the conversation had when the program ran before, and has not now."""
+        return [name for name in self.before if name not in self._tools]
 
     def accepted(self, call: ToolCall) -> Accepted | None:
         """The tool that `run` would run, and with what; None where it would refuse the call."""
@@ -138,6 +145,8 @@ class Toolbox:
 
     def _accepted(self, call: ToolCall) -> Accepted:
         tool = self._tools.get(call.name)
+        if tool is None and call.name in self.before:
+            raise ToolNotFoundError(f"the tool {call.name} {MISSING}", hint="only a person can do so: go on without it")
         if tool is None:
             there = f"call one of {', '.join(self._tools)}" if self._tools else "there are no tools: answer without"
             raise ToolNotFoundError("there is no such tool", hint=there)
