@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from transom.agent.models import ToolCall as ToolCall
     from transom.agent.models import ToolResult as ToolResult
     from transom.agent.prices import Prices as Prices
+    from transom.context import Mark as Mark
     from transom.errors import ApprovalNeeded as ApprovalNeeded
     from transom.errors import Paused as Paused
     from transom.errors import TransomError as TransomError
@@ -52,6 +53,7 @@ _WHERE = {
         *("ToolCall", "ToolResult"),
     ),
     "transom.agent.prices": ("Prices",),
+    "transom.context": ("Mark",),
     "transom.errors": ("ApprovalNeeded", "Paused", "TransomError"),
     "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),
     "transom.runs": ("Approval", "ApprovalRequest", "Run", "Stage", "Workspace"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
-from transom.agent import Agent, Home
+from transom.agent import Agent, Caps, Home
 from transom.agent.events import Completed, Event, Opened
 from transom.agent.models import Conversation, SubConversation
 from transom.errors import InputError, ProviderError
@@ -181,6 +182,56 @@ async def test_a_program_opens_one_and_is_told_a_summary() -> None:
     finding = last.window.turns[2]
     assert isinstance(finding, Asked) and "3 of 5" in finding.text and "<untrusted-" in finding.text
     assert "How many?" not in sent(last), "what was said there stays there"
+
+
+async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_down() -> None:
+    """Ids are taken from questions, arguments and results; tags, fences and ids of calls are our own."""
+    ask = ToolCall("call_77", "look", {"at": "u_core/u_alu"})
+    provider = ScriptedProvider(
+        {
+            SEAT.name: ["last"],
+            f"{SEAT.name}.sub.sub": [asks(ask), "TICKET-12 is open.", "TICKET-12, u_core/u_alu; call_77."],
+            f"{SEAT.name}.sub": ["In short."],
+        }
+    )
+
+    async def found(at: str) -> str:
+        return f"{at}: net_5 has 14 faults"
+
+    async with Agent(SEAT, provider=provider, tools=[tool(found)]) as agent:
+        sub = await agent.create_sub_conversation("Look into LOT-9.", "It began with build_3.")
+        inner = await sub.create_sub_conversation("Closer.")
+        await inner.send("What of it?")
+        closer = await sub.complete_sub_conversation(inner.id)
+        whole = await agent.complete_sub_conversation(sub.id)
+    assert closer.struck == ("call_77",)
+    assert closer.text.endswith("Also named in the source: net_5")
+    assert whole.text == "In short.\nAlso named in the source: LOT-9, build_3, TICKET-12, u_core/u_alu, net_5"
+
+
+async def test_a_message_that_is_part_of_another_has_no_more_time_than_that() -> None:
+    """A tool asks a sub-conversation; whoever sends to one by itself has the whole time again."""
+    clock = {"now": 1_000.0}
+
+    def answer(request: Request) -> Reply:
+        clock["now"] += 7
+        number = len(request.window.turns)
+        return Reply((Text("found"),)) if request.role != SEAT.name else asks(look(str(number), str(number)))
+
+    async def delegated(at: str) -> str:
+        return (await sub.send(at)).ended
+
+    provider = ScriptedProvider(answer)
+    agent = Agent(SEAT, provider=provider, tools=[tool(delegated)], caps=Caps(seconds=10))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("transom.agent.caps.time", SimpleNamespace(monotonic=lambda: clock["now"]))
+        async with agent:
+            sub = await agent.create_sub_conversation("Look into it.")
+            assert [(await sub.send("a")).ended for _ in range(3)] == ["answered"] * 3
+            assert (await agent.send("go")).ended == "seconds"
+            roles = [request.role for request in provider.requests]
+            assert roles == [f"{SEAT.name}.sub"] * 3 + [SEAT.name, f"{SEAT.name}.sub"], "the time was up by then"
+            assert (await sub.send("b")).ended == "answered", "that message is over"
 
 
 def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:

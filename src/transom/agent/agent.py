@@ -18,20 +18,20 @@ from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
 from transom.agent.resume import walk_through
 from transom.agent.setup import LateShelf, Setup
-from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task
+from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task, without_own
 from transom.agent.turns import Conversation
 from transom.agent.views import Response, context_of
 from transom.canonical import Json, digest, whole_text
-from transom.context.summary import Summary, extract, summarised, summary_room
+from transom.context import Mark
+from transom.context.summary import Summary, extract, summarised, summary_room, words_of
 from transom.errors import CapReached, InputError, OutOfTurns, RunError
-from transom.llm import Asked, Block, CameBack, Chain, Provider, Reply, Request, Role, Said, Window
-from transom.llm.render import render_block, turn_text
+from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Window
+from transom.llm.render import render_block
 from transom.runs import Approval, Stage
 from transom.runs.approvals import check_asked, decided
 from transom.runs.spans import of_agent
 from transom.telemetry import Redactor, keys
 from transom.tools import Toolbox, ToolDefinition
-from transom.tools.toolbox import cut_short
 
 
 class Agent:
@@ -83,6 +83,7 @@ class Agent:
         self._sending, self._opening = asyncio.Lock(), asyncio.Lock()
         self._lasting = not isinstance(at, Stage)
         self._archived = False
+        self._parent: Conversation | None = None
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
         self._window: Window | None = None
@@ -172,19 +173,20 @@ class Agent:
 
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
         talk.rounds = 0
-        self._meter.begin()
+        talk.deadline = self._meter.deadline(self._parent.deadline if self._parent else None)
         attributes = of_agent(self._role.name, talk.stage.place, talk.name)
         with talk.stage.host.telemetry.span(f"invoke_agent {self._role.name}", **attributes) as span:
             span.set(keys.MESSAGES, len(talk.turns))
             try:
                 request, reply = await talk.ask((*self._always, *blocks))
+                await talk.end_with(reply)
             except (CapReached, OutOfTurns) as error:
                 cap = error.cap if isinstance(error, CapReached) else "turns"
                 span.set(keys.CAP, cap)
                 return self._stopped(talk, cap)
             finally:
+                talk.deadline = None
                 await talk.stage.host.settle()
-        talk.add(Said(reply.parts), *([CameBack(cut_short(reply.calls))] if reply.calls else []))
         self._window = request.window
         return self._response(talk, reply, "answered" if reply.stop in ("end", "tool_calls") else reply.stop)
 
@@ -196,6 +198,21 @@ class Agent:
     def _response(self, talk: Conversation, reply: Reply, ended: Any) -> Response:
         meter = self._meter
         return Response(reply.text, ended, meter.usage, meter.usd, self._window, tuple(talk.turns))
+
+    async def mark(self, mark: Mark) -> None:
+        """Say of what was said last what is to be known of it when it is folded; a tool does so in its `Outcome`.
+
+        What was said once stays said, and saying the same again says nothing more.
+
+        Raises:
+            RunError: nothing was said yet.
+        """
+        talk = await self._open()
+        if not talk.turns:
+            raise RunError("nothing was said yet that could be marked", where=talk.name, hint="send a message first")
+        event = talk.mark(mark)
+        if event and self._lasting:
+            await talk.stage.keep_mark(talk.name, event, mark.to_json())
 
     async def decide(self, approval: Approval) -> None:
         """Record what a person says to a tool call that waits for her; then `go_on`, or run the program again.
@@ -252,6 +269,10 @@ class Agent:
             lasting=self._lasting,
         )
         self._toolbox.before = registered_before(talk.stage, name)
+        if self._lasting:
+            talk.marks = {
+                event: [Mark.from_json(one) for one in marks] for event, marks in talk.stage.marks(name).items()
+            }
         hands = Delegation(talk, self._setup.settings.llm.sub_conversation)
         talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
         if role.strategy == "sub_conversation":
@@ -278,10 +299,11 @@ class Agent:
         assert self._desk is not None
         name = talk.stage.conversation(f"{talk.name}/sub")
         await open_sub(talk, name, purpose)
-        tools = [tool for tool in self._toolbox.tools if tool.name != "delegate"]
+        tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
         sub = Agent(role, tools=tools, at=talk.stage, on_event=self._hear)
-        sub._name, sub._always, sub._meter = name, task(purpose, context_summary), self._meter
+        sub._name, sub._always, sub._parent = name, task(purpose, context_summary, talk.egress), talk
+        sub._meter = self._meter
         sub._lasting, sub._toolbox.max_turns = self._lasting, self._toolbox.max_turns
         self._subs[name] = sub
         return sub
@@ -302,16 +324,24 @@ class Agent:
                 raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
             summary = await sub._sum_up()
             await complete_sub(talk, id, summary)
-            finding = render_block(Block("finding", f"{sub.purpose}\n\n{summary.text}", trust="untrusted"))
-            await talk.stage.tell(talk.name, {"event": "found", "sub": id, "text": finding})
-            talk.add(Asked(finding))
+            finding = sub._finding(summary)
+            told: dict[str, Json] = {"event": "found", "sub": id, "text": finding.text}
+            await talk.stage.tell(talk.name, told if finding.egress == "any" else {**told, "egress": finding.egress})
+            talk.add(finding)
             sub._archived = True
             del self._subs[id]
             return summary
 
+    def _finding(self, summary: Summary) -> Asked:
+        """What the conversation that opened this one is told; as local as all that this one saw."""
+        assert self._talk is not None
+        block = Block("finding", f"{self.purpose}\n\n{summary.text}", trust="untrusted", egress=self._talk.egress)
+        local = self._chain.policy.is_local(block)
+        return Asked(render_block(block), "local" if local else "any")
+
     async def _sum_up(self) -> Summary:
         talk = await self._open()
-        whole = "\n".join(turn_text(turn) for turn in talk.turns)
+        whole = "\n".join([*(block.text for block in self._always), words_of(talk.turns)])
         room = summary_room(talk.tokens.count(whole), talk.window.result_tokens)
         try:
             response = await self.send(f"Now sum up what you found, in at most {room} tokens.")

@@ -22,7 +22,7 @@ class Caps:
         turns: replies to one message that may call tools; the model is told when they are used up.
         tokens: read and written, over the whole conversation and its sub-conversations.
         usd: the same in dollars; needs a price of every hosted model that may answer.
-        seconds: one message may take, tools included.
+        seconds: one message may take, tools included, and whatever these say in sub-conversations.
         prices: by which dollars are counted; the published ones where None.
 
     Raises:
@@ -50,7 +50,6 @@ class Meter:
     caps: Caps = field(default_factory=Caps)
     usage: Usage = field(default_factory=Usage)
     purse: Spending | None = None
-    deadline: float | None = None
 
     @property
     def usd(self) -> float:
@@ -72,9 +71,14 @@ class Meter:
             self.purse.limit = math.inf
         self.caps = caps
 
-    def begin(self) -> None:
-        """A message is sent: its time begins."""
-        self.deadline = None if self.caps.seconds is None else time.monotonic() + self.caps.seconds
+    def deadline(self, outer: float | None) -> float | None:
+        """When a message that is sent now has to be over; None for no limit.
+
+        Args:
+            outer: of the message that it is part of.
+        """
+        mine = None if self.caps.seconds is None else time.monotonic() + self.caps.seconds
+        return min((one for one in (mine, outer) if one is not None), default=None)
 
     def add(self, reply: Reply) -> None:
         """A reply came."""
@@ -82,8 +86,8 @@ class Meter:
         if self.purse:
             self.purse.add(reply.by, reply.usage)
 
-    def left(self) -> float | None:
-        """Seconds that are left for this message; None for no limit.
+    def left(self, deadline: float | None) -> float | None:
+        """Seconds that are left until a message's deadline; None for no limit.
 
         Raises:
             CapReached: none are, or tokens or dollars are used up.
@@ -94,9 +98,9 @@ class Meter:
             raise CapReached("tokens", caps.tokens, tokens)
         if self.purse:
             self.purse.check()
-        if self.deadline is None:
+        if deadline is None:
             return None
-        seconds = self.deadline - time.monotonic()
+        seconds = deadline - time.monotonic()
         if seconds <= 0:
             raise self.late()
         return seconds

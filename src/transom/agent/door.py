@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 
 from transom.agent.agent import Agent
 from transom.agent.views import Response
+from transom.context import Mark
 from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block
@@ -40,6 +41,10 @@ class SyncAgent:
     def resume(self) -> Response | None:
         """See `Agent.resume`."""
         return self._wait(self.agent.resume())
+
+    def mark(self, mark: Mark) -> None:
+        """See `Agent.mark`."""
+        self._wait(self.agent.mark(mark))
 
     def decide(self, approval: Approval) -> None:
         """See `Agent.decide`."""

@@ -15,10 +15,10 @@ from typing import Any, cast
 
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
-from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
+from transom.agent.events import CameOf, Event, Heard, OnEvent, Replied, nobody
 from transom.agent.late import tell_registered
-from transom.context import Budget, History, TokenCorrection, go_on
-from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
+from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
+from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
     Block,
     CameBack,
@@ -35,16 +35,22 @@ from transom.llm import (
 )
 from transom.llm.deltas import Delta
 from transom.llm.structured import checked
+from transom.llm.turns import Egress
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
+from transom.runs.stage import Called
 from transom.tools import Toolbox
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
-from transom.tools.toolbox import again, cut_off, done_before, refused, used_up
+from transom.tools.toolbox import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
 
 _MOST_PAUSES = 10
 
 Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
 """Makes a result that is too large for a window small enough; hands others back as they are."""
+
+
+Instead = Callable[[ToolCall], Ran]
+"""What a call is answered with that is not run."""
 
 
 async def as_it_is(call: ToolCall, ran: Ran) -> Ran:
@@ -74,13 +80,16 @@ class Conversation:
         pending: the last request and its reply, while what it calls for is not yet answered.
         tokens: how they are estimated, as learned from the usage that came back.
         meter: what is used, and may be.
+        deadline: when the message that is under way has to be over, see `Meter.deadline`.
         tell: is told what happens.
         keep: is given each new result before it is journaled, and may keep a large one elsewhere.
         digest: is given each kept result before the model is told, and may hand it on as a summary.
         folded: is called when the older part of the conversation was folded.
+        marks: what the program says of events, by their numbers.
         lasting: whether what was said in it stays said, see `Stage.ask`.
         late: tools that were registered since the last request.
         before: is called before each request, and may have something said first.
+        egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
     """
 
     stage: Stage
@@ -95,15 +104,18 @@ class Conversation:
     pending: tuple[Request, Reply] | None = None
     tokens: TokenCorrection = field(default_factory=TokenCorrection)
     meter: Meter = field(default_factory=Meter)
+    deadline: float | None = None
     tell: OnEvent = nobody
     keep: Shrink = as_it_is
     digest: Shrink = as_it_is
     folded: Callable[[], None] = lambda: None
+    marks: dict[int, list[Mark]] = field(default_factory=dict)
     lasting: bool = False
     late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
+    egress: Egress = "any"
     _made: dict[str, ToolResult] = field(default_factory=dict)
-    _giving_up: bool = False
+    _capped: bool = False
     _unheard: Exception | None = None
 
     def __post_init__(self) -> None:
@@ -135,8 +147,7 @@ class Conversation:
             if not reply.calls or reply.stop == "length":
                 self.pending = None
                 return request, reply
-            results = await self._results(reply)
-            self.add(Said(reply.parts), CameBack(results))
+            self._end_turn(reply, await self._results(reply))
             self.rounds += 1
             self.pending = None
 
@@ -145,18 +156,44 @@ class Conversation:
         if self.pending is None:
             return
         reply = self.pending[1]
-        self._giving_up = True
-        try:
-            results = await self._carry_out(reply.calls)
-        finally:
-            self._giving_up = False
-        self.add(Said(reply.parts), CameBack(results))
+        came = await self._carry_out(
+            reply.calls, self.stage.called(self.name), out_of_turns if self._capped else cut_off
+        )
+        self._end_turn(reply, came)
         self.pending = None
+
+    async def end_with(self, reply: Reply) -> None:
+        """Take in the reply that a message ends with. What it calls for although it was cut off is not carried out."""
+        self._end_turn(
+            reply, await self._carry_out(reply.calls, self.stage.called(self.name), cut_short) if reply.calls else ()
+        )
 
     def add(self, *turns: Turn) -> None:
         """Say something, or have something come back."""
         self.turns += turns
-        self.history = self.history.add(*turns)
+        for turn in turns:
+            if turn.egress == "local":
+                self.egress = "local"
+        before, self.history = self.history.count, self.history.add(*turns)
+        if self.marks and self.history.count > before:  # what was said of the event when the program ran before
+            for mark in self.marks.get(self.history.count, ()):
+                self.history = self.history.add(mark=mark)
+
+    def mark(self, mark: Mark) -> int | None:
+        """Take in what code says of what was said last: the number of that event; None where it was said before."""
+        marks = self.marks.setdefault(self.history.count, [])
+        if mark in marks:
+            return None
+        marks.append(mark)
+        self.history = self.history.add(mark=mark)
+        return self.history.count
+
+    def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
+        """A reply and what came of its calls, together."""
+        self.add(Said(reply.parts), *([CameBack(tuple([ran.result for ran in came]))] if came else []))
+        for ran in came:
+            if ran.mark:
+                self.history = self.history.add(mark=ran.mark)
 
     @cached_property
     def window(self) -> Budget:
@@ -178,9 +215,9 @@ class Conversation:
         await self.before()
         if self.late:
             tell_registered(self.stage, self.name, self.late)
-        seconds = self.meter.left()
+        seconds = self._seconds()
         began = time.time_ns()
-        assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
+        assembled = self._marked(go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens))
         self.history = assembled.history
         if assembled.folded:
             tell_compaction(self.stage, self.name, assembled, began)
@@ -188,7 +225,7 @@ class Conversation:
 
         async def ask(request: Request) -> Reply:
             first = request is assembled.request
-            reply = await self._paid(request, seconds if first else self.meter.left())
+            reply = await self._paid(request, seconds if first else self.meter.left(self.deadline))
             if first:
                 self.tokens = self.tokens.learned(assembled.size, reply.usage.input_tokens)
             return reply if reply.stop != "pause" else await self._unpaused(request, reply)
@@ -198,6 +235,22 @@ class Conversation:
         except ReplyError as error:
             unquote(error, assembled.request, self.stage.host.chain.policy)
             raise
+
+    def _seconds(self) -> float | None:
+        """That are left for the next reply; a cap takes away nothing that the journal has."""
+        try:
+            return self.meter.left(self.deadline)
+        except CapReached:
+            if self.stage.answered_next(self.name):
+                return None
+            raise
+
+    def _marked(self, assembled: Assembled) -> Assembled:
+        """As local as all that it rests on: what was said may repeat what windows do not hold any more."""
+        window, policy = assembled.request.window, self.stage.host.chain.policy
+        if self.egress == "any" and not any(map(policy.is_local, window.blocks)):
+            return assembled
+        return replace(assembled, request=replace(assembled.request, window=replace(window, egress="local")))
 
     async def _paid(self, request: Request, seconds: float | None) -> Reply:
         """One request and its reply; each is journaled, counted and told by itself."""
@@ -213,11 +266,10 @@ class Conversation:
             )
         except TimeoutError as error:
             raise self.meter.late() from error
+        if reply.egress == "local":
+            self.egress = "local"
         self.meter.add(reply)
-        try:
-            self.tell(Replied(self.name, reply))
-        except Exception as error:  # noqa: BLE001  it is raised as soon as the reply is in its place
-            self._unheard = self._unheard or error
+        self.hear(Replied(self.name, reply))
         return reply
 
     async def _unpaused(self, request: Request, reply: Reply) -> Reply:
@@ -227,39 +279,61 @@ class Conversation:
                 return reply
             turns = (*request.window.turns, Said(reply.parts))
             go_on_with = replace(request, window=replace(request.window, turns=turns))
-            more = await self._paid(go_on_with, self.meter.left())
+            more = await self._paid(go_on_with, self.meter.left(self.deadline))
             reply = replace(more, parts=(*reply.parts, *more.parts), usage=reply.usage + more.usage)
         if reply.stop != "pause":
             return reply
         hint = "ask for less at once, or choose another model"
         raise ProviderError(f"it paused {_MOST_PAUSES + 1} times and came to no end", where=reply.by, hint=hint)
 
-    def _heard(self, piece: Delta) -> None:
-        self.tell(Heard(self.name, piece))
+    def hear(self, event: Event) -> None:
+        """Tell of what is paid for. A listener's error is raised as soon as the reply is in its place."""
+        try:
+            self.tell(event)
+        except Exception as error:  # noqa: BLE001  see above
+            self._unheard = self._unheard or error
 
-    async def _results(self, reply: Reply) -> tuple[ToolResult, ...]:
-        most = self.toolbox.max_turns
-        if self.rounds > most:
+    def _heard(self, piece: Delta) -> None:
+        self.hear(Heard(self.name, piece))
+
+    async def _results(self, reply: Reply) -> Sequence[Ran]:
+        """What the calls of a reply are answered with: as the journal has it, whatever the caps are today."""
+        most, called = self.toolbox.max_turns, self.stage.called(self.name)
+        _, known, settled = called
+        new = None in known
+        self._capped = (new and self.rounds > most and not settled) or (not new and self._left_capped(known))
+        if self._capped:
             what = f"it calls tools after its {most} turns are used up"
             turns = (*self.turns, Said(reply.parts))
             raise OutOfTurns(what, turns=turns, text=reply.text, where=self.role.name)
-        if self.rounds == most:
-            return used_up(reply.calls)
-        return await self._carry_out(reply.calls)
+        return await self._carry_out(reply.calls, called, used_up if settled or self.rounds >= most else None)
 
-    async def _carry_out(self, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
-        """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were."""
-        keys = self.stage.call_keys(self.name)
+    def _left_capped(self, known: Sequence[Any]) -> bool:
+        """Whether turns were used up here when the code ran before, and then something else was said."""
+        if self.stage.told_next(self.name) is None or self.stage.answered_next(self.name):
+            return False
+        marked = any(outcome.get("error") == OUT_OF_TURNS for outcome in known)
+        return marked or (self.lasting and self.rounds > self.toolbox.max_turns)
+
+    async def _carry_out(self, calls: Sequence[ToolCall], called: Called, instead: Instead | None) -> list[Ran]:
+        """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were.
+
+        Args:
+            calls: of the last reply.
+            called: what the journal has of them.
+            instead: what those are answered with that the journal does not know, where they are not run.
+        """
+        keys, known, _ = called
         ran: dict[int, Ran] = {}
-        for number, key in enumerate(keys):
-            outcome = self.stage.outcome(key)
+        for number, outcome in enumerate(known):
             if outcome is not None:
                 ran[number] = self._took(calls[number], ran_from_json(outcome))
                 self.toolbox.recall(ran[number])
         for batch in self._batches([number for number in range(len(calls)) if number not in ran], calls):
-            for number, one in zip(batch, await _all([self._one(keys[n], calls[n]) for n in batch]), strict=True):
+            work = [self._one(keys[number], calls[number], instead) for number in batch]
+            for number, one in zip(batch, await _all(work), strict=True):
                 ran[number] = self._took(calls[number], one)
-        return tuple([await self._told(call, ran[number]) for number, call in enumerate(calls)])
+        return [await self._told(call, ran[number]) for number, call in enumerate(calls)]
 
     def _batches(self, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
         """Calls that are carried out together: of equal ones the first, and then the others, which repeat it."""
@@ -269,10 +343,10 @@ class Conversation:
         later = [number for number in numbers if first[calls[number].wanted] != number]
         return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
-    async def _one(self, key: dict[str, object], call: ToolCall) -> Ran:
-        seconds = None if self._giving_up else self.meter.left()
-        accepted = self.toolbox.accepted(call)
-        answer = await self._answered(key, call, accepted[0]) if accepted else None
+    async def _one(self, key: dict[str, object], call: ToolCall, instead: Instead | None) -> Ran:
+        seconds = None if instead else self.meter.left(self.deadline)
+        accepted = None if instead else self.toolbox.accepted(call)
+        answer = await self._answered(key, call, accepted[0]) if accepted else instead(call) if instead else None
 
         async def act() -> Ran:
             return answer or await self.keep(call, await self.toolbox.run(call, accepted, seconds=seconds))
@@ -287,8 +361,6 @@ class Conversation:
         Raises:
             ApprovalNeeded: a person has to be asked first.
         """
-        if self._giving_up:
-            return cut_off(call)
         before = None if tool.fresh else self._made.get(call.wanted)
         if before:
             return again(call, before)
@@ -305,11 +377,11 @@ class Conversation:
             self._made.setdefault(call.wanted, ran.result)
         return ran
 
-    async def _told(self, call: ToolCall, ran: Ran) -> ToolResult:
+    async def _told(self, call: ToolCall, ran: Ran) -> Ran:
         """What the model is told."""
-        result = (await self.digest(call, ran)).result if ran.kept else ran.result
-        self.tell(CameOf(self.name, call, result))
-        return result
+        ran = await self.digest(call, ran) if ran.kept else ran
+        self.tell(CameOf(self.name, call, ran.result))
+        return ran
 
 
 async def _all(work: Sequence[Coroutine[Any, Any, Ran]]) -> list[Ran]:

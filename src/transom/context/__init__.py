@@ -2,6 +2,7 @@
 
 from transom.context.budget import DEFAULT_SHARES, SHARES, Budget, Compaction
 from transom.context.history import Event, History
+from transom.context.marks import Mark
 from transom.context.tokens import TokenCorrection
 from transom.context.window import Assembled, assemble, go_on
 
@@ -13,6 +14,7 @@ __all__ = [
     "Compaction",
     "Event",
     "History",
+    "Mark",
     "TokenCorrection",
     "assemble",
     "go_on",

@@ -1,6 +1,7 @@
 """Folding the older part of a conversation: of what did not fail and is no milestone the counts stay.
 
-The newest stay, too, and what was asked last, which is still worked on.
+The newest stay, too, and what was asked: what a person said is short, and what she wants holds on. What was asked last
+always does, since it is still worked on.
 
 It is done in large steps. Between two of them a conversation only grows at its end, so that a vendor's cache goes on
 being read; folding a little at every turn would break it at every turn.
@@ -8,18 +9,23 @@ being read; folding a little at every turn would break it at every turn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
-from transom.canonical import canonical_json, digest
 from transom.context.budget import Compaction
 from transom.context.history import Event, Folded, History, turn_size
 from transom.context.statistics import Statistics
-from transom.context.tokens import Measure, TokenCorrection
-from transom.llm import Asked, CameBack, Dropped, Said, ToolCall, Turn
+from transom.context.tokens import Measure, TokenCorrection, measure
+from transom.llm import Dropped
 
 _LASTING_PART = 0.25  # of what a conversation is held to, for what lasts of folded events
+_ASKED_PART = 0.15  # the same for what was asked in them
+_LINE = measure("- event 1000, asked\n")  # what a note says of one of these
 _RECENT_PART = 0.5  # for what a fold for want of room leaves as it is; the rest is room until the next one
+
+
+Alike: TypeAlias = Mapping[int, tuple[int, ...]]
 
 
 def compact(history: History, policy: Compaction, limit: int, tokens: TokenCorrection) -> History:
@@ -28,7 +34,8 @@ def compact(history: History, policy: Compaction, limit: int, tokens: TokenCorre
     Args:
         history: whose older part is folded.
         policy: when, and how many of the newest events stay.
-        limit: tokens that the conversation is held to when its window is full. What lasts may take a quarter of it.
+        limit: tokens that the conversation is held to when its window is full. What lasts may take a quarter of it, and
+            what was asked three twentieths.
         tokens: how tokens are estimated.
     """
     if len(history.live) <= policy.threshold:
@@ -63,41 +70,33 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     See `compact` for the arguments.
     """
     count = max(0, count)
-    if not count and not (history.folded and history.folded.shown and not limit):
-        return history
     before = history.folded or Folded(0, Statistics())
+    if not count and (limit or not before.spare):
+        return history
     going, live = history.live[:count], history.live[count:]
     kept = (*before.kept, *(event for event in going if event.lasting))
+    asked = (*before.asked, *(event.asked for event in going if event.asked))
     statistics = before.statistics.of_more(event for event in going if not event.lasting)
-    shown, alike, dropped = _shown(kept, int(limit * _LASTING_PART), tokens)
+    question = asked[-1] if asked and not any(event.asked for event in live) else None
+    lasting, alike, dropped = _lasting(kept, int(limit * _LASTING_PART), tokens)
+    whole = {event.number for event in lasting}
+    question = question if question and question.number not in whole else None
+    rest = [event for event in asked if event.number not in whole]
+    words, equal = _words(rest, question, int(limit * _ASKED_PART), tokens)
+    shown = tuple(sorted((*lasting, *words), key=lambda event: event.number))
     last = going[-1].number if going else before.last
-    question = _question(before, going, live)
-    folded = Folded(last, statistics, kept, shown, alike, dropped, question)
+    folded = Folded(last, statistics, kept, asked, shown, {**alike, **equal}, dropped, question)
     sizes = [*(turn_size(turn) for turn in folded.turns), *(event.size for event in live)]
     size = Measure(sum(one.plain for one in sizes), sum(one.dense for one in sizes))
     turns = (*folded.turns, *(turn for event in live for turn in event.turns))
     return replace(history, folded=folded, live=live, turns=turns, size=size)
 
 
-def _question(before: Folded, going: Sequence[Event], live: Sequence[Event]) -> Asked | None:
-    """What was asked last, unless that stands in what is not folded."""
-    return None if _asked(live) else _asked(going) or before.question or _asked(before.kept)
-
-
-def _asked(events: Sequence[Event]) -> Asked | None:
-    turns = (turn for event in reversed(events) for turn in reversed(event.turns))
-    return next((turn for turn in turns if isinstance(turn, Asked)), None)
-
-
-def _shown(
+def _lasting(
     kept: Sequence[Event], room: int, tokens: TokenCorrection
-) -> tuple[tuple[Event, ...], dict[int, tuple[int, ...]], tuple[Dropped, ...]]:
-    """Of equal events the newest; and of those the newest for which there is room, in order."""
-    groups: dict[str, list[Event]] = {}
-    for event in kept:
-        groups.setdefault(_likeness(event), []).append(event)
-    newest = sorted((group[-1] for group in groups.values()), key=lambda event: event.number, reverse=True)
-    alike = {group[-1].number: tuple(event.number for event in group) for group in groups.values()}
+) -> tuple[list[Event], Alike, tuple[Dropped, ...]]:
+    """Of equal events the newest; and of those the newest for which there is room."""
+    newest, alike = _groups(kept)
     size, shown = Measure(), 0
     for event in newest:
         size = size.plus(event.size)
@@ -106,18 +105,32 @@ def _shown(
         shown += 1
     why = f"over the {room} tokens for what lasts of folded events"
     dropped = [Dropped(event.name, tokens.tokens(event.size), why) for event in reversed(newest[shown:])]
-    return tuple(reversed(newest[:shown])), alike, tuple(dropped)
+    return newest[:shown], alike, tuple(dropped)
 
 
-def _likeness(event: Event) -> str:
-    """The same for events that differ in nothing but the ids of their calls."""
-    return digest(canonical_json([event.milestone, *(_plain(turn) for turn in event.turns)]))
+def _words(
+    asked: Sequence[Event], question: Event | None, room: int, tokens: TokenCorrection
+) -> tuple[list[Event], Alike]:
+    """What is shown of what was asked: what is worked on, what it began with, and the newest for which there is room.
+
+    One that is long leaves its room to the shorter ones.
+    """
+    newest, alike = _groups(asked)
+    first = min(alike, key=lambda number: alike[number][0], default=0)
+    order = sorted(newest, key=lambda event: (event is not question, event.number != first, -event.number))
+    size, shown = Measure(), []
+    for event in order:
+        more = size.plus(event.size).plus(_LINE)
+        if event is question or tokens.tokens(more) <= room:
+            size = more
+            shown.append(event)
+    return shown, alike
 
 
-def _plain(turn: Turn) -> object:
-    match turn:
-        case Said(parts):
-            return [[part.name, part.arguments] if isinstance(part, ToolCall) else part.to_json() for part in parts]
-        case CameBack(results):
-            return [{**result.to_json(), "id": ""} for result in results]
-    return turn.to_json()
+def _groups(events: Sequence[Event]) -> tuple[list[Event], Alike]:
+    """Of equal events the newest, the newest of all first; and for each its number -> the numbers of its equals."""
+    groups: dict[str, list[Event]] = {}
+    for event in events:
+        groups.setdefault(event.likeness, []).append(event)
+    newest = sorted((group[-1] for group in groups.values()), key=lambda event: event.number, reverse=True)
+    return newest, {group[-1].number: tuple(event.number for event in group) for group in groups.values()}

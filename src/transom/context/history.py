@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from transom.canonical import canonical_json, digest
+from transom.context.marks import UNMARKED, Mark
 from transom.context.statistics import Statistics
 from transom.context.tokens import Measure, measure
 from transom.llm import Asked, CameBack, Dropped, Said, ToolCall, ToolResult, Turn
@@ -29,9 +32,8 @@ class Event:
         turns: in order.
         size: what they add to a window.
         failed: a call was not carried out, or a gate found something.
-        milestone: what was reached; set by code, never read out of what a model says.
-        preserve: it stays for another reason.
-        values: what code measured in it, e.g. a trial's objective.
+        milestone, preserve: see `Mark`.
+        values: what code measured in it, each as often as it did.
     """
 
     number: int
@@ -40,7 +42,7 @@ class Event:
     failed: bool = False
     milestone: str = ""
     preserve: bool = False
-    values: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -56,6 +58,29 @@ class Event:
     def lasting(self) -> bool:
         """Whether it survives compaction, word for word."""
         return self.failed or bool(self.milestone) or self.preserve
+
+    @cached_property
+    def asked(self) -> Event | None:
+        """What somebody asked in it, without what came of that; None where nobody did."""
+        first = self.turns[0]
+        return Event(self.number, (first,), turn_size(first)) if isinstance(first, Asked) else None
+
+    @cached_property
+    def likeness(self) -> str:
+        """The same for events that differ in nothing but the ids of their calls."""
+        return digest(canonical_json([self.milestone, *(_plain(turn) for turn in self.turns)]))
+
+    def marked(self, mark: Mark, *, failed: bool = False) -> Event:
+        """With what code says of it added to what it said before."""
+        milestones = [one for one in (*self.milestone.split("; "), mark.milestone) if one]
+        values = {**self.values, **{name: (*self.values.get(name, ()), one) for name, one in mark.values.items()}}
+        return replace(
+            self,
+            failed=self.failed or failed,
+            milestone="; ".join(dict.fromkeys(milestones)),
+            preserve=self.preserve or mark.preserve,
+            values=values,
+        )
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -73,21 +98,29 @@ class Folded:
     Attributes:
         statistics: of those that are gone; exact, whatever the steps in which they were folded.
         kept: the others, word for word and in order.
-        shown: those of them that windows hold: of equal ones the newest, and the newest for which there is room.
+        asked: what was asked in any of them, in order.
+        shown: what windows hold of both, in order: of equal ones the newest, and those for which there is room. What
+            stands in a kept one that is shown is not shown again.
         alike: number of a shown one -> the numbers of all that it stands for, its own included.
-        dropped: those for which there is no room.
+        dropped: those that are kept, and for which there is no room.
         question: what was asked last, where that is folded: it is still worked on, so windows always hold it.
     """
 
     last: int
     statistics: Statistics
     kept: tuple[Event, ...] = ()
+    asked: tuple[Event, ...] = ()
     shown: tuple[Event, ...] = ()
     alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = ()
-    question: Asked | None = None
+    question: Event | None = None
 
     @property
+    def spare(self) -> bool:
+        """Whether windows hold anything of them that may go."""
+        return any(event is not self.question for event in self.shown)
+
+    @cached_property
     def note(self) -> Asked:
         """What a window says of them."""
         gone, kept = self.statistics.events, len(self.kept)
@@ -99,8 +132,7 @@ class Folded:
             lines.append(f"Of those that are gone: {self.statistics.text()}. Each can be read as event and its number.")
         if failed := sum(event.failed for event in self.kept):
             lines.append(f"Of those that stay {failed} failed.")
-        if self._asked:
-            lines.append("What was asked last follows, word for word.")
+        lines += self._of_asked()
         if self.shown:
             lines.append("These follow:")
             lines += [self._told(event) for event in self.shown]
@@ -109,8 +141,28 @@ class Folded:
             lines.append(f"For want of room these do not: {names}. Each can be read by that name.")
         return Asked("\n".join(lines))
 
+    def _of_asked(self) -> list[str]:
+        """What is said of what was asked."""
+        shown = {number for event in self.shown for number in self.alike[event.number]}
+        missing = sum(event.number not in shown for event in self.asked)
+        lines = []
+        if self._words:
+            lines.append("What was asked in some follows word for word, without what came of it.")
+        if missing:
+            lines.append(f"What was asked in {missing} more does not, for want of room.")
+        if self.question:
+            lines.append(f"What was asked last, in {self.question.name}, is still being worked on.")
+        return lines
+
+    @cached_property
+    def _words(self) -> frozenset[int]:
+        """Of which events only what was asked is shown."""
+        asked = {id(event) for event in self.asked}
+        return frozenset(event.number for event in self.shown if id(event) in asked)
+
     def _told(self, event: Event) -> str:
-        what = f"milestone: {event.milestone}" if event.milestone else "failed" if event.failed else "kept"
+        what = "failed" if event.failed else "asked" if event.number in self._words else "kept"
+        what = f"milestone: {event.milestone}" if event.milestone else what
         others = [str(number) for number in self.alike[event.number] if number != event.number]
         same = f"; one of {len(others) + 1} equal ones, with {_listed(others)}" if others else ""
         return f"- {event.name}, {what}{same}"
@@ -118,14 +170,7 @@ class Folded:
     @property
     def turns(self) -> tuple[Turn, ...]:
         """What windows hold of them."""
-        shown = [turn for event in self.shown for turn in event.turns]
-        return (self.note, *self._asked, *shown)
-
-    @property
-    def _asked(self) -> tuple[Asked, ...]:
-        """The question, unless it stands in an event that is shown."""
-        shown = [turn for event in self.shown for turn in event.turns]
-        return (self.question,) if self.question and all(turn is not self.question for turn in shown) else ()
+        return (self.note, *(turn for event in self.shown for turn in event.turns))
 
 
 @dataclass(frozen=True)
@@ -156,14 +201,7 @@ class History:
             history = history.add(turn)
         return history
 
-    def add(
-        self,
-        *turns: Turn,
-        failed: bool = False,
-        milestone: str = "",
-        preserve: bool = False,
-        values: Mapping[str, float] | None = None,
-    ) -> History:
+    def add(self, *turns: Turn, failed: bool = False, mark: Mark = UNMARKED) -> History:
         """With more turns at its end; what is said of them is said of the event that they come to stand in last.
 
         Raises:
@@ -172,17 +210,9 @@ class History:
         history = self
         for turn in turns:
             history = history._with(turn)
-        if not history.live or not (failed or milestone or preserve or values):
+        if not history.live or not (failed or mark):
             return history
-        last = history.live[-1]
-        marked = replace(
-            last,
-            failed=last.failed or failed,
-            milestone=milestone or last.milestone,
-            preserve=last.preserve or preserve,
-            values={**last.values, **(values or {})},
-        )
-        return history if marked == last else replace(history, live=(*history.live[:-1], marked))
+        return replace(history, live=(*history.live[:-1], history.live[-1].marked(mark, failed=failed)))
 
     def find(self, name: str) -> Event | None:
         """The event of that name (`event 12`); None where it is gone or never was."""
@@ -220,6 +250,15 @@ def _listed(names: list[str]) -> str:
     """All of them, or where they are many the first and how many more."""
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def _plain(turn: Turn) -> object:
+    match turn:
+        case Said(parts):
+            return [[part.name, part.arguments] if isinstance(part, ToolCall) else part.to_json() for part in parts]
+        case CameBack(results):
+            return [{**result.to_json(), "id": ""} for result in results]
+    return turn.to_json()
 
 
 def _belongs(turn: Turn, event: Event) -> bool:

@@ -24,7 +24,7 @@ class Counted(Protocol):
     def results(self) -> tuple[ToolResult, ...]: ...
 
     @property
-    def values(self) -> Mapping[str, float]: ...
+    def values(self) -> Mapping[str, tuple[float, ...]]: ...
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Statistics:
             for call in event.calls:
                 calls[call.name] = calls.get(call.name, 0) + 1
             size += sum(len(result.content.encode("utf-8", "surrogatepass")) for result in event.results)
-            for name, value in event.values.items():
+            for name, value in ((name, one) for name, measured in event.values.items() for one in measured):
                 known = values.get(name)
                 values[name] = known.with_value(value) if known else Figures(1, value, value, Fraction(value))
         return Statistics(count, exchanges, calls, size, values)

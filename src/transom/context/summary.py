@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from transom.canonical import Json
 from transom.context.facts import Fact, Source, facts_of, strike
 from transom.context.outline import lines_of
 from transom.context.tokens import TokenCorrection
+from transom.llm import Asked, CameBack, Said, Text, ToolCall, Turn
+from transom.llm.render import unfenced
 
 RATIO = 10
 """Tokens of a source for each token of its summary, where nothing else is asked for."""
@@ -35,6 +39,30 @@ class Summary:
     by: Literal["model", "extract"]
     struck: tuple[str, ...] = ()
     cut: bool = False
+
+
+def words_of(turns: Iterable[Turn]) -> str:
+    """What was asked, said, called with and came back, as it came: none of it is in the words of our rendering."""
+    words: list[str] = []
+    for turn in turns:
+        match turn:
+            case Asked(text):
+                words.append(unfenced(text))
+            case CameBack(results):
+                words += [result.content for result in results]
+            case Said(parts):
+                for part in parts:
+                    words += [part.text] if isinstance(part, Text) else []
+                    words += _values(part.arguments) if isinstance(part, ToolCall) else []
+    return "\n".join(words)
+
+
+def _values(arguments: Json) -> list[str]:
+    """The texts and numbers that a call was made with; the names that its schema gives them say nothing."""
+    if isinstance(arguments, dict | list):
+        inner = arguments.values() if isinstance(arguments, dict) else arguments
+        return [value for one in inner for value in _values(one)]
+    return [] if arguments is None or isinstance(arguments, bool) else [str(arguments)]
 
 
 def summary_room(size: int, most: int, ratio: float = RATIO) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 from transom.canonical import Json
-from transom.llm.turns import Part, Said, Text, ToolCall
+from transom.llm.turns import Egress, Part, Said, Text, ToolCall
+from transom.once import once
 
 Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
 """Why a model stopped. `pause`: its server did, in the middle; handed back its words, it goes on."""
@@ -73,6 +73,7 @@ class Reply:
         usage: tokens.
         by: who answered: `rules`, `replay`, `anthropic:NAME`, ...
         answered_from: what else the answer rests on; when any of it changes, the answer is void.
+        egress: of what was asked; an answer may repeat it.
     """
 
     parts: tuple[Part, ...]
@@ -80,20 +81,22 @@ class Reply:
     usage: Usage = field(default_factory=Usage)
     by: str = ""
     answered_from: tuple[AnsweredFrom, ...] = ()
+    egress: Egress = "any"
 
     @property
     def text(self) -> str:
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
-    @cached_property
+    @once
     def calls(self) -> tuple[ToolCall, ...]:
         return Said(self.parts).calls
 
     def to_json(self) -> dict[str, Json]:
-        return {
+        told: dict[str, Json] = {
             "parts": [part.to_json() for part in self.parts],
             "stop": self.stop,
             "usage": self.usage.to_json(),
             "by": self.by,
             "answered_from": [source.to_json() for source in self.answered_from],
         }
+        return told if self.egress == "any" else {**told, "egress": self.egress}

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from typing import Literal
 
 from transom.canonical import Json, canonical_json, digest
 from transom.llm.turns import Egress, Trust, Turn
+from transom.once import once
 
 
 class Tier(StrEnum):
@@ -58,7 +58,7 @@ class Block:
             "data": self.data,
         }
 
-    @cached_property
+    @once
     def canonical(self) -> str:
         """`to_json` as canonical text; a block stands in every request of a conversation."""
         return canonical_json(self.to_json())
@@ -93,7 +93,7 @@ class ToolSpec:
             "effect": self.effect,
         }
 
-    @cached_property
+    @once
     def canonical(self) -> str:
         """`to_json` as canonical text."""
         return canonical_json(self.to_json())
@@ -132,7 +132,7 @@ class Role:
     strategy: Strategy = "truncate"
     output: Mapping[str, Json] | None = None
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """Changes with prompt bytes, visibility, tool schemas, settings, strategy and the schema of answers."""
         told: dict[str, Json] = {
@@ -167,12 +167,15 @@ class Window:
 
     Attributes:
         shares: how full it is; a remark for the journal, not part of what is asked.
+        egress: `local` where what was said in the conversation so far was answered from local text, so that it may
+            repeat it: a window that holds it is as local, whether or not that text still stands in it.
     """
 
     blocks: tuple[Block, ...]
     turns: tuple[Turn, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     shares: tuple[Share, ...] = field(default=(), compare=False)
+    egress: Egress = field(default="any", compare=False)
 
     def get(self, name: str) -> Block:
         """The block of that name.
@@ -224,7 +227,7 @@ class Request:
         # Left out where there is none, so that recordings of requests for free text keep their digests.
         return told if self.output is None else {**told, "output": dict(self.output)}
 
-    @cached_property
+    @once
     def head(self) -> str:
         """`head_json` as canonical text, put together from that of its parts."""
         window = self.window
@@ -238,7 +241,7 @@ class Request:
             f'"tools":[{tools}],"turns":[]}}'
         )
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """Of all that is asked. Each turn is walked once in its life: a long conversation costs no more a call."""
         turns = [turn.digest for turn in self.window.turns]

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from transom.canonical import Json
+from transom.context.marks import UNMARKED, Mark
 from transom.errors import ToolError
 from transom.llm import ToolResult, ToolSpec
 from transom.llm.codec import result_from_json
@@ -28,10 +29,14 @@ class Outcome:
         content: what the model is told; other than text becomes JSON.
         note: what the tool itself must be told again when the call is not repeated after a restart (see
             `ToolDefinition.recall`).
+        egress: of this content, where that is stricter than the tool's own.
+        mark: what is to be known of the call when the older part of its conversation is folded.
     """
 
     content: Json
     note: Json = None
+    egress: Egress = "any"
+    mark: Mark = UNMARKED
 
 
 Handler: TypeAlias = Callable[[Arguments], "Json | Outcome | Awaitable[Json] | Awaitable[Outcome]"]
@@ -170,12 +175,14 @@ class Ran:
         note: the tool's own (see `Outcome`).
         error: name of the error's class where the call was not carried out or failed.
         kept: digest of the whole content in the store, where the result holds only an outline of it.
+        mark: what code says of the call.
     """
 
     result: ToolResult
     note: Json = None
     error: str = ""
     kept: str = ""
+    mark: Mark = UNMARKED
 
     def to_json(self) -> dict[str, Json]:
         told: dict[str, Json] = {"result": self.result.to_json(), "note": self.note}
@@ -183,6 +190,8 @@ class Ran:
             told["error"] = self.error
         if self.kept:
             told["kept"] = self.kept
+        if self.mark:
+            told["mark"] = self.mark.to_json()
         return told
 
 
@@ -194,5 +203,6 @@ def ran_from_json(data: Json) -> Ran:
     """
     match data:
         case {"result": result, "note": note, **more}:
-            return Ran(result_from_json(result), note, str(more.get("error", "")), str(more.get("kept", "")))
+            error, kept, mark = str(more.get("error", "")), str(more.get("kept", "")), Mark.from_json(more.get("mark"))
+            return Ran(result_from_json(result), note, error, kept, mark)
     raise ValueError("not what came of a tool call")

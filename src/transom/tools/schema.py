@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 from urllib.parse import unquote
@@ -27,6 +27,8 @@ _SINGLE = (
 _SLOW = ("pattern", "patternProperties", "uniqueItems")
 _TURNING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedProperties")
 
+_PLAIN = {"object": dict, "array": list, "string": str, "integer": int, "number": float, "boolean": bool}
+
 _followed: ContextVar[list[None]] = ContextVar("references that were followed for one call")
 
 
@@ -45,22 +47,7 @@ class Check:
     """
 
     def __init__(self, schema: object, where: str, *, foreign: bool = False) -> None:
-        from jsonschema import SchemaError  # noqa: PLC0415  only where there is a tool
-        from referencing import Registry  # noqa: PLC0415  only where there is a tool
-
-        self._where = where
-        own = self._own(schema)
-        dialect = _dialect(foreign)
-        try:
-            # Whether an expression is one is not asked of what is not run.
-            dialect.check_schema(own, **({"format_checker": None} if foreign else {}))
-        except SchemaError as error:
-            said = "; ".join(complaints_of(error)) or error.message
-            raise self._none(f"no JSON Schema: {said[:500]}") from error
-        except RecursionError as error:
-            raise self._none("nested too deeply to be checked") from error
-        self._refers = self._hold_references(own)
-        self._validator = dialect(own, registry=Registry())  # the library's own registry fetches what is remote
+        self._validator, self._refers = _made(_text(schema, where), where, foreign)
 
     def complaints(self, value: Json) -> list[str]:
         """What is wrong with arguments, at five places at most; [] where nothing is.
@@ -77,43 +64,72 @@ class Check:
             what = "the arguments are nested too deeply, or hold a number that is too large"
             raise InvalidArgumentsError(what, hint="give less at once, and call it again") from error
 
-    def _own(self, schema: object) -> dict[str, Any]:
-        """A copy that nobody changes, whose parts are made ready once."""
-        try:
-            text = json.dumps(dict(schema) if isinstance(schema, Mapping) else schema, allow_nan=False)
-            own = json.loads(text, object_hook=_ready)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ToolError(f"its parameters are no JSON: {error}", where=self._where) from error
-        if not isinstance(own, dict) or own.get("type") != "object":
-            hint = 'the outermost needs "type": "object", and `properties` that name the arguments'
-            raise self._none("no JSON Schema of an object", hint=hint)
-        if len(text) > _LONGEST:
-            raise self._none(f"{len(text)} characters long, and {_LONGEST} may be", hint="a model reads all of it")
-        for key in AT_THE_TOP:
-            if key in own:
-                hint = "hosted models refuse it there; put it into one of the `properties`"
-                raise self._none(f"of the form {key!r} at the top", hint=hint)
-        own.pop("$schema", None)
-        own.pop("$id", None)
-        return own
 
-    def _hold_references(self, schema: dict[str, Any]) -> bool:
-        """Whether there are any; each leads to a schema within this one."""
-        parts = dict(_parts(schema))
-        refers = False
-        for path, part in parts.items():
-            if path and not {"$schema", "$id"}.isdisjoint(part):
-                raise self._none(f"of two documents: {_pointer(path)} has a `$schema` or `$id` of its own")
-            for key in ("$ref", "$dynamicRef", "$recursiveRef"):
-                if key in part:
-                    refers = True
-                    if _led(str(part[key])) not in parts:
-                        hint = "put what it refers to into `$defs`, and refer to it as '#/$defs/NAME'"
-                        raise self._none(f"not whole: {part[key]!r} in {_pointer(path)} is not in it", hint=hint)
-        return refers
+def _text(schema: object, where: str) -> str:
+    try:
+        return json.dumps(dict(schema) if isinstance(schema, Mapping) else schema, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError(f"its parameters are no JSON: {error}", where=where) from error
 
-    def _none(self, what: str, hint: str = "see json-schema.org, draft 2020-12") -> ToolError:
-        return ToolError(f"its parameters are {what}", where=self._where, hint=hint)
+
+@lru_cache(maxsize=256)  # conversation after conversation has tools of the same few schemas
+def _made(text: str, where: str, foreign: bool) -> tuple[Any, bool]:
+    """A validator, and whether references are followed in it; see `Check`."""
+    from jsonschema import SchemaError  # noqa: PLC0415  only where there is a tool
+    from referencing import Registry  # noqa: PLC0415  only where there is a tool
+
+    own = _own(text, where)
+    dialect = _dialect(foreign)
+    try:
+        # Whether an expression is one is not asked of what is not run.
+        dialect.check_schema(own, **({"format_checker": None} if foreign else {}))
+    except SchemaError as error:
+        said = "; ".join(complaints_of(error)) or error.message
+        raise _none(where, f"no JSON Schema: {said[:500]}") from error
+    except RecursionError as error:
+        raise _none(where, "nested too deeply to be checked") from error
+    refers = _hold_references(own, where)
+    return dialect(own, registry=Registry()), refers  # the library's own registry fetches what is remote
+
+
+def _own(text: str, where: str) -> dict[str, Any]:
+    """A copy that nobody changes, whose parts are made ready once."""
+    try:
+        own = json.loads(text, object_hook=_ready)
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f"its parameters are no JSON: {error}", where=where) from error
+    if not isinstance(own, dict) or own.get("type") != "object":
+        hint = 'the outermost needs "type": "object", and `properties` that name the arguments'
+        raise _none(where, "no JSON Schema of an object", hint=hint)
+    if len(text) > _LONGEST:
+        raise _none(where, f"{len(text)} characters long, and {_LONGEST} may be", hint="a model reads all of it")
+    for key in AT_THE_TOP:
+        if key in own:
+            hint = "hosted models refuse it there; put it into one of the `properties`"
+            raise _none(where, f"of the form {key!r} at the top", hint=hint)
+    own.pop("$schema", None)
+    own.pop("$id", None)
+    return own
+
+
+def _hold_references(schema: dict[str, Any], where: str) -> bool:
+    """Whether there are any; each leads to a schema within this one."""
+    parts = dict(_parts(schema))
+    refers = False
+    for path, part in parts.items():
+        if path and not {"$schema", "$id"}.isdisjoint(part):
+            raise _none(where, f"of two documents: {_pointer(path)} has a `$schema` or `$id` of its own")
+        for key in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if key in part:
+                refers = True
+                if _led(str(part[key])) not in parts:
+                    hint = "put what it refers to into `$defs`, and refer to it as '#/$defs/NAME'"
+                    raise _none(where, f"not whole: {part[key]!r} in {_pointer(path)} is not in it", hint=hint)
+    return refers
+
+
+def _none(where: str, what: str, hint: str = "see json-schema.org, draft 2020-12") -> ToolError:
+    return ToolError(f"its parameters are {what}", where=where, hint=hint)
 
 
 class _Properties(dict[str, Any]):
@@ -137,7 +153,7 @@ def _dialect(foreign: bool) -> Any:
     from jsonschema.validators import extend  # noqa: PLC0415  only where there is a tool
 
     theirs: Mapping[str, Any] = Draft202012Validator.VALIDATORS
-    ours: dict[str, Any] = {"properties": _properties}
+    ours: dict[str, Any] = {"properties": _properties, "type": _unless_plain(theirs["type"])}
     ours |= {key: _counted(theirs[key]) for key in ("$ref", "$dynamicRef")}
     if foreign:
         ours |= dict.fromkeys((*_SLOW, *_TURNING), _left_out)
@@ -176,6 +192,16 @@ def _counted(follow: Any) -> Any:
 
 def _left_out(validator: Any, value: Any, instance: Any, schema: Any) -> None:
     """Checks nothing."""
+
+
+def _unless_plain(follow: Any) -> Any:
+    """Most values are of the very type that is named; the library looks that up in a table that is made for more."""
+
+    def typed(validator: Any, name: Any, instance: Any, schema: Any) -> Any:
+        plain = type(name) is str and type(instance) is _PLAIN.get(name)
+        return None if plain else follow(validator, name, instance, schema)
+
+    return typed
 
 
 def _unless_patterns(follow: Any) -> Any:

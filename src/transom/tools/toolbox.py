@@ -7,14 +7,16 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
 from transom.canonical import Json, whole_text
+from transom.context.marks import UNMARKED, Mark
 from transom.errors import (
     EgressError,
     InvalidArgumentsError,
+    OutOfTurns,
     RunError,
     StoreError,
     ToolBusyError,
@@ -28,7 +30,7 @@ from transom.errors import (
     VisibilityError,
 )
 from transom.llm import ToolCall, ToolResult, ToolSpec
-from transom.llm.turns import Trust
+from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
 from transom.tools.threads import THREADS
@@ -41,7 +43,11 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LONGEST_SCHEMA = 4_000  # characters that a complaint repeats of it
 _GO_ON = "try other arguments or go on without it"
 MISSING = "was registered while the program ran; register it again before resume"
-_UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", "ToolBusyError"}
+OUT_OF_TURNS = OutOfTurns.__name__
+_UNCOUNTED = {
+    *("ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", "ToolBusyError"),
+    OUT_OF_TURNS,
+}
 
 
 class Toolbox:
@@ -115,16 +121,15 @@ class Toolbox:
         try:
             tool, arguments = accepted or self._accepted(call)
             self._count(tool)
-            text, note = await _carried_out(tool, arguments, seconds, self.redact)
+            return await _carried_out(tool, call, arguments, seconds, self.redact)
         except ToolRefused as error:
             if isinstance(error, ToolBusyError) and tool:
                 self._used[tool.name] -= 1  # it never began
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             ran = refused(call, error, trust)
             # What a tool says of its failure may quote what it works on.
-            egress = tool.egress if tool else "any"
+            egress = strictest(tool.egress if tool else "any", error.egress)
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
-        return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), note)
 
     def recall(self, ran: Ran) -> None:
         """Take in what came of a call that is not repeated."""
@@ -162,11 +167,17 @@ class Toolbox:
         return tool, {**tool.defaults, **call.arguments}
 
 
-def used_up(calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
-    """What calls are answered with when no more are allowed."""
+def used_up(call: ToolCall) -> Ran:
+    """What a call is answered with when no more are allowed."""
     hint = "call no tool any more: answer now, with what you have"
-    what = "the turns in which tools may be called are used up"
-    return tuple(refused(call, ToolRefused(what, hint=hint)).result for call in calls)
+    return refused(call, ToolRefused("the turns in which tools may be called are used up", hint=hint))
+
+
+def out_of_turns(call: ToolCall) -> Ran:
+    """What a call is answered with at which a message ended for want of turns, once something else is said."""
+    what = "the turns were used up, so the call was not carried out; then something else was said"
+    ran = refused(call, ToolRefused(what, hint="make it again if it is still needed"))
+    return replace(ran, error=OUT_OF_TURNS)
 
 
 def done_before(call: ToolCall) -> Ran:
@@ -183,11 +194,11 @@ def cut_off(call: ToolCall) -> Ran:
     )
 
 
-def cut_short(calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
-    """What calls are answered with that a reply's limit cut off: they may be half of what was meant."""
+def cut_short(call: ToolCall) -> Ran:
+    """What a call is answered with that a reply's limit cut off: it may be half of what was meant."""
     hint = "make it again if it is still needed, with fewer words before it"
     what = "the reply reached its limit of tokens, so the call was not carried out"
-    return tuple(refused(call, ToolRefused(what, hint=hint)).result for call in calls)
+    return refused(call, ToolRefused(what, hint=hint))
 
 
 def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> Ran:
@@ -209,15 +220,25 @@ def again(call: ToolCall, before: ToolResult) -> Ran:
 
 
 async def _carried_out(
-    tool: ToolDefinition, arguments: Arguments, seconds: float | None, redact: Redactor
-) -> tuple[str, Json]:
-    """What the model is told, and the tool's note."""
+    tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
+) -> Ran:
+    """What came of a call: what the model is told, the tool's note, and what it says of the call."""
     limit: asyncio.Timeout | None = None
     try:
         given = _own(arguments)
         async with await _begun(tool, seconds) as limit:
             outcome = await tool.run(given)
-        return redact(whole_text(_text(outcome.content))), redact.inside(_journalable(outcome.note))
+        return Ran(
+            ToolResult(
+                call.id,
+                call.name,
+                redact(whole_text(_text(outcome.content))),
+                trust=tool.trust,
+                egress=strictest(tool.egress, outcome.egress),
+            ),
+            redact.inside(_journalable(outcome.note)),
+            mark=_marked(outcome.mark, redact),
+        )
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
@@ -283,6 +304,15 @@ def _journalable(note: Json) -> Json:
         ValueError, TypeError: it is no JSON.
     """
     return None if note is None else json.loads(json.dumps(note, allow_nan=False))
+
+
+def _marked(mark: Mark, redact: Redactor) -> Mark:
+    """What a tool says of its call, as it comes back from the journal.
+
+    Raises:
+        InputError, AttributeError: it is no mark.
+    """
+    return Mark.from_json(redact.inside(mark.to_json())) if mark is not UNMARKED else mark
 
 
 def _text(content: Json) -> str:

@@ -1,0 +1,58 @@
+"""What code says of an event of a conversation. It is never read out of what a model says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from transom.canonical import Json
+from transom.errors import InputError
+
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What is to be known of an event when the older part of its conversation is folded.
+
+    Attributes:
+        milestone: what was reached; the event then stays word for word.
+        preserve: it stays for another reason.
+        values: what was measured in it, e.g. a trial's objective; their figures stay exact when it is gone.
+
+    Raises:
+        InputError: a milestone or a name that is no short line, which is all that a note has room for; a value that is
+            no finite number.
+    """
+
+    milestone: str = ""
+    preserve: bool = False
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for text in (self.milestone, *self.values):
+            said: object = text
+            if not isinstance(said, str) or len(said) > _LONGEST or not said.isprintable():
+                hint = f"say it in a line of at most {_LONGEST} characters"
+                raise InputError(f"{text!r:.80} is no short line", where="Mark", hint=hint)
+        for name, value in self.values.items():
+            number: object = value
+            if not isinstance(number, int | float) or isinstance(number, bool) or not math.isfinite(number):
+                raise InputError(f"{name} is {value!r}, no finite number", where="Mark", hint="leave it out")
+
+    def __bool__(self) -> bool:
+        """Whether it says anything."""
+        return bool(self.milestone or self.preserve or self.values)
+
+    def to_json(self) -> dict[str, Json]:
+        return {"milestone": self.milestone, "preserve": self.preserve, "values": {**self.values}}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The inverse of `to_json`; None is no mark."""
+        return cls(**data) if data else cls()
+
+
+UNMARKED = Mark()

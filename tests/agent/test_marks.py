@@ -1,0 +1,141 @@
+"""What code says of a conversation's events: in a tool, in the program, fresh and resumed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, scripted
+from tests.agent.helpers import tool as look_tool
+from transom.agent import Agent, Caps, Home, SyncAgent
+from transom.context import Mark
+from transom.errors import RunError
+from transom.llm import Asked, CameBack, Request, Role, ScriptedProvider, ToolCall
+from transom.tools import Arguments, Outcome, ToolDefinition
+
+TRIALS = 60
+
+
+def note(request: Request) -> str:
+    first = request.window.turns[0]
+    assert isinstance(first, Asked)
+    return first.text
+
+
+def last_result(request: Request) -> str:
+    turn = request.window.turns[-1]
+    assert isinstance(turn, CameBack)
+    return turn.results[0].content
+
+
+def solve(arguments: Arguments) -> Outcome:
+    number = arguments["n"]
+    assert isinstance(number, int)
+    return Outcome(
+        f"trial {number}", mark=Mark("half of the mass is gone" if number == 3 else "", values={"mass": 10 - number})
+    )
+
+
+SOLVE = ToolDefinition("solve", "Solves.", {"type": "object"}, solve)
+TWO_AT_ONCE = [asks(*(ToolCall(f"c{n}", "solve", {"n": n}) for n in (2 * i, 2 * i + 1))) for i in range(TRIALS)]
+
+
+async def study(at: Home, *answers: Any) -> list[Request]:
+    provider = scripted(*answers)
+    async with Agent(SEAT, provider=provider, tools=[SOLVE], at=at, caps=Caps(turns=TRIALS + 1)) as agent:
+        await agent.send("Find the least mass.")
+        await agent.send("And now?")
+    return provider.requests
+
+
+async def test_what_a_tool_says_of_its_call_lasts_and_is_counted_exactly(tmp_path: Path) -> None:
+    """Trials 2 and 3 are one event; so are they when the program runs again and its tool does not."""
+    requests = await study(Home(tmp_path, "one life"), *TWO_AT_ONCE, "ok", "ok")
+    for name, answers in (("cut off", TWO_AT_ONCE[:40]), ("between", [*TWO_AT_ONCE, "ok"])):
+        with pytest.raises(Exception, match="script"):
+            await study(Home(tmp_path, name), *answers)
+        again = await study(Home(tmp_path, name), *[*TWO_AT_ONCE, "ok", "ok"][len(answers) :])
+        assert again[-1].window == requests[-1].window, name
+    told = note(requests[-1])
+    assert "- event 2, milestone: half of the mass is gone" in told
+    folded = int(told.partition("events 1 to ")[2].split()[0])
+    gone = [10 - n for event in range(1, folded + 1) if event != 2 for n in (2 * event - 2, 2 * event - 1)]
+    assert len(gone) > TRIALS / 2
+    figures = f"mass {len(gone)} times, least {min(gone)}, most {max(gone)}, mean {sum(gone) / len(gone):g}"
+    assert figures in told
+
+
+@pytest.mark.parametrize("wrong", ["no mark", Mark])
+async def test_what_is_no_mark_is_the_tools_failure(wrong: Any) -> None:
+    provider = scripted(asks(ToolCall("1", "bad", {})), "ok")
+    bad = ToolDefinition("bad", "Bad.", {"type": "object"}, lambda _: Outcome("x", mark=wrong))
+    async with Agent(SEAT, provider=provider, tools=[bad]) as agent:
+        assert (await agent.send("go")).text == "ok"
+    assert "the tool failed" in last_result(provider.requests[-1])
+
+
+async def chat(at: Home, first: int, last: int, *, marked: bool = True) -> Request:
+    provider = scripted(*[f"answer {n}" for n in range(first, last)])
+    async with Agent(SEAT, provider=provider, at=at) as agent:
+        if first:
+            await agent.resume()
+        for n in range(first, last):
+            await agent.send(f"message {n}")
+            if marked and n % 4 == 0:
+                await agent.mark(Mark(values={"score": n}))
+                await agent.mark(Mark(values={"score": n}))  # saying it again says nothing more
+            if marked and n == 5:
+                await agent.mark(Mark("agreed", preserve=True))
+    return provider.requests[-1]
+
+
+async def test_what_a_program_says_of_a_message_survives_a_restart(tmp_path: Path) -> None:
+    whole = await chat(Home(tmp_path, "whole"), 0, 60)
+    await chat(Home(tmp_path, "parts"), 0, 30)
+    assert (await chat(Home(tmp_path, "parts"), 30, 60)).window == whole.window
+    told = note(whole)
+    assert "- event 6, milestone: agreed" in told
+    assert "score 8 times, least 0, most 28, mean 14" in told
+
+
+async def test_a_program_that_runs_again_says_nothing_twice(tmp_path: Path) -> None:
+    home = Home(tmp_path, "again")
+    await chat(home, 0, 30)
+    provider = scripted(*[f"answer {n}" for n in range(30, 60)])
+    async with Agent(SEAT, provider=provider, at=home) as agent:
+        for n in range(60):
+            await agent.send(f"message {n}")
+            if n % 4 == 0:
+                await agent.mark(Mark(values={"score": n}))
+    assert "score 8 times, least 0, most 28, mean 14" in note(provider.requests[-1])
+    assert "- event 6, milestone: agreed" in note(provider.requests[-1]), "what was said stays said"
+
+
+def test_before_anything_is_said_there_is_nothing_to_mark() -> None:
+    with SyncAgent(Agent(SEAT, provider=scripted("ok"))) as agent:
+        with pytest.raises(RunError, match="nothing was said yet"):
+            agent.mark(Mark("begun"))
+        agent.send("go")
+        agent.mark(Mark("begun"))
+
+
+async def test_what_is_folded_is_read_back_where_it_was_said() -> None:
+    """A sub-conversation reads its own events, and its parent's are not among them."""
+    calls = [asks(ToolCall(f"c{n}", "look", {"at": f"{n}"})) for n in range(55)]
+    read = asks(ToolCall("r", "read_slice", {"source": "event 2"}))
+    delegated = asks(ToolCall("d", "delegate", {"purpose": "look closer", "sources": []}))
+    provider = ScriptedProvider(
+        {SEAT.name: [*calls, read, delegated, "done"], f"{SEAT.name}.sub": [*calls[10:], *calls[:10], read, "found"]}
+    )
+    role = Role(SEAT.name, SEAT.prompt, SEAT.sees, strategy="sub_conversation")
+    async with Agent(role, provider=provider, tools=[look_tool()], caps=Caps(turns=60)) as agent:
+        assert (await agent.send("go")).text == "done"
+    slices = [
+        last_result(one)
+        for one in provider.requests
+        if one.window.turns and isinstance(one.window.turns[-1], CameBack) and "lines 1 to" in last_result(one)
+    ]
+    assert ["saw 11" in one for one in slices] == [False, True]
+    assert "saw 1" in slices[0]
