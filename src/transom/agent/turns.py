@@ -40,8 +40,8 @@ from transom.llm.unquoted import unquote
 from transom.runs import Stage
 from transom.runs.stage import Called
 from transom.tools import Toolbox
+from transom.tools.answers import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
-from transom.tools.toolbox import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
 
 _MOST_PAUSES = 10
 

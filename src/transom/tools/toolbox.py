@@ -16,7 +16,6 @@ from transom.context.marks import UNMARKED, Mark
 from transom.errors import (
     EgressError,
     InvalidArgumentsError,
-    OutOfTurns,
     RunError,
     StoreError,
     ToolBusyError,
@@ -32,6 +31,7 @@ from transom.errors import (
 from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
+from transom.tools.answers import OUT_OF_TURNS, as_text, refused
 from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
 from transom.tools.threads import THREADS
 
@@ -43,7 +43,6 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LONGEST_SCHEMA = 4_000  # characters that a complaint repeats of it
 _GO_ON = "try other arguments or go on without it"
 MISSING = "was registered while the program ran; register it again before resume"
-OUT_OF_TURNS = OutOfTurns.__name__
 _UNCOUNTED = {
     *("ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", "ToolBusyError"),
     OUT_OF_TURNS,
@@ -161,62 +160,10 @@ class Toolbox:
             )
         wrong = tool.check.complaints(call.arguments)
         if wrong:
-            shown = _text(dict(tool.parameters))
+            shown = as_text(dict(tool.parameters))
             again = f"; its parameters are {shown}" if len(shown) <= _LONGEST_SCHEMA else ""
             raise InvalidArgumentsError("; ".join(wrong), hint=f"correct the arguments and call it again{again}")
         return tool, {**tool.defaults, **call.arguments}
-
-
-def used_up(call: ToolCall) -> Ran:
-    """What a call is answered with when no more are allowed."""
-    hint = "call no tool any more: answer now, with what you have"
-    return refused(call, ToolRefused("the turns in which tools may be called are used up", hint=hint))
-
-
-def out_of_turns(call: ToolCall) -> Ran:
-    """What a call is answered with at which a message ended for want of turns, once something else is said."""
-    what = "the turns were used up, so the call was not carried out; then something else was said"
-    ran = refused(call, ToolRefused(what, hint="make it again if it is still needed"))
-    return replace(ran, error=OUT_OF_TURNS)
-
-
-def done_before(call: ToolCall) -> Ran:
-    """What a call is answered with of which only a person knows that it was carried out."""
-    hint = "go on without its result, and do not repeat the call"
-    return refused(call, ToolRefused("the call was carried out, and its result was lost", hint=hint))
-
-
-def cut_off(call: ToolCall) -> Ran:
-    """What a call is answered with that nobody waits for any more."""
-    hint = "it may have been carried out in part, or not at all"
-    return refused(
-        call, ToolRefused("the call was cut off: something else was said before it came to its end", hint=hint)
-    )
-
-
-def cut_short(call: ToolCall) -> Ran:
-    """What a call is answered with that a reply's limit cut off: it may be half of what was meant."""
-    hint = "make it again if it is still needed, with fewer words before it"
-    what = "the reply reached its limit of tokens, so the call was not carried out"
-    return refused(call, ToolRefused(what, hint=hint))
-
-
-def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> Ran:
-    """What a call is answered with that is not carried out."""
-    content: dict[str, Json] = {"error": error.what}
-    if error.hint:
-        content["hint"] = error.hint
-    result = ToolResult(call.id, call.name, _text(content), is_error=True, trust=trust)
-    return Ran(result, error=type(error).__name__)
-
-
-def again(call: ToolCall, before: ToolResult) -> Ran:
-    """What a call is answered with that was made before with the very same arguments."""
-    remark = f"[The same call was made before, as {before.id!r}; it is not made again. Its result was:]"
-    return Ran(
-        ToolResult(call.id, call.name, f"{remark}\n{before.content}", trust=before.trust, egress=before.egress),
-        error="",
-    )
 
 
 async def _carried_out(
@@ -232,7 +179,7 @@ async def _carried_out(
             ToolResult(
                 call.id,
                 call.name,
-                redact(whole_text(_text(outcome.content))),
+                redact(whole_text(as_text(outcome.content))),
                 trust=tool.trust,
                 egress=strictest(tool.egress, outcome.egress),
             ),
@@ -313,7 +260,3 @@ def _marked(mark: Mark, redact: Redactor) -> Mark:
         InputError, AttributeError: it is no mark.
     """
     return Mark.from_json(redact.inside(mark.to_json())) if mark is not UNMARKED else mark
-
-
-def _text(content: Json) -> str:
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, allow_nan=False)
