@@ -154,8 +154,8 @@ def check_definition(tool: ToolDefinition) -> None:
         raise ToolError(f"its limits are {limits!r}", where=tool.name, hint=hint)
 
 
-def _limits(most: float | None) -> bool:
-    return most is None or most > 0
+def _limits(most: object) -> bool:
+    return most is None or (isinstance(most, int | float) and not isinstance(most, bool) and most > 0)
 
 
 def _in_thread(handler: Handler, arguments: Arguments) -> object:
