@@ -13,6 +13,7 @@ from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.given import check_given
 from transom.agent.home import Desk, Home, open_desk
+from transom.agent.late import registered_before, warn_of_missing
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
@@ -104,12 +105,15 @@ class Agent:
     def register_tool(self, tool: ToolDefinition) -> None:
         """Add a tool; it is there from the next call on.
 
+        A program that goes on with a kept conversation registers its tools again before `resume`: those of now count.
+
         Raises:
             ToolError: its name is taken, or its schema is none.
         """
         self._toolbox.register(tool)
         if self._talk:
             self._talk.role = replace(self._talk.role, tools=self._toolbox.specs)
+            self._talk.late.append(tool.spec)
 
     async def send(self, content: str, *blocks: Block) -> Response:
         """Say something, and have the role answer, whatever it calls on the way.
@@ -171,6 +175,7 @@ class Agent:
             talk = await self._open()
             if talk.turns:
                 raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
+            warn_of_missing(self._toolbox)
             return await walk_through(talk, lambda: self._answer(talk, ()))
 
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
@@ -272,6 +277,7 @@ class Agent:
             tell=self._hear,
             lasting=self._lasting,
         )
+        self._toolbox.before = registered_before(talk.stage, name)
         if self._lasting:
             talk.marks = {
                 event: [Mark.from_json(one) for one in marks] for event, marks in talk.stage.marks(name).items()

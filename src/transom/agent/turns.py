@@ -16,6 +16,7 @@ from typing import Any, cast
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Event, Heard, OnEvent, Replied, nobody
+from transom.agent.late import tell_registered
 from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
 from transom.context.oversized import level
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
@@ -41,8 +42,8 @@ from transom.runs import Stage
 from transom.runs.journal import tool_key
 from transom.runs.stage import Called
 from transom.tools import Toolbox
+from transom.tools.answers import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
-from transom.tools.toolbox import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
 
 _MOST_PAUSES = 10
 
@@ -91,6 +92,7 @@ class Conversation:
         folded: is called when the older part of the conversation was folded.
         marks: what the program says of events, by their numbers.
         lasting: whether what was said in it stays said, see `Stage.ask`.
+        late: tools that were registered since the last request.
         before: is called before each request, and may have something said first.
         egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
     """
@@ -114,6 +116,7 @@ class Conversation:
     folded: Callable[[], None] = lambda: None
     marks: dict[int, list[Mark]] = field(default_factory=dict)
     lasting: bool = False
+    late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
     egress: Egress = "any"
     _made: dict[str, ToolResult] = field(default_factory=dict)
@@ -215,6 +218,8 @@ class Conversation:
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         await self.before()
+        if self.late:
+            tell_registered(self.stage, self.name, self.late)
         seconds = self._seconds()
         began = time.time_ns()
         assembled = self._marked(go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -16,7 +17,6 @@ from transom.errors import (
     CapReached,
     EgressError,
     InvalidArgumentsError,
-    OutOfTurns,
     RunError,
     StoreError,
     ToolError,
@@ -31,7 +31,9 @@ from transom.errors import (
 from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
+from transom.tools.answers import OUT_OF_TURNS, as_text, refused
 from transom.tools.definition import Arguments, Outcome, Ran, ToolDefinition, check_definition
+from transom.tools.threads import THREADS
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
@@ -45,8 +47,11 @@ OWN = {
     "read_slice": "reads parts of what is too long to be shown",
 }
 """Names that the runtime keeps for its own tools, and what those do."""
-OUT_OF_TURNS = OutOfTurns.__name__
-_UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", OUT_OF_TURNS}
+MISSING = "was registered while the program ran; register it again before resume"
+_UNCOUNTED = {
+    *("ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", "ToolBusyError"),
+    OUT_OF_TURNS,
+}
 
 
 class Toolbox:
@@ -67,6 +72,7 @@ class Toolbox:
     ) -> None:
         self.max_turns = max_turns
         self.redact = redact or Redactor()
+        self.before: Mapping[str, str] = {}  # tools that came while the conversation was under way
         self.specs: tuple[ToolSpec, ...] = ()
         self._tools: dict[str, ToolDefinition] = {}
         self._used: defaultdict[str, set[Hashable]] = defaultdict(set)
@@ -115,6 +121,11 @@ class Toolbox:
     def tools(self) -> tuple[ToolDefinition, ...]:
         """All of them, as registered."""
         return tuple(self._tools.values())
+
+    @property
+    def missing(self) -> list[str]:
+        """Tools that the conversation had when the program ran before, and has not now."""
+        return [name for name in self.before if name not in self._tools]
 
     def accepted(self, call: ToolCall) -> Accepted | None:
         """The tool that `run` would run, and with what; None where it would refuse the call."""
@@ -181,6 +192,8 @@ class Toolbox:
 
     def _accepted(self, call: ToolCall) -> Accepted:
         tool = self._tools.get(call.name)
+        if tool is None and call.name in self.before:
+            raise ToolNotFoundError(f"the tool {call.name} {MISSING}", hint="only a person can do so: go on without it")
         if tool is None:
             there = f"call one of {', '.join(self._tools)}" if self._tools else "there are no tools: answer without"
             raise ToolNotFoundError("there is no such tool", hint=there)
@@ -190,62 +203,10 @@ class Toolbox:
             )
         wrong = tool.check.complaints(call.arguments)
         if wrong:
-            shown = _text(dict(tool.parameters))
+            shown = as_text(dict(tool.parameters))
             again = f"; its parameters are {shown}" if len(shown) <= _LONGEST_SCHEMA else ""
             raise InvalidArgumentsError("; ".join(wrong), hint=f"correct the arguments and call it again{again}")
         return tool, {**tool.defaults, **call.arguments}
-
-
-def used_up(call: ToolCall) -> Ran:
-    """What a call is answered with when no more are allowed."""
-    hint = "call no tool any more: answer now, with what you have"
-    return refused(call, ToolRefused("the turns in which tools may be called are used up", hint=hint))
-
-
-def out_of_turns(call: ToolCall) -> Ran:
-    """What a call is answered with at which a message ended for want of turns, once something else is said."""
-    what = "the turns were used up, so the call was not carried out; then something else was said"
-    ran = refused(call, ToolRefused(what, hint="make it again if it is still needed"))
-    return replace(ran, error=OUT_OF_TURNS)
-
-
-def done_before(call: ToolCall) -> Ran:
-    """What a call is answered with of which only a person knows that it was carried out."""
-    hint = "go on without its result, and do not repeat the call"
-    return refused(call, ToolRefused("the call was carried out, and its result was lost", hint=hint))
-
-
-def cut_off(call: ToolCall) -> Ran:
-    """What a call is answered with that nobody waits for any more."""
-    hint = "it may have been carried out in part, or not at all"
-    return refused(
-        call, ToolRefused("the call was cut off: something else was said before it came to its end", hint=hint)
-    )
-
-
-def cut_short(call: ToolCall) -> Ran:
-    """What a call is answered with that a reply's limit cut off: it may be half of what was meant."""
-    hint = "make it again if it is still needed, with fewer words before it"
-    what = "the reply reached its limit of tokens, so the call was not carried out"
-    return refused(call, ToolRefused(what, hint=hint))
-
-
-def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> Ran:
-    """What a call is answered with that is not carried out."""
-    content: dict[str, Json] = {"error": error.what}
-    if error.hint:
-        content["hint"] = error.hint
-    result = ToolResult(call.id, call.name, _text(content), is_error=True, trust=trust)
-    return Ran(result, error=type(error).__name__)
-
-
-def again(call: ToolCall, before: ToolResult) -> Ran:
-    """What a call is answered with that was made before with the very same arguments."""
-    remark = f"[The same call was made before, as {before.id!r}; it is not made again. Its result was:]"
-    return Ran(
-        ToolResult(call.id, call.name, f"{remark}\n{before.content}", trust=before.trust, egress=before.egress),
-        error="",
-    )
 
 
 async def _carried_out(
@@ -254,11 +215,11 @@ async def _carried_out(
     """What came of a call: what the model is told, the tool's note, and what it says of the call."""
     if tool.of_run:
         return _came(tool, call, await tool.run(_own(arguments)), redact)
-    most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
-    limit = asyncio.timeout(most)
+    limit: asyncio.Timeout | None = None
     try:
-        async with limit:
-            outcome = await tool.run(_own(arguments))
+        given = _own(arguments)
+        async with await _begun(tool, seconds) as limit:
+            outcome = await tool.run(given)
         return _came(tool, call, outcome, redact)
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError, CapReached):
         raise
@@ -267,8 +228,8 @@ async def _carried_out(
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) or _is_cancelled(error):
             raise
-        if isinstance(error, TimeoutError) and limit.expired():
-            what = f"the tool took longer than the {most:g} s that it may"
+        if isinstance(error, TimeoutError) and limit and limit.expired():
+            what = f"the tool took longer than the {_less(tool.limits.seconds, seconds):g} s that it may"
             raise ToolTimeoutError(what, hint="ask for less at once, or go on without it") from error
         said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
         raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
@@ -280,11 +241,29 @@ def _came(tool: ToolDefinition, call: ToolCall, outcome: Outcome, redact: Redact
     Raises:
         ValueError, TypeError: it is no JSON; else see `_marked`.
     """
-    text = redact(whole_text(_text(outcome.content)))
+    text = redact(whole_text(as_text(outcome.content)))
     mark = outcome.mark if outcome.mark is UNMARKED else _marked(outcome.mark, redact)
     egress = tool.egress if outcome.egress == "any" else outcome.egress
     result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
     return Ran(result, redact.inside(_journalable(outcome.note)), mark=mark)
+
+
+async def _begun(tool: ToolDefinition, seconds: float | None) -> asyncio.Timeout:
+    """How long a call may take from now on. A plain handler has its place in `THREADS`; the wait for it is not its own.
+
+    Raises:
+        ToolBusyError: there is none.
+    """
+    most = _less(tool.limits.seconds, seconds)
+    if tool.plain:
+        asked = time.monotonic()
+        await THREADS.place(most)
+        most = most if seconds is None else _less(tool.limits.seconds, seconds - (time.monotonic() - asked))
+    return asyncio.timeout(most)
+
+
+def _less(one: float | None, other: float | None) -> float | None:
+    return min((most for most in (one, other) if most is not None), default=None)
 
 
 def _is_cancelled(error: BaseException) -> bool:
@@ -329,7 +308,3 @@ def _marked(mark: Mark, redact: Redactor) -> Mark:
         InputError, AttributeError: it is no mark.
     """
     return Mark.from_json(redact.inside(mark.to_json()))
-
-
-def _text(content: Json) -> str:
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, allow_nan=False)
