@@ -50,15 +50,18 @@ def encoder(
     make: Any = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return plainly.encode
-    quoted = json.encoder.encode_basestring_ascii if ensure_ascii else json.encoder.encode_basestring
+    quote = json.encoder.encode_basestring_ascii if ensure_ascii else json.encoder.encode_basestring
     # No table of what is being written, since it would hold what an error leaves in it: a cycle is a RecursionError.
-    walk = make(None, plainly.default, quoted, None, ":", ",", sort_keys, False, False)
+    walk = make(None, plainly.default, quote, None, ":", ",", sort_keys, False, False)
 
     def encode(value: object) -> str:
-        return quoted(value) if isinstance(value, str) else "".join(walk(value, 0))
+        return quote(value) if isinstance(value, str) else "".join(walk(value, 0))
 
     return encode
 
+
+quoted: Callable[[str], str] = json.encoder.encode_basestring
+"""A text as canonical JSON."""
 
 _canonical = encoder(sort_keys=True, ensure_ascii=False, default=_model)
 
@@ -121,13 +124,13 @@ def write_atomic(path: Path, data: bytes) -> None:
             os.fsync(out.fileno())
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make a rename survive a power loss; a file that a synced record names must not be missing afterwards."""
     handle = os.open(folder, os.O_RDONLY)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from transom.agent import Agent as _Agent
 from transom.agent import Response
 from transom.agent.models import ConversationContext, Message
+from transom.llm import Block
 
 __all__ = ["Agent"]
 
@@ -12,9 +13,9 @@ __all__ = ["Agent"]
 class Agent(_Agent):
     """`transom.Agent`, which see."""
 
-    async def send_message(self, content: str) -> Response:
+    async def send_message(self, content: str, *blocks: Block) -> Response:
         """`send`."""
-        return await self.send(content)
+        return await self.send(content, *blocks)
 
     def get_history(self, limit: int | None = None) -> list[Message]:
         """`history`."""

@@ -241,6 +241,10 @@ class ToolTimeoutError(ToolRefused):
     """A tool took longer than it may."""
 
 
+class ToolBusyError(ToolRefused):
+    """A tool could not begin: the threads for plain handlers are taken by calls that do not end."""
+
+
 class ToolQuotaError(ToolRefused):
     """A tool was called as often as it may be in one conversation."""
 

@@ -30,5 +30,6 @@ class once(Generic[T]):  # noqa: N801  it is used like a property
     def __get__(self, thing: object | None, owner: type) -> Self | T:
         if thing is None:
             return self
-        found = thing.__dict__[self._name] = self._find(thing)
+        found = self._find(thing)
+        object.__setattr__(thing, self._name, found)  # of frozen ones, too; to ask for `__dict__` would make one
         return found

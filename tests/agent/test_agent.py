@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.agent.helpers import SEAT, asks, look, scripted, sent, tool
 from transom.agent import Agent, Caps, Home, SyncAgent
 from transom.agent.events import CameOf, Event, Heard, Replied
 from transom.context.cache import CacheMonitor
-from transom.errors import InputError, ProviderError, RunError, ToolError
+from transom.errors import InputError, NetworkFailed, ProviderError, RunError, ToolError, TransomError
 from transom.llm import (
     Asked,
     Block,
@@ -108,6 +109,41 @@ async def test_after_an_error_it_goes_on_where_it_was() -> None:
         with pytest.raises(RunError, match="nothing to go on with"):
             await agent.go_on()
     assert [len(request.window.turns) for request in provider.requests] == [1, 3, 3]
+
+
+@pytest.mark.parametrize("caps", [Caps(), Caps(seconds=3_600)])
+async def test_a_provider_that_gives_up_waiting_is_no_cap(caps: Caps) -> None:
+    provider = scripted(TimeoutError("no answer from the far side"), "at last")
+    async with Agent(SEAT, provider=provider, caps=caps) as agent:
+        with pytest.raises(NetworkFailed, match="it gave up waiting: no answer from the far side"):
+            await agent.send("go")
+        assert (await agent.go_on()).text == "at last"
+
+
+async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
+    folder = str(tmp_path / ".transom")
+    assert Home(folder, "x") == Home(Path(folder), "x")
+    async with Agent(SEAT, provider=scripted("so"), at=Home(folder, "x")) as agent:
+        assert (await agent.send("go")).text == "so"
+    assert await Home.unfinished(folder, SEAT) == []
+
+
+@pytest.mark.parametrize(
+    ("slip", "told"),
+    [
+        (lambda: Agent("x", provider=scripted()), 'a Role, and this is str; say Role("clerk"'),  # type: ignore[arg-type]
+        (lambda: Agent(SEAT, provider=scripted(), at="x"), "this is str; say at=Home"),  # type: ignore[arg-type]
+        (lambda: Agent(SEAT, provider=scripted(), tools=[len]), "this is builtin_function_or_method; say ToolDef"),  # type: ignore[list-item]
+        (lambda: Agent(SEAT, provider=scripted(), tools=len), "tools are a list"),  # type: ignore[arg-type]
+        (lambda: Home(".transom", 3), 'these are str and int; say Home(".transom"'),  # type: ignore[arg-type]
+        (lambda: Caps(tokens="5"), "tokens='5' caps nothing; give a number"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_slip_is_one_line_that_says_what_to_write(slip: Callable[[], object], told: str) -> None:
+    with pytest.raises(TransomError) as caught:
+        slip()
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 async def test_a_listener_hears_the_same_of_a_fresh_and_a_resumed_conversation(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tests.agent.agent_driver import program
 from tests.forked import records
 from transom.agent import Home
 from transom.agent.home import open_desk
+from transom.config import Settings
 from transom.llm import Chain, ScriptedProvider
 
 
@@ -33,7 +34,7 @@ def approve_what_was_begun(work: Path) -> None:
 
     async def decide() -> None:
         chain = Chain((ScriptedProvider({}),))
-        desk = await open_desk(Home(work / "w", "talk"), "t.seat", chain)
+        desk = await open_desk(Home(work / "w", "talk"), "t.seat", chain, Settings())
         assert desk.run is not None
         if desk.run.state.waiting:
             await desk.run.decide("redo")

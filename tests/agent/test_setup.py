@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from tests.llm.conformance.dialects import DIALECTS
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.agent import Agent, Home, Setup
+from transom.agent import Agent, Caps, Home, Setup
 from transom.config import Settings, load_settings
 from transom.errors import InputError, SettingsError
 from transom.llm import Chain, ScriptedProvider, Text, ToolCall
@@ -92,6 +94,22 @@ def test_a_wrong_name_says_what_to_write(desk: Desk, name: str) -> None:
     assert WRONG[name] in str(caught.value)
 
 
+MINE = "schema: transom.prices/1\nas_of: 2026-01-31\nmodels:\n  openai:corp: {input: 2, output: 10}\n"
+
+
+async def test_a_price_list_of_ones_own_is_a_setting(desk: Desk) -> None:
+    Path("mine.yaml").write_text(MINE)
+    desk.settle(paths={"prices": "mine.yaml"})
+    async with Agent(SEAT, provider="openai:corp", caps=Caps(usd=1.0)) as agent:
+        response = await agent.send("hi")
+    usage = response.usage
+    assert response.usd == pytest.approx((usage.input_tokens * 2 + usage.output_tokens * 10) / 1e6)
+    assert response.usd > 0
+    desk.settle()
+    with pytest.raises(InputError, match="no price of it is known"):
+        Agent(SEAT, provider="openai:corp", caps=Caps(usd=1.0))
+
+
 def test_settings_that_are_wrong_say_so_before_anything_begins(desk: Desk) -> None:
     desk.settle(llm={"agent": {"modell": "x"}})
     with pytest.raises(SettingsError, match=r"unknown setting llm\.agent\.modell; did you mean llm\.agent\.model\?"):
@@ -167,6 +185,26 @@ async def test_limits_are_kept_in_the_agents_own_store(desk: Desk) -> None:
         (row,) = store.items("buckets").values()
     spent: Any = row
     assert sum(requests for _, requests, _ in spent["spent"]) == 2
+
+
+async def test_limits_hold_among_all_agents_of_a_process(desk: Desk) -> None:
+    """Who has spent its minute elsewhere waits here: with a home, with another one, without one, in another loop."""
+    desk.settle(execution={"enable_streaming": False}, llm={})
+    limited = load_settings(desk.folder, environ={"TRANSOM_LLM__OPENAI__REQUESTS_PER_MINUTE": "3"})
+
+    def agent(model: str, at: Home | None = None, settings: Settings = limited) -> Agent:
+        return Agent(SEAT, provider=Setup(f"openai:{model}", settings), at=at)
+
+    with ThreadPoolExecutor(1) as elsewhere:
+        elsewhere.submit(asyncio.run, said(agent("a"))).result()
+    await said(agent("b", Home(desk.folder / "one", "x")))
+    await said(agent("c", Home(desk.folder / "two", "x")))
+    for at in (None, Home(desk.folder / "three", "x")):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(said(agent("d", at)), 0.2)
+    assert sorted(body["model"] for body in desk.bodies) == ["a", "b", "c"]
+    free = load_settings(desk.folder, environ={"TRANSOM_LLM__OPENAI__REQUESTS_PER_MINUTE": "9"})
+    assert await said(agent("e", settings=free)) == "e here", "each is held to its own limit"
 
 
 async def test_a_sub_conversation_may_have_another_vendor(desk: Desk) -> None:

@@ -11,11 +11,12 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from tests.agent.test_lasting import windows
-from transom.agent import Agent, Caps, Home
+from transom.agent import Agent, Caps, Home, Setup
 from transom.agent.events import Completed, Event, Opened
 from transom.agent.models import Conversation, SubConversation
+from transom.config import Settings
 from transom.errors import InputError, ProviderError
-from transom.llm import Asked, CameBack, Reply, Request, Role, ScriptedProvider, Strategy, Text, ToolCall
+from transom.llm import Asked, Block, CameBack, Reply, Request, Role, ScriptedProvider, Strategy, Text, ToolCall
 from transom.telemetry import read_trace
 
 LARGE = "\n".join(f"row {number}: the ratio is 0.{number:05d}" for number in range(4_000))
@@ -173,11 +174,11 @@ async def test_the_model_delegates(tmp_path: Path) -> None:
 
 
 async def test_a_program_opens_one_and_is_told_a_summary() -> None:
-    provider = by_role(["first", "last"], ["There are 3 of 5.", "In short: 3 of 5, and 9 elsewhere."])
+    provider = by_role(["first", "last"], ["There are 3 of 9.", "In short: 3 of 5, and 9 elsewhere."])
     async with Agent(SEAT, provider=provider, tools=[tool(large)]) as agent:
         await agent.send("one")
-        sub = await agent.create_sub_conversation("Count them.", "There may be five.")
-        assert (await sub.send("How many?")).text == "There are 3 of 5."
+        sub = await agent.create_sub_conversation("Count them.", "There may be 5.")
+        assert (await sub.send("How many? You need 3.")).text == "There are 3 of 9."
         summary = await agent.complete_sub_conversation(sub.id)
         with pytest.raises(InputError, match="no open sub-conversation"):
             await agent.complete_sub_conversation(sub.id)
@@ -195,7 +196,7 @@ async def test_a_program_opens_one_and_is_told_a_summary() -> None:
 
 
 async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_down() -> None:
-    """Ids are taken from questions, arguments and results; tags, fences and ids of calls are our own."""
+    """Ids are taken from questions and results; tags, fences and ids of calls are our own."""
     ask = ToolCall("call_77", "look", {"at": "u_core/u_alu"})
     provider = ScriptedProvider(
         {
@@ -214,9 +215,9 @@ async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_d
         await inner.send("What of it?")
         closer = await sub.complete_sub_conversation(inner.id)
         whole = await agent.complete_sub_conversation(sub.id)
-    assert closer.struck == ("call_77",)
+    assert closer.struck == ("TICKET-12", "call_77"), "it alone said so before"
     assert closer.text.endswith("Also named in the source: net_5")
-    assert whole.text == "In short.\nAlso named in the source: LOT-9, build_3, TICKET-12, u_core/u_alu, net_5"
+    assert whole.text == "In short.\nAlso named in the source: LOT-9, build_3, u_core/u_alu, net_5"
 
 
 async def test_a_message_that_is_part_of_another_has_no_more_time_than_that() -> None:
@@ -253,3 +254,82 @@ def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
     assert sub_role(SEAT, ModelSeat(), tokens=100).settings.max_tokens == 200, "what is handed back is short"
     assert sub_role(SEAT, ModelSeat(max_tokens=55), tokens=100).settings.max_tokens == 55
     assert role.settings.max_tokens <= SEAT.settings.max_tokens
+
+
+MADE_UP = "The slack is 0.7777 in u_made/up_1, and 93 fail."
+
+
+@pytest.mark.parametrize("refused", [False, True], ids=["asks well", "is refused with its own words"])
+async def test_what_a_delegate_without_sources_says_is_held_to_what_its_tools_yielded(refused: bool) -> None:
+    async def slack(at: str) -> str:
+        return "slack is 0.5 in u_core/alu_2, 14 fail"
+
+    delegate = asks(ToolCall("9", "delegate", {"purpose": "Find the slack of lane_4.", "sources": []}))
+    wrong = ToolCall("0", "u_made/up_1 0.7777 93", {}) if refused else look("b", "0")
+    said = f"{MADE_UP} Of lane_4 it is 0.5, 14 fail."
+    provider = by_role([delegate, "ok"], [asks(wrong, look("a", "1")), said])
+    async with Agent(DELEGATING, provider=provider, tools=[tool(slack)]) as agent:
+        assert (await agent.send("go")).text == "ok"
+    told = came(provider.requests[-1])
+    assert not any(word in told for word in ("0.7777", "u_made/up_1", "93"))
+    assert "Of lane_4 it is 0.5, 14 fail." in told
+    assert told.endswith("Also named in the source: u_core/alu_2")
+
+
+async def test_a_number_that_a_sub_conversation_made_up_once_is_no_evidence_for_it() -> None:
+    provider = by_role(["ok"], [MADE_UP, f"{MADE_UP} Lot_7 and bin_3 are bad."])
+    async with Agent(SEAT, provider=provider) as agent:
+        sub = await agent.create_sub_conversation("Look into lot_7.")
+        await sub.send("What of Lot_7?", Block("background", "It is in bin_3."))
+        summary = await agent.complete_sub_conversation(sub.id)
+    assert summary.struck == ("0.7777", "u_made/up_1", "93"), "what it was asked and given stays"
+
+
+async def test_lines_that_stand_for_a_summary_have_nothing_that_was_made_up() -> None:
+    provider = by_role(["ok"], [f"{MADE_UP}\nlot_7 is worse.", ProviderError("away")])
+    async with Agent(SEAT, provider=provider) as agent:
+        sub = await agent.create_sub_conversation("Look into lot_7.")
+        await sub.send("How bad is it?")
+        summary = await agent.complete_sub_conversation(sub.id)
+    assert (summary.by, "lot_7 is worse." in summary.text) == ("extract", True)
+    assert "0.7777" not in summary.text and "u_made/up_1" not in summary.text
+
+
+async def test_what_is_read_beside_a_large_result_may_be_named_too() -> None:
+    provider = by_role([asks(look("large")), "ok"], [asks(look("gate_8", "2")), "Row 17 has 0.00017; gate_8, gate_9."])
+    async with Agent(DELEGATING, provider=provider, tools=[tool(large)]) as agent:
+        assert (await agent.send("go")).text == "ok"
+    told = came(provider.requests[-1])
+    assert "0.00017; gate_8, [struck" in told
+
+
+@pytest.mark.parametrize("way", ["loop", "model", "program"])
+async def test_how_short_summaries_are_is_a_setting(way: str) -> None:
+    """A summary as long as it likes is cut to the tokens of its source, divided by the ratio."""
+    sizes = []
+    for ratio in (5, 20):
+        long = "\n".join(["Rows are fine."] * 20_000)
+        settings = Settings.model_validate({"llm": {"sub_conversation": {"ratio": ratio}}})
+        delegate = asks(ToolCall("9", "delegate", {"purpose": "Is it fine?", "sources": ["1"]}))
+        main: dict[str, list[Any]] = {
+            "loop": [asks(look("large")), "ok"],
+            "model": [asks(look("part")), delegate, "ok"],
+            "program": ["ok"],
+        }
+        sub = ["Fine.", long] if way == "program" else [long]
+        role = SEAT if way == "program" else DELEGATING
+        text = {"large": LARGE, "part": LARGE[:40_000]}
+
+        async def part(at: str, text: dict[str, str] = text) -> str:
+            return text[at]
+
+        provider = by_role(main[way], sub)
+        async with Agent(role, provider=Setup(provider, settings), tools=[tool(part)]) as agent:
+            if way == "program":
+                opened = await agent.create_sub_conversation("Is it fine?")
+                await opened.send(LARGE[:40_000])
+                sizes.append(len((await agent.complete_sub_conversation(opened.id)).text))
+            else:
+                await agent.send("go")
+                sizes.append(len(came(provider.requests[-1])))
+    assert 3 < sizes[0] / sizes[1] < 5

@@ -131,6 +131,19 @@ def test_the_beginning_of_several_runs_is_not_enough(here: Path, capsys: pytest.
     assert f"2 runs begin with '2'; give more of it: {rows[0]['run_id']}, " in capsys.readouterr().err
 
 
+def test_a_run_is_found_by_its_name_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    walked(here)
+    (run,) = shown(capsys, "runs", "list")["runs"]
+    for command in (["runs", "show"], ["window", "show"]):
+        assert shown(capsys, *command, "x")["run_id"] == run["run_id"]
+    assert shown(capsys, "trace", "show", "x")["trace_id"] == trace_id(run["run_id"])
+    asyncio.run(opened(here, {"file": "y"}))
+    rows = shown(capsys, "runs", "list")["runs"]
+    assert main(["window", "show", "x"]) == 2
+    said = f"2 runs are called 'x'; say which: {rows[0]['run_id']}, {rows[1]['run_id']}"
+    assert said in capsys.readouterr().err
+
+
 def test_resume_hands_the_journal_entry_to_its_kind(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any
@@ -130,7 +131,7 @@ def test_what_traces_add_up_to(here: Path, capsys: pytest.CaptureFixture[str]) -
     assert "scripted: 1 times RateLimited" in text
 
 
-def test_only_traces_that_began_lately(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_began_lately(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(walk(here))
     (path,) = (here / ".transom" / "traces").iterdir()
     old = path.with_name("d" * 32 + ".jsonl")
@@ -138,6 +139,22 @@ def test_only_traces_that_began_lately(here: Path, capsys: pytest.CaptureFixture
     assert [stats(capsys, *since)["traces"] for since in ((), ("--since", "7d"))] == [2, 1]
     assert main(["trace", "stats", "--since", "soon"]) == 2
     assert "--since: 'soon' is no age" in capsys.readouterr().err
+
+
+def test_what_a_long_conversation_did_lately(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "far", "transom.role": "t.seat"}
+    attempt = {"gen_ai.operation.name": "attempt", "gen_ai.provider.name": "far", "transom.attempt": 1}
+    with Telemetry.open(here / ".transom" / "traces") as telemetry:
+        for hours in (48, 0):
+            with telemetry.span("chat", **chat) as span:
+                span.began(time.time_ns() - hours * 3_600 * 10**9)
+                with telemetry.span("attempt", **attempt) as inner:
+                    inner.fail("RateLimited")
+    for by in ("provider", "role"):
+        rows = [stats(capsys, "--by", by, *since)["rows"] for since in ((), ("--since", "12h"))]
+        told = [(row["name"], row["calls"], row["errors"]) for (row,) in rows]
+        name = "far" if by == "provider" else "t.seat"
+        assert told == [(name, 2, {"RateLimited": 2}), (name, 1, {"RateLimited": 1})]
 
 
 MINE = """\
@@ -194,7 +211,7 @@ def test_where_there_are_no_traces(here: Path, capsys: pytest.CaptureFixture[str
     folder = here / ".transom" / "traces"
     assert said(capsys, "list") == (0, f"no traces in {folder}\n", "")
     assert said(capsys, "stats") == (0, f"no traces in {folder}\n", "")
-    assert said(capsys, "stats", "--since", "7d") == (0, f"no traces that began less than 7d ago in {folder}\n", "")
+    assert said(capsys, "stats", "--since", "7d") == (0, f"no traces of the last 7d in {folder}\n", "")
     code, _, err = said(capsys, "show", "abc")
     assert (code, err) == (2, f"transom: {folder}: no trace 'abc'; no run has left one here yet\n")
     assert not (here / ".transom").exists(), "looking makes nothing"

@@ -14,7 +14,7 @@ from transom.context import DEFAULT_SHARES, SHARES, Budget, Compaction, History,
 from transom.context.budget import GIVING, share_of
 from transom.context.tokens import measure
 from transom.errors import SettingsError, WindowOverflow
-from transom.llm import Block, CallSettings, Capabilities, Role, Tier, ToolSpec, render
+from transom.llm import Asked, Block, CallSettings, Capabilities, Role, Tier, ToolSpec, render
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object"})
 ROLE = Role(
@@ -134,8 +134,8 @@ def test_a_failure_is_kept_where_everything_else_is_folded() -> None:
     assert made.request.window.turns[1:3] == call(1, "no such file", is_error=True)
 
 
-def test_a_newest_event_that_is_too_large_alone_overflows_with_its_sizes() -> None:
-    history = History.of([*exchange(1), *call(2, PROSE * 100)])
+def test_a_newest_message_that_is_too_large_alone_overflows_with_its_sizes() -> None:
+    history = History.of([*exchange(1), Asked(PROSE * 100)])
     with pytest.raises(WindowOverflow) as caught:
         go_on(ROLE, [], history, budget=Budget(total=5_000))
     assert caught.value.shares["conversation"] > caught.value.limit

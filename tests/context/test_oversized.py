@@ -53,6 +53,17 @@ def test_a_result_may_take_a_share_of_the_window_and_never_more_than_a_limit() -
     assert oversized(fits, "a", "truncate", budget, learned) is not None, "as the model counts, it does not fit"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\rover\n"])
+def test_an_outline_names_the_lines_that_are_read(end: str) -> None:
+    lines = ["# First", "", "x" * 9_000, "y" * 1_999, "z" * 2_000, "## Second", "text", "w" * 4_001, "# Third", "end"]
+    text = end.join(lines)
+    for title in ("# First", "## Second", "# Third"):
+        (entry,) = [one for one in outline(text, 5_000, PLAIN).splitlines() if title in one]
+        number = int(entry.removeprefix("line ").partition(":")[0])
+        read = read_slice(text, {"source": "x", "first_line": number, "last_line": number}, 5_000, PLAIN)
+        assert read.splitlines()[1] == title
+
+
 def test_a_reference_says_how_much_it_is_and_where_what_stands() -> None:
     told = big(PAGE * 12, egress="local").reference(PLAIN)
     assert told.egress == "local"
@@ -189,7 +200,7 @@ def test_a_summary_keeps_to_its_room(kind: str, said: str, room: int) -> None:
 
 
 def test_the_ratio_is_the_callers() -> None:
-    assert summary_room(50_000, 15_000) == 5_000
+    assert summary_room(50_000, 15_000, ratio=10) == 5_000
     assert summary_room(50_000, 15_000, ratio=2) == 15_000
     assert summary_room(1_000, 15_000, ratio=100) == 200
 
@@ -206,12 +217,12 @@ def test_a_sub_conversation_opens_with_the_source_or_its_outline() -> None:
 
 def test_what_a_sub_conversation_returns_is_bounded_and_keeps_its_trust() -> None:
     found = big(REPORT, egress="local")
-    result, summary = found.returned("It broke at u_core/u_mul, 12 of 480, 77 times.", PLAIN)
+    result, summary = found.returned("It broke at u_core/u_mul, 12 of 480, 77 times.", PLAIN, ratio=10)
     assert (result.id, result.trust, result.egress, result.is_error) == ("c1", "untrusted", "local", False)
     assert "kept whole as artifact 1" in result.content
     assert f"12 of 480, {STRUCK} times" in result.content
     assert summary.struck == ("77",)
-    failed, summary = found.returned("", PLAIN)
+    failed, summary = found.returned("", PLAIN, ratio=10)
     assert summary.by == "extract"
     assert PLAIN.count(failed.content) <= found.limit
     tight, _ = found.returned(PROSE * 50, PLAIN, ratio=50)

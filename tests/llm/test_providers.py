@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from transom.errors import EgressError, InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
+from transom.errors import EgressError, InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss, RequestRefused
 from transom.llm import (
     AnsweredFrom,
     Block,
     CameBack,
+    Capabilities,
     Chain,
     Reply,
     Request,
@@ -22,6 +24,7 @@ from transom.llm import (
     Tier,
     ToolCall,
     ToolResult,
+    ToolSpec,
     Usage,
     Window,
 )
@@ -45,6 +48,17 @@ def test_replies_survive_json() -> None:
         (AnsweredFrom("k", "d"),),
     )
     assert reply_from_json(reply.to_json()) == reply
+
+
+async def test_tools_are_offered_to_those_that_call_some() -> None:
+    offered = replace(request(), tools=(ToolSpec("look", "Looks.", {"type": "object"}),))
+    plain = ScriptedProvider({"p.seat": ["no"]}, name="plain", caps=Capabilities(tools=False))
+    able = ScriptedProvider({"p.seat": ["yes"]}, name="able")
+    assert (await Chain((plain, able)).complete(offered)).by == "able"
+    assert plain.requests == []
+    with pytest.raises(RequestRefused, match=r"^plain: it calls no tools, and is offered look; choose another model"):
+        await Chain((plain,)).complete(offered)
+    assert (await Chain((plain,)).complete(request())).text == "no"
 
 
 @pytest.mark.parametrize("data", [None, {}, {"parts": [{"kind": "noise"}]}, {"parts": "text"}])

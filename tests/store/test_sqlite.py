@@ -447,3 +447,17 @@ def test_many_processes_may_open_a_new_database_at_once(db: Path) -> None:
     command = [*CHILD, str(db), "append"]
     children = [subprocess.Popen([*command, str(n), "25"], stdout=subprocess.PIPE, text=True) for n in range(6)]
     assert [c.communicate(timeout=300)[0] for c in children] == ["done\n"] * 6
+
+
+def test_a_new_database_is_the_one_that_sqlite_makes_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(path: Path) -> list[object]:
+        asyncio.run(SqliteStore.open(path).close())
+        pragmas = ("user_version", "page_size", "encoding", "auto_vacuum", "journal_mode", "integrity_check")
+        with raw(path) as connection:
+            schema = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
+            return [schema, *(connection.execute(f"PRAGMA {name}").fetchone() for name in pragmas)]
+
+    made = told(tmp_path / "made.db")
+    monkeypatch.setattr("transom.store.sqlite.make_blank", lambda path: None)
+    assert made == told(tmp_path / "own.db")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made.db", "own.db"]

@@ -14,7 +14,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from tests.telemetry.walked import walk
 from transom.agent import Agent, Home
-from transom.errors import ProviderError, TransomError
+from transom.errors import NetworkFailed, ProviderError, RateLimited, TransomError
 from transom.llm import Block, Chain, Request, ScriptedProvider, Window
 from transom.llm.egress import EgressPolicy
 from transom.llm.retry import RetryPolicy
@@ -58,6 +58,32 @@ def test_each_kind_of_event_is_logged_with_its_trace(tmp_path: Path) -> None:
                     (line["trace_id"], line["span_id"] in ids) == (run.telemetry.trace_id, True) for line in found
                 )
             assert all(line["trace_id"] for line in found)
+
+
+@pytest.mark.parametrize("told", [True, False])
+async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warning(tmp_path: Path, told: bool) -> None:
+    configure("warning", tmp_path / "log")
+    words = "the words of a prompt"
+    down = [RateLimited(words, retryable=True), NetworkFailed(words, where="one:a"), NetworkFailed(words, where="two")]
+    policy = RetryPolicy(attempts=2, initial_delay=0.001)
+    one = SteadyProvider(ScriptedProvider({SEAT.name: down[:2]}, name="one:a"), policy)
+    two = ScriptedProvider({SEAT.name: down[2:]}, name="two")
+    async with Agent(SEAT, provider=Chain((one, two)), at=Home(tmp_path / "w", "t")) as agent:
+        talk = await agent._open()
+        talk.stage.host.log_calls = told
+        with pytest.raises(NetworkFailed):
+            await agent.send(words)
+        trace = talk.stage.host.telemetry.trace_id
+    text = (tmp_path / "log").read_text()
+    again, fallback, failed = [json.loads(line) for line in text.splitlines()]
+    assert words not in text
+    assert (again["level"], fallback["level"], failed["level"]) == ("warning", "warning", "error")
+    assert "one:a: attempt 1 failed with RateLimited; asked again in" in again["message"]
+    assert fallback["message"] == "one:a failed with NetworkFailed; two is asked next"
+    assert "failed with NetworkFailed, provider two, attempts 3" in failed["message"]
+    about = {name: failed[name] for name in ("error_type", "provider", "attempts", "trace_id")}
+    assert about == {"error_type": "NetworkFailed", "provider": "two", "attempts": 3, "trace_id": trace}
+    assert failed["span_id"]
 
 
 def everything(folder: Path) -> dict[Path, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,19 +27,29 @@ from transom.tools.mcp import McpServer
 SERVER = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
 
 
-@pytest.fixture
-def http(tmp_path: Path) -> Iterator[str]:
-    """The address of a server over HTTP, in a process of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+def serve(port: int, tmp_path: Path) -> subprocess.Popen[bytes]:
+    """A server over HTTP, in a process of its own, that listens."""
     environ = {**os.environ, "MCP_TEST_PID": str(tmp_path / "pid")}
     process = subprocess.Popen([*SERVER, "http", str(port)], env=environ, stderr=subprocess.DEVNULL)
-    for _ in range(200):
+    for _ in range(1_200):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 break
         time.sleep(0.05)
+    return process
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def http(port: int, tmp_path: Path) -> Iterator[str]:
+    """The address of a server over HTTP, in a process of its own."""
+    process = serve(port, tmp_path)
     yield f"http://127.0.0.1:{port}/mcp"
     process.kill()
     process.wait()
@@ -99,14 +111,20 @@ async def kill_when_it_hangs(pid: Path) -> None:
     os.kill(int(pid.read_text()), signal.SIGKILL)
 
 
-async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_stdio(tmp_path: Path) -> None:
-    async with stdio(tmp_path, ToolLimits(seconds=10)) as server:
-        killer = asyncio.create_task(kill_when_it_hangs(tmp_path / "pid"))
-        (died,) = await told(server, ToolCall("1", "hang", {}))
-        await killer
-        assert "the MCP server failed" in died
+async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_is_started_again(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    async with stdio(tmp_path) as server:
+        for beginning in range(4):
+            killer = asyncio.create_task(kill_when_it_hangs(pid))
+            (died,) = await told(server, ToolCall("1", "hang", {}))
+            await killer
+            pid.unlink()
+            assert "the MCP server failed" in died
+            assert ("the next call of its tools starts it again" in died) == (beginning < 3)
+            if beginning < 3:
+                assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
         (gone,) = await told(server, ToolCall("1", "look", {"at": "a"}))
-        assert "the MCP server failed" in gone, "and so is every call after that"
+        assert "it was begun 4 times, and is not begun again" in gone and "go on without it" in gone
 
 
 async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_http(http: str, tmp_path: Path) -> None:
@@ -115,6 +133,68 @@ async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_http(http: str
         (died,) = await told(server, ToolCall("1", "hang", {}))
         await killer
         assert "the MCP server failed" in died or "took longer" in died
+
+
+async def test_a_server_over_http_that_is_there_again_is_connected_to_again(port: int, tmp_path: Path) -> None:
+    first = serve(port, tmp_path)
+    async with McpServer(f"http://127.0.0.1:{port}/mcp") as server:
+        assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
+        first.kill()
+        first.wait()
+        (gone,) = await told(server, ToolCall("1", "look", {"at": "a"}))
+        assert "the MCP server failed" in gone
+        second = serve(port, tmp_path)
+        try:
+            assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
+        finally:
+            second.kill()
+            second.wait()
+
+
+ODD = [sys.executable, str(Path(__file__).with_name("mcp_odd_server.py"))]
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        ("silent", "it did not answer within 1 s"),
+        ("late", "within 3 s"),  # to answer at all, where the machine is that busy, and else to name its tools
+        ("around", "page 'one' comes twice"),
+        ("endless", "more than 100 pages"),
+        ("clash", "its tools 'read.file' and 'read_file' would both be called 'read_file'"),
+        ("long", f"'{'a' * 64}c' would both be called"),
+        ("remote", "its tool 'far' cannot be used: its parameters are not whole"),
+    ],
+)
+async def test_an_odd_server_is_refused_in_time(way: str, said: str) -> None:
+    seconds = {"silent": 1, "late": 3}.get(way, 60)
+    with pytest.raises(ToolError, match=re.escape(said)):
+        async with McpServer([*ODD, way], seconds=seconds):
+            pass
+
+
+async def test_what_is_odd_can_be_left_out() -> None:
+    for way, name in (("remote", "good"), ("clash", "read.file")):
+        async with McpServer([*ODD, way], only={name}, prefix="odd.") as server:
+            (tool,) = server.tools
+            assert tool.name == f"odd_{name.replace('.', '_')}"
+            assert "anyOf" not in tool.parameters and "Its parameters in full" in tool.description
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        ([], "is no command"),
+        ("", "is no URL"),
+        (["http://127.0.0.1/mcp"], "give it by itself, not in a list"),
+        ("python server.py", "a command is a list: ['python', 'server.py']"),
+        ([1], "is no command"),
+        (None, "is no command"),
+    ],
+)
+def test_what_is_no_server_is_said(server: Any, said: str) -> None:
+    with pytest.raises(ToolError, match=re.escape(said)):
+        McpServer(server)
 
 
 async def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
@@ -128,3 +208,10 @@ async def test_a_server_that_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="cannot be used"):
         async with McpServer([sys.executable, "-c", "pass"]):
             pass
+
+
+def test_a_tool_of_a_server_cannot_take_the_name_of_the_runtimes_own() -> None:
+    listed = SimpleNamespace(name="delegate", description="Mine.", input_schema={"type": "object"}, annotations=None)
+    with pytest.raises(ToolError, match=r"delegate: the runtime has a tool of that name.*McpServer\(\.\.\., prefix"):
+        Agent(SEAT, provider=scripted(), tools=[McpServer(SERVER)._tool(listed)])
+    Agent(SEAT, provider=scripted(), tools=[McpServer(SERVER, prefix="its_")._tool(listed)])

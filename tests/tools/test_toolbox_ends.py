@@ -118,6 +118,7 @@ ODD: dict[str, dict[str, Any]] = {
     "no handler": {"handler": None},
     "no limits": {"limits": None},
     "less than no time": {"limits": ToolLimits(seconds=-1)},
+    "a word of seconds": {"limits": ToolLimits(seconds="5")},  # type: ignore[arg-type]  # on purpose
     "no number of seconds": {"limits": ToolLimits(seconds=float("nan"))},
 }
 

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
+from transom.agent.given import check_given
 from transom.agent.home import Desk, Home, open_desk
+from transom.agent.late import registered_before, warn_of_missing
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
 from transom.agent.resume import walk_through
 from transom.agent.setup import LateShelf, Setup
-from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, sub_role, task, without_own
+from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, recall_subs, sub_role, task, without_own
 from transom.agent.turns import Conversation
 from transom.agent.views import Response, context_of
 from transom.canonical import Json, digest, whole_text
-from transom.context import Mark
-from transom.context.summary import Summary, extract, summarised, summary_room, words_of
+from transom.context import Mark, check_message
+from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
 from transom.errors import CapReached, InputError, OutOfTurns, RunError
 from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Window
 from transom.llm.render import render_block
@@ -52,8 +54,9 @@ class Agent:
 
     Raises:
         ToolError: a tool whose name is taken, or whose schema is none.
-        InputError: neither or both of provider and stage; a name that there is not, or whose key or SDK is missing; a
-            cap in dollars on a model whose price is not known; a strategy that needs what is not there.
+        InputError: no role, tools or place to live; neither or both of provider and stage; a name that there is not, or
+            whose key or SDK is missing; a cap in dollars on a model whose price is not known; a strategy that needs
+            what is not there.
         SettingsError: the settings cannot be used.
     """
 
@@ -67,6 +70,7 @@ class Agent:
         caps: Caps | None = None,
         on_event: OnEvent = nobody,
     ) -> None:
+        check_given(role, tools, at)
         self._setup = _setup(provider, at)
         self._role = self._setup.role(role)
         self._shelf = LateShelf()
@@ -83,6 +87,7 @@ class Agent:
         self._lasting = not isinstance(at, Stage)
         self._archived = False
         self._parent: Conversation | None = None
+        self._given: tuple[Block, ...] = ()
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
         self._window: Window | None = None
@@ -94,11 +99,13 @@ class Agent:
 
     @caps.setter
     def caps(self, caps: Caps) -> None:
-        self._meter.hold(caps, self._chain.everyone)
+        self._meter.hold(caps, self._chain.everyone, self._setup.settings.paths.prices)
         self._toolbox.max_turns = caps.turns
 
     def register_tool(self, tool: ToolDefinition) -> None:
         """Add a tool; it is there from the next call on.
+
+        A program that goes on with a kept conversation registers its tools again before `resume`: those of now count.
 
         Raises:
             ToolError: its name is taken, or its schema is none.
@@ -106,6 +113,7 @@ class Agent:
         self._toolbox.register(tool)
         if self._talk:
             self._talk.role = replace(self._talk.role, tools=self._toolbox.specs)
+            self._talk.late.append(tool.spec)
 
     async def send(self, content: str, *blocks: Block) -> Response:
         """Say something, and have the role answer, whatever it calls on the way.
@@ -116,6 +124,7 @@ class Agent:
 
         Raises:
             RunError: it is kept, and something else was said at this place before, or with other blocks.
+            WindowOverflow: it could never fit; nothing was said. Also later, see below.
             Paused: a person has to say something first; see `decide`.
             ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
                 whole after any of them, and `go_on` tries again.
@@ -125,7 +134,6 @@ class Agent:
             if self._archived:
                 raise RunError("it is completed, and nothing more is said in it", where=talk.name, hint="open another")
             content = _message(content, talk.name)
-            await talk.give_up()
             told: dict[str, Json] = {"event": "asked", "text": content}
             if blocks:
                 told["blocks"] = digest([block.to_json() for block in blocks])
@@ -134,6 +142,9 @@ class Agent:
                 what = f"something else was said here before: {held['text'][:80]!r}"
                 hint = "begin with resume() to go on from the end, or give the conversation another name"
                 raise RunError(what, where=talk.name, hint=hint)
+            if held != told:  # what is in the journal is there
+                check_message(talk.role, (*self._always, *blocks), content, budget=talk.window, tokens=talk.tokens)
+            await talk.give_up()
             await talk.stage.tell(talk.name, told)
             talk.add(Asked(content))
             return await self._answer(talk, blocks)
@@ -164,10 +175,13 @@ class Agent:
             talk = await self._open()
             if talk.turns:
                 raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
+            warn_of_missing(self._toolbox)
             return await walk_through(talk, lambda: self._answer(talk, ()))
 
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
         talk.rounds = 0
+        if self._parent:  # it will be asked to sum up, and held to what it was given
+            self._given += tuple(block for block in blocks if block not in self._given)
         talk.deadline = self._meter.deadline(self._parent.deadline if self._parent else None)
         attributes = of_agent(self._role.name, talk.stage.place, talk.name)
         with talk.stage.host.telemetry.span(f"invoke_agent {self._role.name}", **attributes) as span:
@@ -249,7 +263,7 @@ class Agent:
             self._desk = (
                 Desk(at, None, AsyncExitStack())
                 if isinstance(at, Stage)
-                else await open_desk(at, self._role.name, self._chain)
+                else await open_desk(at, self._role.name, self._chain, self._setup.settings)
             )
             self._settle_in(self._desk)
         role = replace(self._role, tools=self._toolbox.specs)
@@ -263,14 +277,16 @@ class Agent:
             tell=self._hear,
             lasting=self._lasting,
         )
+        self._toolbox.before = registered_before(talk.stage, name)
         if self._lasting:
             talk.marks = {
                 event: [Mark.from_json(one) for one in marks] for event, marks in talk.stage.marks(name).items()
             }
+        recall_subs(talk)
         hands = Delegation(talk, self._setup.settings.llm.sub_conversation)
         talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
         if role.strategy == "sub_conversation":
-            self.register_tool(hands.delegate_tool())
+            hands.offer_delegating()
         return talk
 
     def _settle_in(self, desk: Desk) -> None:
@@ -281,7 +297,7 @@ class Agent:
             if self._setup.named:
                 desk.closing.push_async_callback(self._chain.aclose)
 
-    async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Agent:
+    async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Self:
         """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
 
         Args:
@@ -294,18 +310,18 @@ class Agent:
         await open_sub(talk, name, purpose)
         tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
-        sub = Agent(role, tools=tools, at=talk.stage, on_event=self._hear)
+        sub = type(self)(role, tools=tools, at=talk.stage, on_event=self._hear)
         sub._name, sub._always, sub._parent = name, task(purpose, context_summary, talk.egress), talk
-        sub._meter = self._meter
-        sub._lasting, sub._toolbox.max_turns = self._lasting, self._toolbox.max_turns
+        sub._meter, sub._lasting, sub._toolbox = self._meter, self._lasting, self._toolbox.within(tools)
+        sub._setup, sub._given = self._setup, sub._always
         self._subs[name] = sub
         return sub
 
     async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
         """Have a sub-conversation sum up, tell this conversation, and archive it.
 
-        Numbers and ids of the summary that nothing in the sub-conversation has are struck. Where it cannot sum up,
-        lines of it that are chosen by rule stand in the summary's place, and say so.
+        Numbers and ids of the summary are struck that it was not given and that did not come back to it; that it said
+        them before is no evidence. Where it cannot sum up, lines that are chosen by rule stand there, and say so.
 
         Raises:
             InputError: none of that id is open.
@@ -334,13 +350,14 @@ class Agent:
 
     async def _sum_up(self) -> Summary:
         talk = await self._open()
-        whole = "\n".join([*(block.text for block in self._always), words_of(talk.turns)])
-        room = summary_room(talk.tokens.count(whole), talk.window.result_tokens)
-        try:
+        seen, said = seen_in(self._given, talk.turns), said_in(talk.turns)
+        ratio = self._setup.settings.llm.sub_conversation.ratio
+        room = summary_room(talk.tokens.count(f"{seen}\n{said}"), talk.window.result_tokens, ratio)
+        with suppress(*FAILURES):
             response = await self.send(f"Now sum up what you found, in at most {room} tokens.")
-        except FAILURES:
-            return extract(whole, room, talk.tokens)
-        return summarised(response.text if response.ended == "answered" else "", whole, room, talk.tokens)
+            if response.ended == "answered" and response.text.strip():
+                return summarised(response.text, seen, room, talk.tokens)
+        return extract(f"{seen}\n{hold(said, seen)[0]}", room, talk.tokens)
 
     @property
     def id(self) -> str:

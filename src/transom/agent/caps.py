@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from transom.agent.prices import Prices
 from transom.errors import CapReached, InputError
@@ -38,9 +39,17 @@ class Caps:
     def __post_init__(self) -> None:
         for name in ("turns", "tokens", "usd", "seconds"):
             most = getattr(self, name)
-            if (most is None and name == "turns") or (most is not None and not most >= 0):
+            if (most is None and name == "turns") or (most is not None and not _caps(most)):
                 hint = "give a number from 0 on" + ("" if name == "turns" else ", or None for no cap")
                 raise InputError(f"{name}={most!r} caps nothing", where="Caps", hint=hint)
+
+
+def _caps(most: object) -> bool:
+    """Whether it is a number that caps something; the text of one is none."""
+    try:
+        return bool(most >= 0)  # type: ignore[operator]  # that is the question
+    except TypeError:
+        return False
 
 
 @dataclass
@@ -56,17 +65,22 @@ class Meter:
         """Dollars, since a cap on them was set."""
         return self.purse.usd if self.purse else 0.0
 
-    def hold(self, caps: Caps, providers: Sequence[Provider]) -> None:
+    def hold(self, caps: Caps, providers: Sequence[Provider], prices: Path | None = None) -> None:
         """Other caps from now on.
+
+        Args:
+            caps: these.
+            providers: who may be asked.
+            prices: a price list of one's own, where the caps have none.
 
         Raises:
             InputError: a cap in dollars, and the cost of a provider's replies could not be told.
         """
         if caps.usd is not None:
-            prices = caps.prices or Prices.load()
-            prices.check(providers)
+            known = caps.prices or Prices.load(prices)
+            known.check(providers)
             free = frozenset(one.name for one in providers if one.local)
-            self.purse = Spending(caps.usd, prices.of, free, self.usd)
+            self.purse = Spending(caps.usd, known.of, free, self.usd)
         elif self.purse:
             self.purse.limit = math.inf
         self.caps = caps

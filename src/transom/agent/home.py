@@ -13,6 +13,8 @@ from typing import Any
 
 from transom.agent.costs import priced_exporter
 from transom.canonical import Json
+from transom.config import Settings
+from transom.errors import InputError
 from transom.llm import Chain, Role
 from transom.llm.codec import reply_from_json
 from transom.runs import Run, Stage, Workspace
@@ -24,12 +26,12 @@ KIND = "agent"
 MAIN = "main"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Home:
     """A run of an agent's own, that can be gone on with.
 
     Attributes:
-        workspace: the `.transom` folder.
+        workspace: the `.transom` folder; a text is one too.
         name: of the conversation; the same name and role are the same conversation, whoever asks and when.
         store: the workspace's database, where the program has it open for many conversations at once; each opens it
             for itself where None.
@@ -39,8 +41,21 @@ class Home:
     name: str
     store: Store | None = None
 
+    def __init__(self, workspace: Path | str, name: str, store: Store | None = None) -> None:
+        """See the class.
+
+        Raises:
+            InputError: no path, or no name.
+        """
+        given: tuple[object, object] = (workspace, name)
+        if not isinstance(given[0], Path | str) or not isinstance(given[1], str):
+            what = f"a home is a folder and a name, and these are {' and '.join(type(one).__name__ for one in given)}"
+            raise InputError(what, where="Home", hint='say Home(".transom", "monday")')
+        for field, value in (("workspace", Path(workspace)), ("name", name), ("store", store)):
+            object.__setattr__(self, field, value)
+
     @staticmethod
-    async def unfinished(workspace: Path, role: Role) -> list[Home]:
+    async def unfinished(workspace: Path | str, role: Role) -> list[Home]:
         """The role's conversations that somebody still waits for: cut off, at a pause, a cap or an error.
 
         Those that another process has open now are among them; it is opening them that raises `RunBusy`.
@@ -52,6 +67,7 @@ class Home:
         Raises:
             StoreError: the database cannot be read.
         """
+        workspace = Path(workspace)
         if not workspace.is_dir() or not (there := Workspace.at(workspace)).database.is_file():
             return []
         async with there.open_store() as store:
@@ -80,8 +96,14 @@ class Desk:
         await self.closing.aclose()
 
 
-async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
+async def open_desk(home: Home | None, role: str, chain: Chain, settings: Settings) -> Desk:
     """Open a run of an agent's own; without a home, in a folder that goes with it.
+
+    Args:
+        home: where it is kept.
+        role: its name.
+        chain: who answers.
+        settings: say where spans go, and what calls cost.
 
     Raises:
         RunBusy: another process has this conversation open.
@@ -93,7 +115,8 @@ async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
             folder = Path(tempfile.mkdtemp(prefix="transom-"))
             closing.callback(weakref.finalize(closing, shutil.rmtree, folder, ignore_errors=True))
             home = Home(folder / ".transom", MAIN)
-        workspace = Workspace.at(home.workspace, exporter=priced_exporter())
+        exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
+        workspace = Workspace.at(home.workspace, exporter=exporter)
         store = home.store
         if store is None:
             store = await closing.enter_async_context(workspace.open_store())

@@ -40,7 +40,8 @@ def conversations(store: Store, records: Sequence[Record], stage: str) -> dict[s
         elif request is not None:
             draft.replied(data, record.at, request)
         else:
-            draft.results[tool_key(data)] = (record.at, data)
+            at, before = draft.results.get(tool_key(data), (record.at, {}))
+            draft.results[tool_key(data)] = (at, before | data)
     run = records[0].stream.removeprefix("run/") if records else ""
     where: dict[str, Json] = {"run_id": run, "stage": stage, "trace_id": trace_id(run)}
     children: dict[str, list[str]] = {}

@@ -13,15 +13,16 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from transom.agent.delegate import DELEGATE
 from transom.agent.events import Completed, Opened
 from transom.agent.setup import SUB, seated
 from transom.agent.turns import Conversation
 from transom.canonical import Json, digest
-from transom.config.model import ModelSeat
+from transom.config.model import ModelSeat, SubConversationSeat
 from transom.context import History
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
-from transom.context.summary import Summary, summarised, summary_room
+from transom.context.summary import Summary, seen_in, summarised, summary_room
 from transom.errors import (
     InvalidArgumentsError,
     OutOfTurns,
@@ -31,11 +32,13 @@ from transom.errors import (
     ToolRefused,
     WindowOverflow,
 )
-from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
+from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult
 from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
-from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition, ToolLimits
+from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition
+from transom.tools.definition import ran_from_json
+from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
@@ -45,27 +48,6 @@ FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 
 _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
 _MOST = 2_000  # tokens of an answer where there are no sources to measure it by
-_DELEGATE = ToolSpec(
-    "delegate",
-    "Have something looked into in a conversation of its own, and get a short answer. Use it for what is long.",
-    {
-        "type": "object",
-        "properties": {
-            "purpose": {
-                "type": "string",
-                "minLength": 1,
-                "description": "What you need to know, in a sentence or two.",
-            },
-            "sources": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Ids of tool calls, or names of kept results, that are to be looked at; may be empty.",
-            },
-        },
-        "required": ["purpose", "sources"],
-        "additionalProperties": False,
-    },
-)
 
 
 @cache
@@ -97,11 +79,13 @@ class Found:
         text: its answer; "" where it failed.
         why: it failed.
         egress: the strictest of all that it saw.
+        seen: what it was given and what came back to it; its text is held to that.
     """
 
     text: str
     why: str
     egress: Egress
+    seen: str
 
 
 @dataclass
@@ -109,53 +93,62 @@ class Delegation:
     """What a conversation hands on, and what it keeps that is too large for its window. `seat`: who it is handed to."""
 
     talk: Conversation
-    seat: ModelSeat = field(default_factory=ModelSeat)
+    seat: SubConversationSeat = field(default_factory=SubConversationSeat)
 
     def __post_init__(self) -> None:
         self._kept: dict[str, ToolResult] = {}
+        self._subs: dict[str, Conversation] = {}
 
-    async def keep(self, call: ToolCall, ran: Ran) -> Ran:
-        """A result that is too large goes to the store and to a file; an outline stands in its place."""
+    async def keep(self, call: ToolCall, ran: Ran, most: int) -> Ran:
+        """A result of more than so many tokens goes to the store and to a file; an outline stands in its place."""
         del call
-        if ran.error or self.talk.tokens.count(ran.result.content) <= self.talk.window.result_tokens:
+        if self.talk.tokens.fits(ran.result.content, most):
             return ran
-        data = ran.result.content.encode("utf-8", "surrogatepass")
-        big = self._oversized(ran.result, _name(digest(data)))
-        if big is None:
+        size = self.talk.tokens.count(ran.result.content)
+        stage, whole = self.talk.stage, self._whole(ran) if ran.kept else ran.result
+        data = whole.content.encode("utf-8", "surrogatepass")
+        tokens = self.talk.tokens.count(whole.content)
+        big = Oversized(whole, _name(digest(data)), tokens, most, "refer")
+        told = big.reference(self.talk.tokens)
+        if self.talk.tokens.count(told.content) >= size:
             return ran
-        stage = self.talk.stage
         sha = await stage.host.store.put_blob(data)
-        stage.note(f"results/{big.source}.txt", ran.result.content)
-        return replace(ran, result=big.reference(self.talk.tokens), kept=sha)
+        stage.note(f"results/{big.source}.txt", whole.content)
+        return replace(ran, result=told, kept=sha)
+
+    def _whole(self, ran: Ran) -> ToolResult:
+        """A kept result as it came."""
+        text = self.talk.stage.host.store.get_blob(ran.kept).decode("utf-8", "surrogatepass")
+        return replace(ran.result, content=text)
 
     async def digest(self, call: ToolCall, ran: Ran) -> Ran:
         """What the model is told of a kept result: its outline, or a summary by a sub-conversation."""
-        text = self.talk.stage.host.store.get_blob(ran.kept).decode("utf-8", "surrogatepass")
-        name, whole = _name(ran.kept), replace(ran.result, content=text)
+        name, whole = _name(ran.kept), self._whole(ran)
         self._kept[name] = whole
         self.offer_reading()
         big = self._oversized(whole, name)
         if big is None or big.remedy == "refer":
             return ran
+        beside = len(self.talk.pending[1].calls) if self.talk.pending else 1
+        big = replace(big, limit=big.limit // beside)  # what all summaries of one reply may take together
         purpose = f"What this result of {call.name}({str(call.arguments)[:300]}) says that answers what was asked."
         sub = f"{self.talk.name}/{len(self.talk.turns)}-{name}"
         _, source = big.opening(purpose, self.talk.window, self.talk.tokens)
         blocks = (*task(purpose, self._asked(), self.talk.egress), source)
-        found = await self._found(sub, purpose, blocks, summary_room(big.tokens, big.limit))
-        result, summary = big.returned(found.text, self.talk.tokens)
+        found = await self._found(sub, purpose, blocks, summary_room(big.tokens, big.limit, self.seat.ratio))
+        result, summary = big.returned(found.text, self.talk.tokens, ratio=self.seat.ratio, also=found.seen)
         await complete_sub(self.talk, sub, summary)
         return replace(ran, result=replace(result, egress=strictest(result.egress, found.egress)))
 
     def delegate_tool(self) -> ToolDefinition:
         """The tool by which the model opens a sub-conversation."""
-        limits = ToolLimits(seconds=None)  # what it does has limits of its own
         return ToolDefinition(
-            _DELEGATE.name,
-            _DELEGATE.description,
-            _DELEGATE.parameters,
+            DELEGATE.name,
+            DELEGATE.description,
+            DELEGATE.parameters,
             self._delegate,
-            limits=limits,
             trust="untrusted",
+            of_run=True,
         )
 
     async def _delegate(self, arguments: Arguments) -> Outcome:
@@ -166,7 +159,9 @@ class Delegation:
             raise InvalidArgumentsError(f"there is no source {', '.join(missing)}", hint=there)
         talk, sources = self.talk, [known[one] for one in ids]
         whole = "\n\n".join(source.content for source in sources)
-        room = summary_room(talk.tokens.count(whole), talk.window.result_tokens) if sources else _MOST
+        room = _MOST
+        if sources:
+            room = summary_room(talk.tokens.count(whole), talk.window.result_tokens, self.seat.ratio)
         sub = f"{talk.name}/{len(talk.turns)}-{digest([purpose, ids])[:8]}"
         shown = self._shown(purpose, dict(zip(ids, sources, strict=True)))
         found = await self._found(sub, purpose, (*task(purpose, self._asked(), talk.egress), *shown), room)
@@ -174,43 +169,53 @@ class Delegation:
             error = ToolExecutionError(f"the sub-conversation failed: {found.why}", hint="look into it yourself")
             error.egress = found.egress
             raise error
-        summary = summarised(found.text, whole, room, talk.tokens) if sources else Summary(found.text, "model")
+        summary = summarised(found.text, whole or found.seen, room, talk.tokens, also=found.seen)
         await complete_sub(talk, sub, summary)
         return Outcome(summary.text, egress=found.egress)
 
     async def _found(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Found:
-        """What a sub-conversation answers.
+        """What a sub-conversation answers; one that was left at a cap, a pause or an error is gone on with.
 
         Raises:
-            CapReached, EgressError, Paused, StoreError: these are not its own.
+            CapReached, EgressError, Paused, StoreError: and all else that is not its own.
         """
         talk = self.talk
-        box = Toolbox(without_own(talk.toolbox), max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
-        role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
-        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear)
-        sub.lasting, sub.deadline = talk.lasting, talk.deadline
-        chain = talk.stage.host.chain
-        if chain.of(role.name) is chain.of(talk.role.name):
-            sub.tokens = talk.tokens  # the same model counts alike
-        hands = Delegation(sub)
-        sub.keep, sub.digest, sub.folded = hands.keep, hands.digest, hands.offer_reading
-        if READ_SLICE in talk.toolbox.specs:  # of what it is given there may be only an outline
-            hands._kept = self._known()
-            hands.offer_reading()
-        await open_sub(talk, name, purpose)
-        attributes = of_agent(role.name, talk.stage.place, name)
-        with talk.stage.host.telemetry.span(f"sub_conversation {role.name}", **attributes) as span:
+        sub = self._subs.get(name) or await self._opened(name, purpose, blocks, room)
+        sub.deadline = talk.deadline
+        attributes = of_agent(sub.role.name, talk.stage.place, name)
+        with talk.stage.host.telemetry.span(f"sub_conversation {sub.role.name}", **attributes) as span:
             try:
                 _, reply = await sub.ask(blocks)
             except FAILURES as error:
                 await sub.give_up()
                 span.fail(type(error).__name__, "lines of its sources stand in for its answer")
-                return Found("", error.what, sub.egress)
+                del self._subs[name]
+                return Found("", error.what, sub.egress, "")
             finally:
                 span.set(keys.MESSAGES, len(sub.turns))
+        del self._subs[name]
         good = reply.stop in ("end", "tool_calls") and reply.text.strip()
         why = "" if good else f"it ended with {reply.stop} and no answer"
-        return Found(reply.text if good else "", why, sub.egress)
+        return Found(reply.text if good else "", why, sub.egress, seen_in(blocks, sub.turns))
+
+    async def _opened(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Conversation:
+        """A sub-conversation in which nothing was said yet."""
+        talk = self.talk
+        box = talk.toolbox.within(without_own(talk.toolbox))
+        role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
+        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear)
+        sub.lasting = talk.lasting
+        chain = talk.stage.host.chain
+        if chain.of(role.name) is chain.of(talk.role.name):
+            sub.tokens = talk.tokens  # the same model counts alike
+        hands = Delegation(sub, self.seat)
+        sub.keep, sub.digest, sub.folded = hands.keep, hands.digest, hands.offer_reading
+        if READ_SLICE in talk.toolbox.specs:  # of what it is given there may be only an outline
+            hands._kept = self._known()
+            hands.offer_reading()
+        await open_sub(talk, name, purpose)
+        self._subs[name] = sub
+        return sub
 
     def _shown(self, purpose: str, sources: dict[str, ToolResult]) -> list[Block]:
         """A block for each source, with an outline where it is long."""
@@ -237,10 +242,17 @@ class Delegation:
 
     def offer_reading(self) -> None:
         """From the next call on, parts of what is kept or folded can be read."""
+        reading = (READ_SLICE.name, READ_SLICE.description, READ_SLICE.parameters, self._read)
+        self._offer(ToolDefinition(*reading, fresh=True))
+
+    def offer_delegating(self) -> None:
+        """The model may open sub-conversations."""
+        self._offer(self.delegate_tool())
+
+    def _offer(self, tool: ToolDefinition) -> None:
         talk = self.talk
-        if READ_SLICE not in talk.toolbox.specs:
-            reading = (READ_SLICE.name, READ_SLICE.description, READ_SLICE.parameters, self._read)
-            talk.toolbox.register(ToolDefinition(*reading, fresh=True))
+        talk.toolbox.offer(tool)
+        if talk.role.tools != talk.toolbox.specs:
             talk.role = replace(talk.role, tools=talk.toolbox.specs)
 
     async def _read(self, arguments: Arguments) -> Outcome:
@@ -262,7 +274,19 @@ class Delegation:
 
 def without_own(toolbox: Toolbox) -> list[ToolDefinition]:
     """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
-    return [tool for tool in toolbox.tools if tool.name not in (_DELEGATE.name, READ_SLICE.name)]
+    return [tool for tool in toolbox.tools if tool.name not in OWN]
+
+
+def recall_subs(talk: Conversation) -> None:
+    """Have what sub-conversations did in earlier lives count: those that came to their end are not gone through again.
+
+    Args:
+        talk: nothing was said yet in this life of it.
+    """
+    box = talk.toolbox
+    if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
+        for place, outcome in talk.stage.outcomes_below(talk.name):
+            box.recall(ran_from_json(outcome), place)
 
 
 async def open_sub(talk: Conversation, name: str, purpose: str) -> None:

@@ -16,7 +16,9 @@ from typing import Any, cast
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import CameOf, Event, Heard, OnEvent, Replied, nobody
+from transom.agent.late import tell_registered
 from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
+from transom.context.oversized import level
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
 from transom.llm import (
     Block,
@@ -37,12 +39,16 @@ from transom.llm.structured import checked
 from transom.llm.turns import Egress
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
+from transom.runs.journal import tool_key
 from transom.runs.stage import Called
 from transom.tools import Toolbox
+from transom.tools.answers import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
-from transom.tools.toolbox import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
 
 _MOST_PAUSES = 10
+
+Keep = Callable[[ToolCall, Ran, int], Awaitable[Ran]]
+"""Keeps a result of more than so many tokens elsewhere, with an outline in its place; hands others back as they are."""
 
 Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
 """Makes a result that is too large for a window small enough; hands others back as they are."""
@@ -52,9 +58,9 @@ Instead = Callable[[ToolCall], Ran]
 """What a call is answered with that is not run."""
 
 
-async def as_it_is(call: ToolCall, ran: Ran) -> Ran:
+async def as_it_is(call: ToolCall, ran: Ran, most: int = 0) -> Ran:
     """Shrinks nothing."""
-    del call
+    del call, most
     return ran
 
 
@@ -86,6 +92,7 @@ class Conversation:
         folded: is called when the older part of the conversation was folded.
         marks: what the program says of events, by their numbers.
         lasting: whether what was said in it stays said, see `Stage.ask`.
+        late: tools that were registered since the last request.
         before: is called before each request, and may have something said first.
         egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
     """
@@ -104,11 +111,12 @@ class Conversation:
     meter: Meter = field(default_factory=Meter)
     deadline: float | None = None
     tell: OnEvent = nobody
-    keep: Shrink = as_it_is
+    keep: Keep = as_it_is
     digest: Shrink = as_it_is
     folded: Callable[[], None] = lambda: None
     marks: dict[int, list[Mark]] = field(default_factory=dict)
     lasting: bool = False
+    late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
     egress: Egress = "any"
     _made: dict[str, ToolResult] = field(default_factory=dict)
@@ -210,6 +218,8 @@ class Conversation:
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         await self.before()
+        if self.late:
+            tell_registered(self.stage, self.name, self.late)
         seconds = self._seconds()
         began = time.time_ns()
         assembled = self._marked(go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens))
@@ -243,7 +253,7 @@ class Conversation:
     def _marked(self, assembled: Assembled) -> Assembled:
         """As local as all that it rests on: what was said may repeat what windows do not hold any more."""
         window, policy = assembled.request.window, self.stage.host.chain.policy
-        if self.egress == "any" and not any(map(policy.is_local, window.blocks)):
+        if self.egress == "any" and not [block for block in window.blocks if policy.is_local(block)]:
             return assembled
         return replace(assembled, request=replace(assembled.request, window=replace(window, egress="local")))
 
@@ -318,17 +328,31 @@ class Conversation:
             called: what the journal has of them.
             instead: what those are answered with that the journal does not know, where they are not run.
         """
-        keys, known, _ = called
+        keys, known, settled = called
         ran: dict[int, Ran] = {}
-        for number, outcome in enumerate(known):
+        for number, (key, outcome) in enumerate(zip(keys, known, strict=True)):
             if outcome is not None:
                 ran[number] = self._took(calls[number], ran_from_json(outcome))
-                self.toolbox.recall(ran[number])
+                self.toolbox.recall(ran[number], tool_key(key))
         for batch in self._batches([number for number in range(len(calls)) if number not in ran], calls):
             work = [self._one(keys[number], calls[number], instead) for number in batch]
             for number, one in zip(batch, await _all(work), strict=True):
                 ran[number] = self._took(calls[number], one)
+        if len(calls) > 1 and not settled:
+            await self._bound(calls, keys, ran)
         return [await self._told(call, ran[number]) for number, call in enumerate(calls)]
+
+    async def _bound(self, calls: Sequence[ToolCall], keys: Sequence[dict[str, object]], ran: dict[int, Ran]) -> None:
+        """Hold the results of one reply together to what one may take by itself; the largest are kept elsewhere."""
+        sizes = [self.tokens.count(ran[number].result.content) for number in range(len(calls))]
+        most = level(sizes, self.window.result_tokens)
+        for number in [number for number, size in enumerate(sizes) if size > most]:
+            call, whole = calls[number], ran[number]
+            ran[number] = await self.keep(call, whole, most)
+            if ran[number] is not whole:
+                self.stage.tell_instead(keys[number], ran[number].to_json())
+            if self._made.get(call.wanted) is whole.result:
+                self._made[call.wanted] = ran[number].result
 
     def _batches(self, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
         """Calls that are carried out together: of equal ones the first, and then the others, which repeat it."""
@@ -344,7 +368,10 @@ class Conversation:
         answer = await self._answered(key, call, accepted[0]) if accepted else instead(call) if instead else None
 
         async def act() -> Ran:
-            return answer or await self.keep(call, await self.toolbox.run(call, accepted, seconds=seconds))
+            if answer:
+                return answer
+            ran = await self.toolbox.run(call, accepted, seconds=seconds, place=tool_key(key))
+            return await self.keep(call, ran, self.window.result_tokens)
 
         runs = accepted and not answer  # what is not run has no effect
         spec = accepted[0].spec if accepted and runs else ToolSpec(call.name, "", {})

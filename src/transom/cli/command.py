@@ -17,7 +17,7 @@ from transom.errors import InputError
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the beginning of one.")]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")]
 
 
 class Among:

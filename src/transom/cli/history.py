@@ -67,7 +67,7 @@ async def found_run(session: Session, text: str) -> AsyncIterator[tuple[SqliteSt
     """The database and the run that `text` names.
 
     Raises:
-        InputError: no run, or several, begin so.
+        InputError: no run, or several, begin so or are called so.
     """
     where = str(session.workspace_root)
     async with history(session) as store:
@@ -99,13 +99,16 @@ def view(session: Session, store: SqliteStore, row: RunRow) -> RunView:
 
 
 def _find(text: str, rows: list[RunRow], where: str) -> RunRow:
+    """The run of that id, else of that name, else whose id begins so."""
     exact = [row for row in rows if row.id == text]
-    matching = exact or [row for row in rows if text and row.id.startswith(text)]
+    called = exact or [row for row in rows if text and row.name == text]
+    matching = called or [row for row in rows if text and row.id.startswith(text)]
     if len(matching) == 1:
         return matching[0]
     if matching:
         some = ", ".join(row.id for row in matching[:3])
-        raise InputError(f"{len(matching)} runs begin with {text!r}", where=where, hint=f"give more of it: {some}")
+        what, hint = ("are called", "say which") if called else ("begin with", "give more of it")
+        raise InputError(f"{len(matching)} runs {what} {text!r}", where=where, hint=f"{hint}: {some}")
     from rapidfuzz import fuzz, process
 
     near = [found[0] for found in process.extract(text, [row.id for row in rows], scorer=fuzz.ratio, limit=3)]

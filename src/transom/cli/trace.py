@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -47,7 +47,7 @@ async def list_all(session: Session) -> int:
 @command(trace_app, "show", example="transom trace show 20261121-0930")
 async def show(
     session: Session,
-    trace: Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id of either, or the beginning of one.")],
+    trace: Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")],
 ) -> int:
     """Show one trace: what failed, and a waterfall of all."""
     from transom.telemetry import failures, read_trace, waterfall
@@ -67,7 +67,7 @@ async def show(
 async def stats(
     session: Session,
     since: Annotated[
-        str | None, typer.Option(metavar="AGE", help="Only traces that began less than this ago: 30m, 12h, 7d, 2w.")
+        str | None, typer.Option(metavar="AGE", help="Only what began less than this ago: 30m, 12h, 7d, 2w.")
     ] = None,
     by: Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")] = "provider",
 ) -> int:
@@ -78,13 +78,13 @@ async def stats(
     from transom.telemetry import list_traces, read_trace
     from transom.telemetry.stats import statistics
 
-    oldest = datetime.now(UTC) - age(since, "--since") if since else datetime.min.replace(tzinfo=UTC)
-    traces = [one.path for one in list_traces(session.workspace_root / "traces") if one.started >= oldest]
+    oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
+    traces = (read_trace(one.path) for one in list_traces(session.workspace_root / "traces"))
     price = price_by(Prices.load(session.settings.paths.prices))
-    found = statistics((read_trace(path) for path in traces), by=by, price=price, since=since)
+    found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
     if session.format == "json":
         print_json(found)
-    elif not traces:
+    elif not found.traces:
         print_text(_none(session, since))
     else:
         _print_stats(found)
@@ -123,7 +123,7 @@ def _print_stats(found: Stats) -> None:
 
 
 def _none(session: Session, since: str | None = None) -> str:
-    lately = f" that began less than {since} ago" if since else ""
+    lately = f" of the last {since}" if since else ""
     return f"no traces{lately} in {session.workspace_root / 'traces'}"
 
 
@@ -140,16 +140,23 @@ async def _traces_of_runs(session: Session) -> dict[str, str]:
 
 
 async def _find(session: Session, text: str) -> Path:
+    from transom.runs import trace_id
+
     folder = session.workspace_root / "traces"
     files = {path.stem for path in folder.glob("*.jsonl") if "." not in path.stem}
     named = {trace: trace for trace in files}
-    named |= {run: trace for run, trace in (await _traces_of_runs(session)).items() if trace in files}
-    exact = {named[text]} if text in named else set()
+    async with history(session) as store:
+        rows = all_runs(store) if store else []
+    traces = {row.id: trace_id(row.id) for row in rows if trace_id(row.id) in files}
+    named |= traces
+    called = {traces[row.id] for row in rows if row.name == text and row.id in traces}
+    exact = {named[text]} if text in named else called
     matching = exact or {trace for name, trace in named.items() if text and name.startswith(text)}
     if len(matching) == 1:
         return folder / f"{matching.pop()}.jsonl"
     if matching:
-        raise InputError(f"{len(matching)} traces begin with {text!r}", where=str(folder), hint="give more of it")
+        how = "are called" if called else "begin with"
+        raise InputError(f"{len(matching)} traces {how} {text!r}", where=str(folder), hint="give more of it")
     from transom.cli.nearest import nearest
 
     hint = f"near: {nearest(text, sorted(named))}" if named else "no run has left one here yet"

@@ -89,6 +89,17 @@ class AgentSeat(ModelSeat):
     strategy: Literal["truncate", "sub_conversation", "memory"] | None = None
 
 
+class SubConversationSeat(ModelSeat):
+    """How sub-conversations are asked.
+
+    Attributes:
+        ratio: tokens of what was looked into for each token of what comes back of it: 10 is ten to one. A summary may
+            take 200 tokens however short its source is, and no more than one result may take.
+    """
+
+    ratio: float = Field(default=10, ge=1, allow_inf_nan=False)
+
+
 class Llm(_Section):
     """The seats, and the providers with servers.
 
@@ -102,7 +113,7 @@ class Llm(_Section):
     agent_b: ModelSeat = ModelSeat()
     reflect: ModelSeat = ModelSeat()
     agent: AgentSeat = AgentSeat()
-    sub_conversation: ModelSeat = ModelSeat()
+    sub_conversation: SubConversationSeat = SubConversationSeat()
     anthropic: HostedSettings = HostedSettings()
     openai: OpenAISettings = OpenAISettings()
     ollama: HostedSettings = HostedSettings()
@@ -141,7 +152,8 @@ class Logging(_Section):
     """What is logged, and where besides stderr.
 
     Attributes:
-        log_llm_calls: one record a model call, at level INFO; at DEBUG with what was sent and what came back.
+        log_llm_calls: one record a model call, at level INFO; at DEBUG with what was sent and what came back. A call
+            that failed is an ERROR in any case.
     """
 
     level: _LogLevel = "WARNING"

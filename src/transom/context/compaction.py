@@ -17,7 +17,7 @@ from transom.context.budget import Compaction
 from transom.context.history import Event, Folded, History, turn_size
 from transom.context.statistics import Statistics
 from transom.context.tokens import Measure, TokenCorrection, measure
-from transom.llm import Dropped
+from transom.llm import CameBack, Dropped
 
 _LASTING_PART = 0.25  # of what a conversation is held to, for what lasts of folded events
 _ASKED_PART = 0.15  # the same for what was asked in them
@@ -64,6 +64,16 @@ def shrink(history: History, limit: int, tokens: TokenCorrection, *, hard: bool 
     return fold(history, len(history.live) - staying, limit, tokens)
 
 
+def swallow(history: History, tokens: TokenCorrection) -> History:
+    """Fold the newest event too: its results have no room, whatever else goes, and can be read in parts.
+
+    The very history where something else than results came last: that has to be answered.
+    """
+    if not history.live or not isinstance(history.live[-1].turns[-1], CameBack):
+        return history
+    return fold(history, len(history.live), 0, tokens)
+
+
 def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> History:
     """Fold the first `count` events that are not folded yet.
 
@@ -85,7 +95,8 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     words, equal = _words(rest, question, int(limit * _ASKED_PART), tokens)
     shown = tuple(sorted((*lasting, *words), key=lambda event: event.number))
     last = going[-1].number if going else before.last
-    folded = Folded(last, statistics, kept, asked, shown, {**alike, **equal}, dropped, question)
+    unseen = "" if live else going[-1].name if going else before.unseen
+    folded = Folded(last, statistics, kept, asked, shown, {**alike, **equal}, dropped, question, unseen)
     sizes = [*(turn_size(turn) for turn in folded.turns), *(event.size for event in live)]
     size = Measure(sum(one.plain for one in sizes), sum(one.dense for one in sizes))
     turns = (*folded.turns, *(turn for event in live for turn in event.turns))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from transom.context.budget import GIVING, SHARES, Budget, Compaction, ShareName, share_of
-from transom.context.compaction import compact, shrink
+from transom.context.compaction import compact, shrink, swallow
 from transom.context.history import SEPARATOR, History, turn_size
 from transom.context.tokens import Measure, TokenCorrection, measure
 from transom.errors import WindowOverflow
@@ -91,8 +91,18 @@ class Draft:
                 while not self._fits() and (not to_share or self._used(name) > self._limits[name]):
                     if not self._give(name, hard=not to_share):
                         break
+        if not self._fits() and self._foldable:
+            self._folded(swallow(self.history, self._tokens))
         if not self._fits():
             raise self._overflow()
+
+    def room(self, reserve: int) -> int:
+        """Tokens that a message has beside what never gives; at most half of that is reserved for what follows."""
+        staying = [_tool_size(tool) for tool in self._role.tools]
+        staying += [_block_size(block) for block in self._kept if not _may_go(block)]
+        size = Measure(sum(one.plain for one in staying), sum(one.dense for one in staying))
+        free = max(0, self._limit - self._tokens.at_most(size))
+        return free - min(reserve, free // 2)
 
     def _fits(self) -> bool:
         return self._tokens.at_most(self.size) <= self._limit

@@ -104,6 +104,7 @@ class Folded:
         alike: number of a shown one -> the numbers of all that it stands for, its own included.
         dropped: those that are kept, and for which there is no room.
         question: what was asked last, where that is folded: it is still worked on, so windows always hold it.
+        unseen: the newest event, where it is folded too because its results have no room.
     """
 
     last: int
@@ -114,6 +115,7 @@ class Folded:
     alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = ()
     question: Event | None = None
+    unseen: str = ""
 
     @property
     def spare(self) -> bool:
@@ -132,6 +134,8 @@ class Folded:
             lines.append(f"Of those that are gone: {self.statistics.text()}. Each can be read as event and its number.")
         if failed := sum(event.failed for event in self.kept):
             lines.append(f"Of those that stay {failed} failed.")
+        if self.unseen:
+            lines.append(f"The results of the newest, {self.unseen}, have no room here: read the parts that you need.")
         lines += self._of_asked()
         if self.shown:
             lines.append("These follow:")
@@ -266,4 +270,4 @@ def _belongs(turn: Turn, event: Event) -> bool:
     before = event.turns[-1]
     if isinstance(turn, CameBack):
         return isinstance(before, Said) and [call.id for call in before.calls] == [one.id for one in turn.results]
-    return isinstance(before, Asked)
+    return isinstance(turn, Said) and isinstance(before, Asked)  # what stayed unanswered is foldable by itself

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Literal
 
 from transom.canonical import Json
@@ -29,10 +30,11 @@ _BAD = ("FATAL", "ERROR")
 
 def lines_of(text: str) -> list[str]:
     """The lines of a text as they are numbered in outlines and slices; overlong ones are broken."""
-    broken = []
-    for line in text.split("\n"):
-        broken += [line[at : at + LONGEST_LINE] for at in range(0, len(line), LONGEST_LINE)] or [""]
-    return broken
+    return [piece for line in text.split("\n") for piece in _pieces(line)]
+
+
+def _pieces(line: str) -> list[str]:
+    return [line[at : at + LONGEST_LINE] for at in range(0, len(line), LONGEST_LINE)] or [""]
 
 
 def kind_of(text: str) -> Kind:
@@ -112,10 +114,11 @@ def _escaped(key: str) -> str:
 def _headings(text: str) -> Iterator[str]:
     from transom.formats.markdown import parse  # noqa: PLC0415  (only where there is Markdown)
 
-    for part in parse(text):
+    firsts = [1, *accumulate((len(_pieces(line)) for line in text.split("\n")), initial=1)]
+    for part in parse(text.replace("\r\n", "\n").replace("\r", " ")):  # it would take that for the end of a line
         if part.level:
             title = f"{part.number} {part.title}".strip()
-            yield f"line {part.line}: {'#' * part.level} {_cut(title)}"
+            yield f"line {firsts[part.line]}: {'#' * part.level} {_cut(title)}"
 
 
 def _marks(lines: Sequence[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from transom.context.budget import Budget
 from transom.context.outline import outline
 from transom.context.slices import READ_SLICE
-from transom.context.summary import RATIO, Summary, summarised, summary_room
+from transom.context.summary import Summary, summarised, summary_room
 from transom.context.tokens import TokenCorrection
 from transom.llm import Block, Strategy, Tier, ToolResult
 
@@ -70,18 +70,37 @@ class Oversized:
             Block(SOURCE, content, Tier.SESSION, self.result.trust, self.result.egress),
         )
 
-    def returned(self, said: str, tokens: TokenCorrection, *, ratio: float = RATIO) -> tuple[ToolResult, Summary]:
+    def returned(
+        self, said: str, tokens: TokenCorrection, *, ratio: float, also: str = ""
+    ) -> tuple[ToolResult, Summary]:
         """What the conversation is told once a sub-conversation has read it; the summary says what was struck.
 
         Args:
             said: its answer, "" where it failed: an extract by rule stands there then.
             tokens: how they are estimated.
             ratio: tokens of the result for each of the summary's.
+            also: what else the answer may name, see `summarised`.
         """
         room = summary_room(self.tokens, self.limit, ratio)
-        summary = summarised(said, self.result.content, room, tokens)
+        summary = summarised(said, self.result.content, room, tokens, also=also)
         head = f"The result has about {self.tokens} tokens and is kept whole as {self.source}. What it says in brief:"
         return replace(self.result, content=f"{head}\n{summary.text}"), summary
+
+
+def level(sizes: Sequence[int], most: int) -> int:
+    """The most that each of several results may take so that all fit together: only the largest take less than before.
+
+    Args:
+        sizes: of each, in tokens.
+        most: tokens that they may take together.
+    """
+    left = most
+    for done, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - done)
+        if size > share:
+            return share
+        left -= size
+    return most
 
 
 def oversized(

@@ -7,15 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from transom.canonical import Json
 from transom.context.facts import Fact, Source, facts_of, strike
 from transom.context.outline import lines_of
 from transom.context.tokens import TokenCorrection
-from transom.llm import Asked, CameBack, Said, Text, ToolCall, Turn
+from transom.llm import Asked, Block, CameBack, Said, Text, Turn
 from transom.llm.render import unfenced
 
-RATIO = 10
-"""Tokens of a source for each token of its summary, where nothing else is asked for."""
 _LEAST = 200
 _IDS_PART = 0.25  # of a summary's room, for the ids that it does not mention
 STRUCK = "[struck: not in the source]"
@@ -41,31 +38,28 @@ class Summary:
     cut: bool = False
 
 
-def words_of(turns: Iterable[Turn]) -> str:
-    """What was asked, said, called with and came back, as it came: none of it is in the words of our rendering."""
-    words: list[str] = []
+def seen_in(given: Iterable[Block], turns: Iterable[Turn]) -> str:
+    """What a conversation was given and what came back to it, as it came: that is what its summary is held to.
+
+    Neither its own words are in it, nor what the runtime says of a call that was not carried out, which repeats them.
+    """
+    words = [block.text for block in given]
     for turn in turns:
         match turn:
             case Asked(text):
                 words.append(unfenced(text))
             case CameBack(results):
-                words += [result.content for result in results]
-            case Said(parts):
-                for part in parts:
-                    words += [part.text] if isinstance(part, Text) else []
-                    words += _values(part.arguments) if isinstance(part, ToolCall) else []
+                words += [one.content for one in results if not (one.is_error and one.trust == "ours")]
     return "\n".join(words)
 
 
-def _values(arguments: Json) -> list[str]:
-    """The texts and numbers that a call was made with; the names that its schema gives them say nothing."""
-    if isinstance(arguments, dict | list):
-        inner = arguments.values() if isinstance(arguments, dict) else arguments
-        return [value for one in inner for value in _values(one)]
-    return [] if arguments is None or isinstance(arguments, bool) else [str(arguments)]
+def said_in(turns: Iterable[Turn]) -> str:
+    """A conversation's own words."""
+    said = (part for turn in turns if isinstance(turn, Said) for part in turn.parts)
+    return "\n".join(part.text for part in said if isinstance(part, Text))
 
 
-def summary_room(size: int, most: int, ratio: float = RATIO) -> int:
+def summary_room(size: int, most: int, ratio: float) -> int:
     """Tokens that a summary may take.
 
     Args:
@@ -76,7 +70,7 @@ def summary_room(size: int, most: int, ratio: float = RATIO) -> int:
     return min(max(_LEAST, int(size / ratio)), most)
 
 
-def summarised(said: str, source: str, room: int, tokens: TokenCorrection) -> Summary:
+def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, also: str = "") -> Summary:
     """What a window is shown in the place of a source.
 
     A number or an id that the source does not have is struck and reported. Ids of the source that the summary does not
@@ -87,14 +81,21 @@ def summarised(said: str, source: str, room: int, tokens: TokenCorrection) -> Su
         source: the whole text that it is of.
         room: tokens that there are for it.
         tokens: how they are estimated.
+        also: what else it may name: what whoever made it was told beside its source, and looked up.
     """
     if not said.strip():
         return extract(source, room, tokens)
-    known, said = Source(source), said.strip()
-    wrong = [fact for fact in facts_of(said) if not known.has(fact)]
-    text, cut = _within(strike(said, wrong, STRUCK), room, tokens)
+    held, wrong = hold(said.strip(), f"{source}\n{also}")
+    text, cut = _within(held, room, tokens)
     listed = _ids(text, source, min(int(room * _IDS_PART), room - tokens.count(text)), tokens)
-    return Summary("\n".join([text, *listed]), "model", tuple(fact.text for fact in wrong), cut)
+    return Summary("\n".join([text, *listed]), "model", wrong, cut)
+
+
+def hold(said: str, source: str) -> tuple[str, tuple[str, ...]]:
+    """What was said, without the numbers and ids that a source does not have; and those."""
+    known = Source(source)
+    wrong = [fact for fact in facts_of(said) if not known.has(fact)]
+    return strike(said, wrong, STRUCK), tuple(fact.text for fact in wrong)
 
 
 def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:

@@ -15,6 +15,7 @@ _WORDS = bytes(byte for byte in range(128) if chr(byte).isalpha() or chr(byte) =
 _PLAIN, _DENSE = 0.21, 0.60
 # Before anything came back every byte counts alike, and three make a token, as in `llm.estimate_tokens`.
 _UNCORRECTED = 1 / 3
+_BYTES = 4  # of a character at most
 _FADING = 0.7  # of what is known, with each new observation
 _STIFFNESS = 0.01  # how much the usual ratio of plain to dense counts against what was seen
 _FAR = 4.0  # no tokenizer is that far from the usual one
@@ -82,6 +83,10 @@ class TokenCorrection:
     def count(self, text: str) -> int:
         """An estimate of the tokens of a text."""
         return self.tokens(measure(text))
+
+    def fits(self, text: str, most: int) -> bool:
+        """Whether a text is at most so many tokens, as estimated; of a short one that is plain without measuring it."""
+        return max(self._weights) * _BYTES * len(text) <= most or self.count(text) <= most
 
     def learned(self, size: Measure, tokens: int) -> Self:
         """With one more call: its measure, and the input tokens that its usage reported, cached ones included.

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transom.context.budget import Budget
 from transom.context.fitting import Draft
-from transom.context.history import History
+from transom.context.history import History, turn_size
+from transom.context.slices import READ_SLICE
 from transom.context.tokens import Measure, TokenCorrection
-from transom.errors import VisibilityError
-from transom.llm import Block, Request, Role, Tier, Turn
+from transom.errors import VisibilityError, WindowOverflow
+from transom.llm import Asked, Block, Request, Role, Tier, Turn
 
 _TIERS = list(Tier)
 UNCORRECTED = TokenCorrection()
+_NOTE_TOKENS = 300  # of the note on what is folded
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,38 @@ def go_on(
     size = draft.size
     used = tokens.tokens(size)
     return Assembled(draft.request, draft.history, folded, used, used + saved, size)
+
+
+def check_message(
+    role: Role, blocks: Sequence[Block], message: str, *, budget: Budget, tokens: TokenCorrection = UNCORRECTED
+) -> None:
+    """Hold a message against the room that it has when all that was said before is folded.
+
+    Args:
+        role: who is to answer.
+        blocks: what it is given beside its own prompt.
+        message: what is said.
+        budget: how large the window may be.
+        tokens: how they are estimated.
+
+    Raises:
+        WindowOverflow: it could not be answered, or none of the results of what it makes the role call could be shown.
+        VisibilityError: see `assemble`.
+    """
+    reserve = _NOTE_TOKENS
+    if role.tools:
+        reserve += budget.result_tokens
+    reading = role if READ_SLICE in role.tools else replace(role, tools=(*role.tools, READ_SLICE))
+    room = Draft(reading, _ordered(role, blocks), (), budget, tokens).room(reserve)
+    needed = tokens.at_most(turn_size(Asked(message)))
+    if 0 < room < needed:
+        raise WindowOverflow(
+            f"the message has about {needed} tokens, and role {role.name} has room for {room} in one",
+            needed=needed,
+            limit=room,
+            hint="say it in several messages, let a tool read the long part, choose a model with a larger window, "
+            "or say how large it is (llm.NAME.context_tokens, window.tokens)",
+        )
 
 
 def _ordered(role: Role, blocks: Sequence[Block]) -> tuple[Block, ...]:

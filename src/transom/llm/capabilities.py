@@ -19,14 +19,14 @@ class Capabilities:
     Attributes:
         context_tokens: the window, request and reply together.
         context_known: whether somebody said so; else it is a guess that nothing is refused by.
-        tools: it calls tools.
+        tools: it calls tools; else a request that offers some is refused before it is sent.
         parallel_tools: one reply may call several.
         streaming: its replies come in pieces.
         structured_output: its server holds an answer to a JSON Schema; answers are checked in any case.
-        vision: it reads pictures.
+        vision: it reads pictures; nothing here sends one yet.
         sampling: it takes a temperature.
         caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
-        cache_minimum: tokens below which a prefix is not cached.
+        cache_minimum: tokens below which a prefix is not cached; see `cache_terms`.
         tells_cost: its server says what each reply cost.
     """
 

@@ -1,10 +1,11 @@
-"""What a provider may be asked for in a minute, over all runs and processes of a workspace."""
+"""What a provider may be asked for in a minute, over all that ask it from one process, and from one workspace."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -40,16 +41,22 @@ class Memory:
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, str], Json] = {}
+        self._one = threading.Lock()  # a process may have an event loop in each of its threads
 
     def get(self, table: str, key: str) -> Json | None:
         return self._held.get((table, key))
 
     async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
         """Replace what is there, if it still is `old`."""
-        if self._held.get((table, key)) != old:
-            return False
-        self._held[table, key] = new
-        return True
+        with self._one:
+            if self._held.get((table, key)) != old:
+                return False
+            self._held[table, key] = new
+            return True
+
+
+PROCESS = Memory()
+"""What this process spent, whoever in it asked: a server counts what comes from it, not which agent sent it."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,15 @@ def _ledger(data: Any, now: float, slot: int, grace: int) -> _Ledger:
     return _Ledger(counting, data["until"] if data["until"] - now < _LONGEST_HOLD else 0.0)
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """What lies on a shelf, and what of it counts."""
+
+    shelf: Shelf
+    data: Json | None
+    held: _Ledger
+
+
 def _fits(count: int, limit: int | None) -> bool:
     return limit is None or count <= limit
 
@@ -112,6 +128,7 @@ class Bucket:
         name: of the provider.
         limits: for one period.
         shelf: where the state lies, usually a store, so that restarts and other processes count too.
+        beside: others where it lies too; there has to be room in each.
         period: seconds.
         grace: seconds that a request may be under way before it reaches the server. It counts from the end of them, or
             from its reply if that is sooner: the server counts what arrives, not what is sent.
@@ -124,13 +141,14 @@ class Bucket:
         limits: Limits = Limits(),
         *,
         shelf: Shelf | None = None,
+        beside: Sequence[Shelf] = (),
         period: float = 60.0,
         grace: float = 5.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._name = name
         self._limits = limits
-        self._shelf = shelf or Memory()
+        self._shelves: tuple[Shelf, ...] = (*beside, *([shelf] if shelf else ())) or (Memory(),)
         self._slot_seconds = period / _SLOTS
         self._grace = int(grace / self._slot_seconds)
         self._clock = clock
@@ -152,12 +170,16 @@ class Bucket:
             )
         async with self._door:  # the lock queues fairly, and whoever waits at its head holds up the others
             while True:
-                data, held, now, slot = self._look()
-                wait = max(held.until - now, held.wait(self._limits, tokens, slot) * self._slot_seconds)
+                now, seen = self._look()
+                wait = max(
+                    max(one.held.until - now, one.held.wait(self._limits, tokens, self._slot(now)) * self._slot_seconds)
+                    for one in seen
+                )
+                taken = Taken(self._slot(now) + self._grace, tokens)
                 if wait > 0:
                     await asyncio.sleep(min(wait, self._slot_seconds))  # less may have been taken than was reserved
-                elif not self._limits or await self._keep(data, held.add(slot + self._grace, 1, tokens)):
-                    return Taken(slot + self._grace, tokens)
+                elif not self._limits or await self._count(seen, taken):
+                    return taken
 
     async def settle(self, taken: Taken, tokens: int) -> None:
         """Say that the server has answered a request, and what it really took.
@@ -165,7 +187,7 @@ class Bucket:
         One without an answer, given up or cut off, is not settled: it may still be on its way.
         """
         if self._limits:
-            ended = min(taken.slot, int(self._clock() / self._slot_seconds))
+            ended = min(taken.slot, self._slot(self._clock()))
             await self._change(lambda held: held.add(taken.slot, -1, -taken.tokens).add(ended, 1, tokens))
 
     async def hold(self, seconds: float) -> None:
@@ -173,17 +195,36 @@ class Bucket:
         until = self._clock() + seconds
         await self._change(lambda held: _Ledger(held.spent, max(held.until, until)))
 
+    async def _count(self, seen: Sequence[_Seen], taken: Taken) -> bool:
+        """Write a request down on every shelf, or on none where somebody was faster."""
+        for number, one in enumerate(seen):
+            if not await self._keep(one, one.held.add(taken.slot, 1, taken.tokens)):
+                for done in seen[:number]:
+                    await self._change_one(done.shelf, lambda held: held.add(taken.slot, -1, -taken.tokens))
+                return False
+        return True
+
     async def _change(self, change: Callable[[_Ledger], _Ledger]) -> None:
+        for shelf in self._shelves:
+            await self._change_one(shelf, change)
+
+    async def _change_one(self, shelf: Shelf, change: Callable[[_Ledger], _Ledger]) -> None:
         while True:
-            data, held, _, _ = self._look()
-            if await self._keep(data, change(held)):
+            seen = self._look_at(shelf, self._clock())
+            if await self._keep(seen, change(seen.held)):
                 return
 
-    def _look(self) -> tuple[Json | None, _Ledger, float, int]:
-        """The state as it lies there, what of it counts, the time and its slot."""
-        data, now = self._shelf.get(TABLE, self._name), self._clock()
-        slot = int(now / self._slot_seconds)
-        return data, _ledger(data, now, slot, self._grace), now, slot
+    def _look(self) -> tuple[float, list[_Seen]]:
+        """The time, and what lies on the shelves."""
+        now = self._clock()
+        return now, [self._look_at(shelf, now) for shelf in self._shelves]
 
-    async def _keep(self, old: Json | None, new: _Ledger) -> bool:
-        return await self._shelf.swap(TABLE, self._name, old, new.to_json())
+    def _look_at(self, shelf: Shelf, now: float) -> _Seen:
+        data = shelf.get(TABLE, self._name)
+        return _Seen(shelf, data, _ledger(data, now, self._slot(now), self._grace))
+
+    def _slot(self, now: float) -> int:
+        return int(now / self._slot_seconds)
+
+    async def _keep(self, old: _Seen, new: _Ledger) -> bool:
+        return await old.shelf.swap(TABLE, self._name, old.data, new.to_json())

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from transom.errors import EgressError, ProviderError, ReplyError, TransomError, with_causes
+from transom.errors import (
+    EgressError,
+    NeedsModel,
+    NetworkFailed,
+    ProviderError,
+    ReplyError,
+    RequestRefused,
+    TransomError,
+    with_causes,
+)
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.deltas import OnDelta
 from transom.llm.egress import EgressPolicy
@@ -15,6 +25,8 @@ from transom.llm.shapes import Request, Role
 from transom.llm.structured import checked, shown
 from transom.llm.unquoted import unquote
 from transom.telemetry import keys
+
+_log = logging.getLogger(__name__)
 
 _OPEN = EgressPolicy()
 
@@ -146,11 +158,15 @@ class Chain:
             ProviderError: the last provider's error, whose `causes` are those of the earlier ones.
         """
         causes: list[ProviderError] = []
-        asked = self.of(request.role).providers
-        for provider in [one for one in asked if one.name == only] if only else asked:
+        there = self.of(request.role).providers
+        asked = [one for one in there if only in (None, one.name)]
+        for number, provider in enumerate(asked):
+            if number:
+                _tell_of_fallback(asked[number - 1], causes[-1], provider)
             guard_egress(request, provider, self.policy)
             try:
-                return await provider.complete(shown(request, provider.caps), on_delta=on_delta)
+                _check_tools(request, provider)
+                return await _asked(provider, shown(request, provider.caps), on_delta)
             except ProviderError as error:
                 causes += [*error.causes, error]
             except TransomError as error:
@@ -173,6 +189,27 @@ class Chain:
             close = getattr(provider, "aclose", None)
             if close:
                 await close()
+
+
+def _check_tools(request: Request, provider: Provider) -> None:
+    if request.tools and not provider.caps.tools:
+        names = ", ".join(tool.name for tool in request.tools)
+        hint = f"choose another model for {request.role}, or give it no tools"
+        raise RequestRefused(f"it calls no tools, and is offered {names}", where=provider.name, hint=hint)
+
+
+async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None) -> Reply:
+    """Ask one provider. Whoever waits for it knows a TimeoutError as the end of her own patience, and takes none."""
+    try:
+        return await provider.complete(request, on_delta=on_delta)
+    except TimeoutError as error:
+        what = f"it gave up waiting: {error}" if str(error) else "it gave up waiting"
+        raise NetworkFailed(what, where=provider.name) from error
+
+
+def _tell_of_fallback(failed: Provider, error: ProviderError, provider: Provider) -> None:
+    if not isinstance(error, NeedsModel):  # that the rules abstain is no trouble
+        _log.warning("%s failed with %s; %s is asked next", failed.name, type(error).__name__, provider.name)
 
 
 def of_provider(name: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from transom.canonical import canonical_json, digest
+from transom.canonical import canonical_json, digest, quoted
 from transom.llm.shapes import Block, Request, Tier, ToolSpec
 from transom.llm.turns import Asked, CameBack, Opaque, Part, Text, ToolResult, Turn
 
@@ -90,7 +90,7 @@ def _fenced_result(result: ToolResult) -> ToolResult:
 
 def _tool_text(tool: ToolSpec) -> str:
     schema = canonical_json(dict(tool.parameters))
-    return f"<tool name={canonical_json(tool.name)}>\n{tool.description}\n{schema}\n</tool>"
+    return f"<tool name={quoted(tool.name)}>\n{tool.description}\n{schema}\n</tool>"
 
 
 def render_turn(turn: Turn) -> str:
@@ -109,7 +109,7 @@ def turn_text(turn: Turn) -> str:
 
 def _result_text(result: ToolResult) -> str:
     tag = "tool_error" if result.is_error else "tool_result"
-    return f"<{tag} of={canonical_json(result.id)} from={canonical_json(result.name)}>\n{result.content}\n</{tag}>"
+    return f"<{tag} of={quoted(result.id)} from={quoted(result.name)}>\n{result.content}\n</{tag}>"
 
 
 def _part_text(part: Part) -> str:
@@ -118,5 +118,5 @@ def _part_text(part: Part) -> str:
             return text
         case Opaque(data):
             return f"<opaque>{canonical_json(data)}</opaque>"
-    named = f"id={canonical_json(part.id)} name={canonical_json(part.name)}"
+    named = f"id={quoted(part.id)} name={quoted(part.name)}"
     return f"<tool_call {named}>{canonical_json(part.arguments)}</tool_call>"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from transom.canonical import Json, canonical_json, digest
+from transom.canonical import Json, canonical_json, digest, quoted
 from transom.llm.turns import Egress, Trust, Turn
 from transom.once import once
 
@@ -233,9 +233,9 @@ class Request:
         window = self.window
         blocks = ",".join([block.canonical for block in window.blocks])
         tools = ",".join([tool.canonical for tool in self.tools])
-        dropped = canonical_json([one.to_json() for one in window.dropped])
+        dropped = canonical_json([one.to_json() for one in window.dropped]) if window.dropped else "[]"
         output = "" if self.output is None else f'"output":{canonical_json(dict(self.output))},'
-        role, settings = canonical_json(self.role), canonical_json(self.settings.to_json())
+        role, settings = quoted(self.role), canonical_json(self.settings.to_json())
         return (
             f'{{"blocks":[{blocks}],"dropped":{dropped},{output}"role":{role},"settings":{settings},'
             f'"tools":[{tools}],"turns":[]}}'

@@ -95,7 +95,7 @@ class SteadyProvider:
                 raise with_causes(causes)
             wait = again
             told = (self.name, len(causes), type(failed).__name__, wait)
-            _log.info("%s: attempt %d failed with %s; asked again in %.2f s", *told)
+            _log.warning("%s: attempt %d failed with %s; asked again in %.2f s", *told)
             if isinstance(failed, RateLimited):
                 await self._bucket.hold(wait)
             if heard and on_delta:

@@ -7,12 +7,14 @@ Records of a run's stream, by kind:
     reply     {stage, attempt, epoch, conversation, ordinal, told?, request, chain, role, sees, window, reply, shares}
     intent    {stage, epoch, conversation, ordinal, request, call}        a tool that must not run twice is about to run
     tool      {stage, attempt, epoch, conversation, ordinal, request, call, name, effect, outcome}
+              a second one has only `outcome`: what the call was answered with in the place of the first
     writing   {stage, output, file}                                     its file is about to be written
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised
     decided   {stage, fingerprint, edited, answer, approval?}     a person's "keep" or "redo", "approve" or "refuse"
     told      {stage, epoch, conversation, number, told}          what a conversation holds beside replies and results
+    registered {stage, epoch, conversation, name, digest}         the next request is the first to have this tool
     marked    {stage, epoch, conversation, event, mark}           what a program says of an event of a conversation
     settled   {stage}                                             the choice that it waited for is none any more
     nodes     {table, nodes}                                      which nodes a walk was begun with
@@ -122,9 +124,10 @@ class RunState:
         intents: how often a tool call that must not be repeated was begun.
         approvals: what a person said to tool calls, by the fingerprint of the question.
         told: what each conversation holds beside replies and results, in order.
+        registered: tools that came while a conversation was under way, by name, with their digests.
         followed: of the others, the replies after which there is another one.
         marks: what programs say of the events of each conversation, by their numbers.
-        said: of conversations in which what was said stays said, each reply's record by its ordinal (see `Stage.ask`).
+        said: of conversations in which what was said stays said, each reply and its key by its ordinal (`Stage.ask`).
     """
 
     entry: dict[str, Any] = field(default_factory=dict)
@@ -136,6 +139,7 @@ class RunState:
     approvals: dict[str, Any] = field(default_factory=dict)
     told: dict[TalkKey, list[Any]] = field(default_factory=dict)
     said: dict[TalkKey, dict[int, Any]] = field(default_factory=dict)
+    registered: dict[TalkKey, dict[str, str]] = field(default_factory=dict)
     followed: set[tuple[str, str, str, int, str]] = field(default_factory=set)
     marks: dict[TalkKey, dict[int, list[Any]]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
@@ -148,6 +152,9 @@ class RunState:
 
     def stage(self, name: str) -> StageHistory:
         return self.stages.setdefault(name, StageHistory())
+
+
+_OF_SAID = ("stage", "epoch", "conversation", "ordinal", "told", "request", "chain", "reply")
 
 
 def talk_key(data: dict[str, Any]) -> TalkKey:
@@ -238,6 +245,8 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
                 said = state.said.get(key, {})
                 state.said[key] = {ordinal: one for ordinal, one in said.items() if one["told"] <= number}
             told[number:] = [data["told"]]
+        case "registered":
+            state.registered.setdefault(talk_key(data), {})[data["name"]] = data["digest"]
         case "marked":
             state.marks.setdefault(talk_key(data), {}).setdefault(data["event"], []).append(data["mark"])
         case "helped":
@@ -253,7 +262,7 @@ def _apply_said(state: RunState, data: Any) -> None:
     said = state.said.setdefault(key, {})
     for later in [number for number in said if number >= ordinal] if ordinal in said else []:
         del said[later]
-    said[ordinal] = data
+    said[ordinal] = {name: data[name] for name in _OF_SAID}
     del state.told.setdefault(key, [])[data["told"] :]
 
 

@@ -19,7 +19,7 @@ from transom.llm.deltas import OnDelta, both, tell
 from transom.llm.provider import of_provider
 from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.calls import logged
-from transom.runs.journal import RunState, talk_key, tool_key
+from transom.runs.journal import RunState, ToolKey, talk_key, tool_key
 from transom.runs.spans import of_reply, of_request, of_tool, tell_outcome
 from transom.runs.spending import Spending
 from transom.runs.windows import Key, Talk, call_key, keep_window
@@ -203,7 +203,7 @@ class Stage:
         if self._run.spending:
             self._run.spending.check()
         asked = self._complete(request, id(chain), on_delta)
-        asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
+        asked = logged(request, asked, self._run.chain, told=self._run.log_calls)
         reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
         return reply if request.window.egress == "any" else replace(reply, egress=request.window.egress)
 
@@ -281,6 +281,11 @@ class Stage:
         hint = f"say {told} approve, or {told} refuse; its arguments are {canonical_json(call.arguments)[:500]}"
         raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=hint)
 
+    def outcomes_below(self, conversation: str) -> list[tuple[ToolKey, Json]]:
+        """The journaled outcomes of tool calls in a conversation's sub-conversations, and what each is found by."""
+        below, found = f"{conversation}/", self._run.state.tools.items()
+        return [(key, one) for key, one in found if key[:2] == (self.name, self.epoch) and key[2].startswith(below)]
+
     async def carry_out(
         self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Came]], *, lost: Callable[[], Came]
     ) -> Came:
@@ -312,6 +317,10 @@ class Stage:
             else:
                 self._run.append_soon("tool", told)
         return came
+
+    def tell_instead(self, key: dict[str, object], outcome: Json) -> None:
+        """Journal what a call is answered with in the place of its outcome, before a request is asked with it."""
+        self._run.append_soon("tool", {**key, "attempt": self.attempt, "outcome": outcome})
 
     async def _begin_once(self, key: dict[str, object], tool: ToolSpec) -> bool:
         """Journal that a call which must not be repeated begins; False where a person says that it is done."""

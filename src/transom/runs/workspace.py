@@ -43,7 +43,7 @@ class Workspace:
     exporter: Exporter | None = None
 
     @staticmethod
-    def at(root: Path, *, state_dir: Path | None = None, exporter: Exporter | None = None) -> Workspace:
+    def at(root: Path | str, *, state_dir: Path | None = None, exporter: Exporter | None = None) -> Workspace:
         """Open or make a workspace.
 
         Args:
@@ -55,7 +55,7 @@ class Workspace:
         Raises:
             InputError: the folder cannot be made.
         """
-        root = root.absolute()
+        root = Path(root).absolute()
         try:
             root.mkdir(parents=True, exist_ok=True)
             chosen = state_dir.absolute() if state_dir else _local_state_dir(root) if is_network(root) else root

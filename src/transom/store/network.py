@@ -27,12 +27,7 @@ def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
     Returns:
         The kernel's name of the type; "" where it cannot be told (no /proc, no mount found).
     """
-    if mountinfo is None:
-        try:
-            # surrogateescape: a mount point's name may be any bytes, as a path's may.
-            mountinfo = _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
-        except OSError:
-            return ""
+    mountinfo = _mounts() if mountinfo is None else mountinfo
     target = f"{path.resolve()}/"
     best, longest = "", 0
     for line in mountinfo.splitlines():
@@ -46,7 +41,18 @@ def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
 
 def is_network(path: Path, mountinfo: str | None = None) -> bool:
     """Whether `path` lies on a file system that other machines may write to, or that is served over a network."""
-    return filesystem_of(path, mountinfo) in _NETWORK
+    mountinfo = _mounts() if mountinfo is None else mountinfo
+    kinds = {line.partition(" - ")[2].partition(" ")[0] for line in mountinfo.splitlines()}
+    return not kinds.isdisjoint(_NETWORK) and filesystem_of(path, mountinfo) in _NETWORK  # mostly there is none at all
+
+
+def _mounts() -> str:
+    """How things are mounted; "" where that cannot be told."""
+    try:
+        # surrogateescape: a mount point's name may be any bytes, as a path's may.
+        return _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
 
 
 def _parse(line: str) -> tuple[str, str]:

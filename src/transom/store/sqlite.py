@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from transom.canonical import Json
 from transom.errors import StoreError
+from transom.store.blank import make_blank
 from transom.store.codec import check_name, decode, encode, now
 from transom.store.committer import Committer, Work
 from transom.store.migrations import migrate
@@ -63,6 +64,7 @@ class SqliteStore:
         """
         with typed_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
+            make_blank(path)
             connection = _open_for_writing(path, busy_seconds)
             reader = _connect(path, busy_seconds)
             reader.execute("PRAGMA query_only = ON")

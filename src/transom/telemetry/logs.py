@@ -83,18 +83,21 @@ class _Plain(logging.Formatter):
 
 
 class _Json(logging.Formatter):
+    """One object a record; what it has in `about` stands beside the message, to be filtered by."""
+
     def __init__(self, redact: Redactor) -> None:
         super().__init__()
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        line = {
+        line: dict[str, object] = {
             "at": at,
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": self._redact(record.getMessage()),
         }
+        line |= getattr(record, "about", {})
         span = current_span()
         if span:
             line |= {"trace_id": span.trace_id, "span_id": span.span_id}

@@ -82,7 +82,7 @@ class Compression(_Shape):
 
 
 class Stats(_Shape):
-    """What `trace stats` says. `since` is None where all traces were counted."""
+    """What `trace stats` says: of what began within `since`; of everything where that is None."""
 
     schema_: Literal["transom.trace_stats/1"] = Field(default="transom.trace_stats/1", alias="schema")
     since: str | None
@@ -124,19 +124,26 @@ class _Group:
         )
 
 
-def statistics(traces: Iterable[Sequence[SpanRow]], *, by: By, price: Price, since: str | None = None) -> Stats:
+def statistics(
+    traces: Iterable[Sequence[SpanRow]], *, by: By, price: Price, since: str | None = None, oldest: int = 0
+) -> Stats:
     """Count.
 
     Args:
         traces: the spans of each.
         by: what a row is of.
         price: what calls cost.
-        since: how the traces were chosen, for whoever reads it.
+        since: how the spans are chosen, for whoever reads it.
+        oldest: only what began at this time or later counts, in nanoseconds since 1970: a trace lasts as long as its
+            conversation. A request counts with the call that it was made for.
     """
     groups: defaultdict[str, _Group] = defaultdict(_Group)
     folded: list[dict[str, Any]] = []
     count = subs = 0
-    for spans in traces:
+    for trace in traces:
+        spans = _recent(trace, oldest)
+        if not spans:
+            continue
         count += 1
         ended = [span for span in spans if span.end is not None]
         told = [(span.attributes.get(keys.CONVERSATION_ID), span.attributes) for span in spans]
@@ -148,6 +155,12 @@ def statistics(traces: Iterable[Sequence[SpanRow]], *, by: By, price: Price, sin
             _count_calls(ended, _KEY[by], price, groups)
     rows = tuple(group.row(name) for name, group in sorted(groups.items()))
     return Stats(since=since, by=by, traces=count, sub_conversations=subs, compression=_compression(folded), rows=rows)
+
+
+def _recent(spans: Sequence[SpanRow], oldest: int) -> list[SpanRow]:
+    old = {span.span_id for span in spans if span.start < oldest}
+    asked = keys.ATTEMPT_CHAT
+    return [one for one in spans if one.span_id not in old and not (_is(one, asked) and one.parent_id in old)]
 
 
 def _count_tools(spans: Sequence[SpanRow], groups: Mapping[str, _Group]) -> None:

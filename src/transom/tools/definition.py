@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from transom.canonical import Json
@@ -16,6 +15,7 @@ from transom.llm import ToolResult, ToolSpec
 from transom.llm.codec import result_from_json
 from transom.llm.turns import Egress, Trust
 from transom.tools.schema import Check
+from transom.tools.threads import THREADS
 
 Arguments: TypeAlias = dict[str, Json]
 Effect = Literal["pure", "idempotent", "once"]
@@ -48,8 +48,8 @@ class ToolLimits:
 
     Attributes:
         seconds: one call may take, None for no limit. A handler that is no coroutine cannot be stopped: it is waited
-            for no longer, and its result is thrown away.
-        calls: that are carried out in one conversation, None for no limit.
+            for no longer, its result is thrown away, and its thread ends with the program at the latest.
+        calls: that are carried out in one conversation and its sub-conversations, None for no limit.
     """
 
     seconds: float | None = 60.0
@@ -65,8 +65,8 @@ class ToolDefinition:
         description: by which a model decides when to call it.
         parameters: JSON Schema (2020-12) of an object, see `Check`.
         handler: arguments, checked and with defaults filled in -> what the model is told. A plain function runs in a
-            thread. It raises `ToolRefused` for a call that it does not carry out; any other error is told to the model
-            as the tool's failure.
+            thread of its own. It raises `ToolRefused` for a call that it does not carry out; any other error is told to
+            the model as the tool's failure.
         effect: what a repetition would do. A `once` tool is never begun twice without a person's word.
         limits: seconds a call, calls a conversation.
         needs_approval: whether a person must approve each call before it is carried out.
@@ -74,6 +74,8 @@ class ToolDefinition:
         recall: is given the note of a call that came from the journal, before anything else is carried out.
         trust: of what it yields.
         egress: of what it yields.
+        of_run: whether the handler is a part of the run: it looks at the time itself, and what it raises beside
+            `ToolRefused` is no failure of a tool. The message ends with that; the call is carried out when it goes on.
     """
 
     name: str
@@ -87,6 +89,7 @@ class ToolDefinition:
     recall: Callable[[Json], None] | None = None
     trust: Trust = "untrusted"
     egress: Egress = "any"
+    of_run: bool = False
 
     @cached_property
     def spec(self) -> ToolSpec:
@@ -110,20 +113,21 @@ class ToolDefinition:
         return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
 
     async def run(self, arguments: Arguments) -> Outcome:
-        """Carry it out, whatever kind of function the handler is."""
+        """Carry it out, whatever kind of function the handler is; a plain one has a place in `THREADS`."""
         found: Any
-        if self._waits:
+        if not self.plain:
             found = await cast("Awaitable[Any]", self.handler(arguments))
         else:
-            found = await asyncio.to_thread(_in_thread, self.handler, arguments)
+            found = await THREADS.run(partial(_in_thread, self.handler, arguments))
             if inspect.isawaitable(found):
                 found = await found
         return found if isinstance(found, Outcome) else Outcome(found)
 
     @cached_property
-    def _waits(self) -> bool:
-        """Whether the handler is a coroutine function, which needs no thread."""
-        return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(type(self.handler).__call__)
+    def plain(self) -> bool:
+        """Whether the handler is no coroutine function, so that it needs a thread."""
+        call = type(self.handler).__call__
+        return not (inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(call))
 
 
 def check_definition(tool: ToolDefinition) -> None:
@@ -153,8 +157,8 @@ def check_definition(tool: ToolDefinition) -> None:
         raise ToolError(f"its limits are {limits!r}", where=tool.name, hint=hint)
 
 
-def _limits(most: float | None) -> bool:
-    return most is None or most > 0
+def _limits(most: object) -> bool:
+    return most is None or (isinstance(most, int | float) and not isinstance(most, bool) and most > 0)
 
 
 def _in_thread(handler: Handler, arguments: Arguments) -> object:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable
+import time
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
 from transom.canonical import Json, whole_text
 from transom.context.marks import UNMARKED, Mark
 from transom.errors import (
+    CapReached,
     EgressError,
     InvalidArgumentsError,
-    OutOfTurns,
     RunError,
     StoreError,
     ToolError,
@@ -30,7 +31,9 @@ from transom.errors import (
 from transom.llm import ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
-from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
+from transom.tools.answers import OUT_OF_TURNS, as_text, refused
+from transom.tools.definition import Arguments, Outcome, Ran, ToolDefinition, check_definition
+from transom.tools.threads import THREADS
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
@@ -39,8 +42,16 @@ MAX_TURNS = 20
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LONGEST_SCHEMA = 4_000  # characters that a complaint repeats of it
 _GO_ON = "try other arguments or go on without it"
-OUT_OF_TURNS = OutOfTurns.__name__
-_UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", OUT_OF_TURNS}
+OWN = {
+    "delegate": "opens a sub-conversation",
+    "read_slice": "reads parts of what is too long to be shown",
+}
+"""Names that the runtime keeps for its own tools, and what those do."""
+MISSING = "was registered while the program ran; register it again before resume"
+_UNCOUNTED = {
+    *("ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", "ToolBusyError"),
+    OUT_OF_TURNS,
+}
 
 
 class Toolbox:
@@ -52,7 +63,8 @@ class Toolbox:
         redact: takes secrets out of results, before the model or a journal sees them.
 
     Raises:
-        ToolError: a name or a schema that no vendor takes, or a name that is taken.
+        ToolError: no tool; a name or a schema that no vendor takes, or a name that is taken, also by a tool of the
+            runtime.
     """
 
     def __init__(
@@ -60,9 +72,10 @@ class Toolbox:
     ) -> None:
         self.max_turns = max_turns
         self.redact = redact or Redactor()
+        self.before: Mapping[str, str] = {}  # tools that came while the conversation was under way
         self.specs: tuple[ToolSpec, ...] = ()
         self._tools: dict[str, ToolDefinition] = {}
-        self._used: Counter[str] = Counter()
+        self._used: defaultdict[str, set[Hashable]] = defaultdict(set)
         for tool in tools:
             self.register(tool)
 
@@ -72,6 +85,23 @@ class Toolbox:
         Raises:
             ToolError: see the class.
         """
+        given: object = tool
+        if not isinstance(given, ToolDefinition):
+            hint = 'say ToolDefinition("count", "Counts.", {"type": "object"}, count)'
+            raise ToolError(f"a tool is a ToolDefinition, and this is {type(given).__name__}", where="tools", hint=hint)
+        if what := OWN.get(str(tool.name)):
+            hint = "give it another name; tools of an MCP server take a prefix, McpServer(..., prefix=...)"
+            raise ToolError(f"the runtime has a tool of that name, which {what}", where=tool.name, hint=hint)
+        self._add(tool)
+
+    def offer(self, tool: ToolDefinition) -> None:
+        """Add one of the runtime's own, or put it in the place of the one that was there."""
+        if tool.name in self._tools:
+            self._tools[tool.name] = tool
+        else:
+            self._add(tool)
+
+    def _add(self, tool: ToolDefinition) -> None:
         name: object = tool.name
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ToolError("is no name of a tool", where=repr(tool.name), hint="use up to 64 letters, digits, _ and -")
@@ -81,10 +111,21 @@ class Toolbox:
         self._tools[tool.name] = tool
         self.specs = (*self.specs, tool.spec)
 
+    def within(self, tools: Iterable[ToolDefinition]) -> Toolbox:
+        """The box of a sub-conversation: what it uses of its tools is used of this one's quotas, and the other way."""
+        box = Toolbox(tools, max_turns=self.max_turns, redact=self.redact)
+        box._used = self._used
+        return box
+
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
         """All of them, as registered."""
         return tuple(self._tools.values())
+
+    @property
+    def missing(self) -> list[str]:
+        """Tools that the conversation had when the program ran before, and has not now."""
+        return [name for name in self.before if name not in self._tools]
 
     def accepted(self, call: ToolCall) -> Accepted | None:
         """The tool that `run` would run, and with what; None where it would refuse the call."""
@@ -93,48 +134,66 @@ class Toolbox:
         except ToolRefused:
             return None
 
-    async def run(self, call: ToolCall, accepted: Accepted | None = None, *, seconds: float | None = None) -> Ran:
+    async def run(
+        self,
+        call: ToolCall,
+        accepted: Accepted | None = None,
+        *,
+        seconds: float | None = None,
+        place: Hashable = None,
+    ) -> Ran:
         """Carry out a call, or say why not. What is wrong with the call or in the tool is a result, never an error.
 
         Args:
             call: what is asked for.
             accepted: what `accepted` said of it, so that it need not be looked into again.
             seconds: that are left for it, where they are fewer than the tool's own.
+            place: of the call: however often it is tried, it counts once. None for one that is like no other.
 
         Raises:
-            RunError, StoreError, EgressError, VisibilityError: of the run itself, not of the tool.
+            RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not of the tool.
         """
+        place = object() if place is None else place
         tool: ToolDefinition | None = None
         try:
             tool, arguments = accepted or self._accepted(call)
-            self._count(tool)
+            if tool.limits.calls is not None or tool.recall:
+                self._count(tool, place)
             return await _carried_out(tool, call, arguments, seconds, self.redact)
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             ran = refused(call, error, trust)
+            if tool and ran.error in _UNCOUNTED:
+                self._used[tool.name].discard(place)
             # What a tool says of its failure may quote what it works on.
             egress = strictest(tool.egress if tool else "any", error.egress)
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
 
-    def recall(self, ran: Ran) -> None:
-        """Take in what came of a call that is not repeated."""
+    def recall(self, ran: Ran, place: Hashable = None) -> None:
+        """Take in what came of a call that is not repeated; once, however often a message goes on.
+
+        See `run` for `place`.
+        """
         tool = self._tools.get(ran.result.name)
-        if tool is None or ran.error in _UNCOUNTED:
+        if tool is None or ran.error in _UNCOUNTED or place in self._used[tool.name]:
             return
-        self._used[tool.name] += 1
+        self._used[tool.name].add(object() if place is None else place)
         if tool.recall and not ran.result.is_error:
             tool.recall(ran.note)
 
-    def _count(self, tool: ToolDefinition) -> None:
+    def _count(self, tool: ToolDefinition, place: Hashable) -> None:
         most = tool.limits.calls
-        if most is not None and self._used[tool.name] >= most:
+        used = self._used[tool.name]
+        if most is not None and place not in used and len(used) >= most:
             raise ToolQuotaError(
                 f"it was called {most} times, which is all that is allowed", hint="go on without it, with what you have"
             )
-        self._used[tool.name] += 1
+        used.add(place)
 
     def _accepted(self, call: ToolCall) -> Accepted:
         tool = self._tools.get(call.name)
+        if tool is None and call.name in self.before:
+            raise ToolNotFoundError(f"the tool {call.name} {MISSING}", hint="only a person can do so: go on without it")
         if tool is None:
             there = f"call one of {', '.join(self._tools)}" if self._tools else "there are no tools: answer without"
             raise ToolNotFoundError("there is no such tool", hint=there)
@@ -144,96 +203,67 @@ class Toolbox:
             )
         wrong = tool.check.complaints(call.arguments)
         if wrong:
-            shown = _text(dict(tool.parameters))
+            shown = as_text(dict(tool.parameters))
             again = f"; its parameters are {shown}" if len(shown) <= _LONGEST_SCHEMA else ""
             raise InvalidArgumentsError("; ".join(wrong), hint=f"correct the arguments and call it again{again}")
         return tool, {**tool.defaults, **call.arguments}
-
-
-def used_up(call: ToolCall) -> Ran:
-    """What a call is answered with when no more are allowed."""
-    hint = "call no tool any more: answer now, with what you have"
-    return refused(call, ToolRefused("the turns in which tools may be called are used up", hint=hint))
-
-
-def out_of_turns(call: ToolCall) -> Ran:
-    """What a call is answered with at which a message ended for want of turns, once something else is said."""
-    what = "the turns were used up, so the call was not carried out; then something else was said"
-    ran = refused(call, ToolRefused(what, hint="make it again if it is still needed"))
-    return replace(ran, error=OUT_OF_TURNS)
-
-
-def done_before(call: ToolCall) -> Ran:
-    """What a call is answered with of which only a person knows that it was carried out."""
-    hint = "go on without its result, and do not repeat the call"
-    return refused(call, ToolRefused("the call was carried out, and its result was lost", hint=hint))
-
-
-def cut_off(call: ToolCall) -> Ran:
-    """What a call is answered with that nobody waits for any more."""
-    hint = "it may have been carried out in part, or not at all"
-    return refused(
-        call, ToolRefused("the call was cut off: something else was said before it came to its end", hint=hint)
-    )
-
-
-def cut_short(call: ToolCall) -> Ran:
-    """What a call is answered with that a reply's limit cut off: it may be half of what was meant."""
-    hint = "make it again if it is still needed, with fewer words before it"
-    what = "the reply reached its limit of tokens, so the call was not carried out"
-    return refused(call, ToolRefused(what, hint=hint))
-
-
-def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> Ran:
-    """What a call is answered with that is not carried out."""
-    content: dict[str, Json] = {"error": error.what}
-    if error.hint:
-        content["hint"] = error.hint
-    result = ToolResult(call.id, call.name, _text(content), is_error=True, trust=trust)
-    return Ran(result, error=type(error).__name__)
-
-
-def again(call: ToolCall, before: ToolResult) -> Ran:
-    """What a call is answered with that was made before with the very same arguments."""
-    remark = f"[The same call was made before, as {before.id!r}; it is not made again. Its result was:]"
-    return Ran(
-        ToolResult(call.id, call.name, f"{remark}\n{before.content}", trust=before.trust, egress=before.egress),
-        error="",
-    )
 
 
 async def _carried_out(
     tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
 ) -> Ran:
     """What came of a call: what the model is told, the tool's note, and what it says of the call."""
-    most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
-    limit = asyncio.timeout(most)
+    if tool.of_run:
+        return _came(tool, call, await tool.run(_own(arguments)), redact)
+    limit: asyncio.Timeout | None = None
     try:
-        async with limit:
-            outcome = await tool.run(_own(arguments))
-        return Ran(
-            ToolResult(
-                call.id,
-                call.name,
-                redact(whole_text(_text(outcome.content))),
-                trust=tool.trust,
-                egress=strictest(tool.egress, outcome.egress),
-            ),
-            redact.inside(_journalable(outcome.note)),
-            mark=_marked(outcome.mark, redact),
-        )
-    except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
+        given = _own(arguments)
+        async with await _begun(tool, seconds) as limit:
+            outcome = await tool.run(given)
+        return _came(tool, call, outcome, redact)
+    except (ToolRefused, RunError, StoreError, EgressError, VisibilityError, CapReached):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
         raise ToolExecutionError(error.what, hint=error.hint or _GO_ON) from error
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) or _is_cancelled(error):
             raise
-        if isinstance(error, TimeoutError) and limit.expired():
-            what = f"the tool took longer than the {most:g} s that it may"
+        if isinstance(error, TimeoutError) and limit and limit.expired():
+            what = f"the tool took longer than the {_less(tool.limits.seconds, seconds):g} s that it may"
             raise ToolTimeoutError(what, hint="ask for less at once, or go on without it") from error
         said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
         raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
+
+
+def _came(tool: ToolDefinition, call: ToolCall, outcome: Outcome, redact: Redactor) -> Ran:
+    """An outcome as it comes back from the journal.
+
+    Raises:
+        ValueError, TypeError: it is no JSON; else see `_marked`.
+    """
+    text = redact(whole_text(as_text(outcome.content)))
+    mark = outcome.mark if outcome.mark is UNMARKED else _marked(outcome.mark, redact)
+    egress = tool.egress if outcome.egress == "any" else outcome.egress
+    result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
+    return Ran(result, redact.inside(_journalable(outcome.note)), mark=mark)
+
+
+async def _begun(tool: ToolDefinition, seconds: float | None) -> asyncio.Timeout:
+    """How long a call may take from now on. A plain handler has its place in `THREADS`; the wait for it is not its own.
+
+    Raises:
+        ToolBusyError: there is none.
+    """
+    most = _less(tool.limits.seconds, seconds)
+    if tool.plain:
+        asked = time.monotonic()
+        await THREADS.place(most)
+        most = most if seconds is None else _less(tool.limits.seconds, seconds - (time.monotonic() - asked))
+    return asyncio.timeout(most)
+
+
+def _less(one: float | None, other: float | None) -> float | None:
+    return min((most for most in (one, other) if most is not None), default=None)
 
 
 def _is_cancelled(error: BaseException) -> bool:
@@ -277,8 +307,4 @@ def _marked(mark: Mark, redact: Redactor) -> Mark:
     Raises:
         InputError, AttributeError: it is no mark.
     """
-    return Mark.from_json(redact.inside(mark.to_json())) if mark is not UNMARKED else mark
-
-
-def _text(content: Json) -> str:
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, allow_nan=False)
+    return Mark.from_json(redact.inside(mark.to_json()))

@@ -16,7 +16,7 @@ from transom.llm.hosted.ollama import OllamaVendor
 from transom.llm.hosted.openai import OFFICIAL, OpenAIVendor
 from transom.llm.hosted.provider import HostedProvider
 from transom.llm.hosted.server import NO_KEY, Server
-from transom.llm.limits import Bucket, Limits, Shelf
+from transom.llm.limits import PROCESS, Bucket, Limits, Shelf
 from transom.llm.retry import RetryPolicy
 from transom.llm.steady import SteadyProvider
 
@@ -110,7 +110,8 @@ def connect(
         settings: of that kind of provider.
         base_url: goes before the one of the settings.
         stream: take replies in pieces.
-        shelf: where what was spent of its limits is kept; a store, so that other processes and restarts count.
+        shelf: where what was spent of its limits is kept; a store, so that other processes and restarts count. All
+            that ask the same server from this process, by the key of the same variable, count in any case.
         environ: where its key is looked up.
 
     Raises:
@@ -139,7 +140,9 @@ def connect(
     known = known_model(service, model, context_tokens=settings.context_tokens)
     provider = HostedProvider(_KINDS[kind].vendor(server), model, server, known, local=settings.local)
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
-    bucket = Bucket(f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}", limits, shelf=shelf)
+    account = f" {settings.key_variable}" if settings.key_variable else ""
+    server_name = f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}{account}"
+    bucket = Bucket(server_name, limits, shelf=shelf, beside=(PROCESS,))
     return SteadyProvider(provider, _policy(settings), bucket)
 
 

@@ -1,0 +1,110 @@
+"""A connection to an MCP server: made within a bound, kept in a task of its own, and made anew where it broke."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_MOST_BEGINNINGS = 4  # the first, and three more
+_GOODBYE = 15.0  # seconds that a server may take to end; the library ends its process before that
+
+
+class Link:
+    """A connection, opened when something is asked.
+
+    Args:
+        make: a client of the library that is not entered yet.
+        seconds: to connect in.
+    """
+
+    def __init__(self, make: Callable[[], Any], seconds: float) -> None:
+        self._make = make
+        self._seconds = seconds
+        self._client: Any = None
+        self._life: asyncio.Task[None] | None = None
+        self._leave = asyncio.Event()
+        self._opening = asyncio.Lock()
+        self.beginnings = 0
+
+    @property
+    def spent(self) -> bool:
+        """Whether it broke so often that it is not made anew."""
+        return self.beginnings >= _MOST_BEGINNINGS and not self.alive
+
+    async def ask(self, work: Callable[[Any], Awaitable[T]]) -> T:
+        """What the server answers; it is waited for no longer than there is somebody to give it.
+
+        Raises:
+            ConnectionError: there is nobody, or not in time.
+            Exception: of the library.
+        """
+        async with self._opening:
+            if not self.alive:
+                await self.close()
+                await self._open()
+        assert self._life is not None
+        answer = asyncio.ensure_future(work(self._client))
+        try:
+            await asyncio.wait({answer, self._life}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                raise ConnectionError("it is gone")
+            return answer.result()
+        except Exception as error:
+            if _is_gone(error):
+                self._client = None
+            raise
+        finally:
+            answer.cancel()
+
+    async def close(self) -> None:
+        """Say goodbye; a server that has died does not answer, and nothing is lost by that."""
+        life, self._life, self._client = self._life, None, None
+        if life is None:
+            return
+        self._leave.set()
+        await asyncio.wait({life}, timeout=_GOODBYE)
+        if life.cancel():
+            await asyncio.wait({life}, timeout=_GOODBYE)
+        elif not life.cancelled():
+            life.exception()  # it was told where somebody waited for it
+
+    @property
+    def alive(self) -> bool:
+        """Whether somebody is there, as far as is known."""
+        return self._client is not None and self._life is not None and not self._life.done()
+
+    async def _open(self) -> None:
+        if self.beginnings >= _MOST_BEGINNINGS:
+            raise ConnectionError(f"it was begun {self.beginnings} times, and is not begun again")
+        self.beginnings += 1
+        self._leave = asyncio.Event()
+        ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._life = life = asyncio.create_task(self._live(ready, self._leave))
+        try:
+            await asyncio.wait({ready, life}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not ready.done():
+                if life.done() and (error := life.exception()):
+                    raise error
+                raise ConnectionError(f"it did not answer within {self._seconds:g} s")
+            self._client = ready.result()
+        except BaseException:
+            life.cancel()  # once: a second time would keep the library from ending the process
+            await self.close()
+            raise
+
+    async def _live(self, ready: asyncio.Future[Any], leave: asyncio.Event) -> None:
+        """The connection, in a task of its own: when it breaks, the library cancels the task that opened it."""
+        async with self._make() as client:
+            ready.set_result(client)
+            await leave.wait()
+
+
+def _is_gone(error: Exception) -> bool:
+    """Whether an error says that nobody is there any more; others are answers."""
+    from mcp_types import CONNECTION_CLOSED  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+
+    lost = getattr(error, "code", None) == CONNECTION_CLOSED or "Session terminated" in str(error)
+    return lost or isinstance(error, OSError)

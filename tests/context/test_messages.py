@@ -1,0 +1,117 @@
+"""Messages and results of any size: one is refused before it is said, or every window with it fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.context.streams import CODE, KINDS, PROSE, ROW, orphans
+from tests.fuzzing import examples
+from transom.context import Budget, History, TokenCorrection, check_message, go_on
+from transom.context.oversized import level
+from transom.errors import WindowOverflow
+from transom.llm import Asked, Block, CallSettings, CameBack, Role, Said, Text, Tier, ToolCall, ToolResult, ToolSpec
+
+PLAIN = TokenCorrection()
+LEARNED = PLAIN.learned(go_on(Role("r", (), frozenset()), (), History.of([Asked(ROW)])).size, 60)
+ROLE = Role(
+    "t.seat",
+    (Block("role", PROSE, Tier.STABLE),),
+    frozenset({"role"}),
+    (ToolSpec("look", "Looks.", {"type": "object"}),),
+    CallSettings(max_tokens=500),
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A message, and what comes of it: nothing where it stays unanswered, else rounds of calls, each with results."""
+
+    text: str
+    rounds: tuple[tuple[str, ...], ...] = ()
+    answered: bool = True
+    failing: bool = False
+
+
+texts = st.tuples(st.sampled_from(KINDS), st.integers(1, 60_000)).map(lambda one: (one[0] * (one[1] // 40))[: one[1]])
+rounds = st.lists(st.lists(texts, min_size=1, max_size=8).map(tuple), max_size=4).map(tuple)
+steps = st.lists(st.builds(Step, texts, rounds, st.booleans(), st.booleans()), max_size=8)
+
+
+def fitting(history: History, budget: Budget, tokens: TokenCorrection, role: Role, asked: str) -> History:
+    made = go_on(role, (), history, budget=budget, tokens=tokens)
+    window = made.request.window
+    assert tokens.at_most(made.size) <= budget.window_tokens(role.settings.max_tokens)
+    assert orphans(window.turns) == []
+    assert Asked(asked) in window.turns, "what is worked on is there"
+    return made.history
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(steps, st.sampled_from([4_000, 8_000, 30_000]), st.sampled_from([PLAIN, LEARNED]), st.booleans())
+def test_a_message_is_refused_before_it_is_said_or_can_be_answered(
+    made: list[Step], total: int, tokens: TokenCorrection, calls: bool
+) -> None:
+    role, budget = ROLE if calls else Role(ROLE.name, ROLE.prompt, ROLE.sees, settings=ROLE.settings), Budget(total)
+    history, number = History(), 0
+    for step in [*made, Step("short"), Step("and this?")]:
+        try:
+            check_message(role, (), step.text, budget=budget, tokens=tokens)
+        except WindowOverflow as error:
+            assert error.needed > error.limit > 0 and step.text not in ("short", "and this?")
+            continue
+        history = fitting(history.add(Asked(step.text)), budget, tokens, role, step.text)
+        if not step.answered:
+            continue
+        for results in step.rounds if calls else ():
+            number += 1
+            asks = tuple(ToolCall(f"{number}-{at}", "look", {"at": at}) for at in range(len(results)))
+            came = [
+                ToolResult(call.id, "look", text, is_error=step.failing)
+                for call, text in zip(asks, results, strict=True)
+            ]
+            history = fitting(history.add(Said(asks), CameBack(tuple(came))), budget, tokens, role, step.text)
+        history = history.add(Said((Text("So it is."),)))
+
+
+@pytest.mark.parametrize("blocks", [(), (Block("extra", CODE * 40),)], ids=["alone", "with a block"])
+def test_a_refusal_names_the_size_the_room_and_what_to_do(blocks: tuple[Block, ...]) -> None:
+    role, budget = Role(ROLE.name, ROLE.prompt, ROLE.sees | {"extra"}, settings=ROLE.settings), Budget(8_000)
+    with pytest.raises(
+        WindowOverflow, match=r"about \d+ tokens, and .*room for \d+ in one.*several messages"
+    ) as caught:
+        check_message(role, blocks, PROSE * 100, budget=budget)
+    room = caught.value.limit
+    check_message(role, blocks, "x" * (3 * room - 200), budget=budget)
+    with pytest.raises(WindowOverflow):
+        check_message(role, blocks, "x" * (3 * room), budget=budget)
+    assert 2_000 < room < 6_700
+
+
+def test_results_that_have_no_room_can_still_be_read() -> None:
+    call = ToolCall("1", "look", {})
+    came = CameBack((ToolResult("1", "look", PROSE * 500),))
+    history = History.of([Asked("What of it?"), Said((call,)), came])
+    made = go_on(ROLE, (), history, budget=Budget(8_000))
+    note, question = made.request.window.turns
+    assert isinstance(note, Asked) and "results of the newest, event 1, have no room here" in note.text
+    assert question == Asked("What of it?")
+    call, came = ToolCall("2", "look", {}), CameBack((ToolResult("2", "look", "fine"),))
+    made = go_on(ROLE, (), made.history.add(Said((call,)), came), budget=Budget(8_000))
+    assert made.request.window.turns[-2:] == (Said((call,)), came)
+    with pytest.raises(WindowOverflow):
+        go_on(ROLE, (), History.of([Asked(PROSE * 500)]), budget=Budget(8_000))
+
+
+@given(st.lists(st.integers(0, 5_000), min_size=1, max_size=12), st.integers(1, 20_000))
+def test_of_several_results_only_the_largest_give(sizes: list[int], most: int) -> None:
+    each = level(sizes, most)
+    held = [min(size, each) for size in sizes]
+    assert sum(held) <= most
+    if sum(sizes) <= most:
+        assert held == sizes
+    else:
+        assert sum(min(size, each + 1) for size in sizes) > most, "and no more than they must"

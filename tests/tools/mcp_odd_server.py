@@ -1,0 +1,50 @@
+"""An MCP server over stdio that is odd in one way: `python mcp_odd_server.py WAY`."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sys
+import time
+from typing import Any
+
+NAMES = {
+    "clash": ["read.file", "read_file"],
+    "long": ["a" * 64 + "b", "a" * 64 + "c"],
+    "remote": ["good", "far"],
+    "around": ["good"],
+    "endless": ["good"],
+    "late": ["good"],
+}
+FAR = {"type": "object", "properties": {"at": {"$ref": "https://127.0.0.1:9/x.json"}}}
+
+
+async def serve(way: str) -> None:
+    import mcp_types as types
+    from mcp.server.lowlevel import Server
+    from mcp.server.stdio import stdio_server
+
+    cursors = itertools.count(1)
+
+    async def listed(ctx: Any, params: Any) -> Any:
+        if way == "late":
+            await asyncio.sleep(600)
+        tools = [
+            types.Tool(name=name, input_schema=FAR if name == "far" else {"type": "object", "anyOf": [{}]})
+            for name in NAMES[way]
+        ]
+        more = {"around": "one", "endless": str(next(cursors))}.get(way)
+        return types.ListToolsResult(tools=tools, next_cursor=more)
+
+    server: Any = Server("odd", on_list_tools=listed)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "silent":
+        sys.stdout.write("hello\n")
+        sys.stdout.flush()
+        time.sleep(600)
+    else:
+        asyncio.run(serve(sys.argv[1]))
