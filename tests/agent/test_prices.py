@@ -51,7 +51,15 @@ def test_each_kind_of_token_has_its_price(mine: Prices) -> None:
 def test_the_published_list_is_dated_and_a_users_lies_over_it(mine: Prices) -> None:
     known = Prices.load()
     assert known.models.items() < mine.models.items()
-    assert (known.as_of.year, mine.as_of.isoformat()) == (2025, "2026-11-01")
+    assert (known.as_of.year, mine.as_of.isoformat()) == (2026, "2026-11-01")
+
+
+def test_a_name_stands_for_its_snapshots(mine: Prices) -> None:
+    usage = Usage(1_000_000)
+    dated = ("anthropic:claude-sonnet-4-5-20250929", "openai:gpt-4o-2024-08-06", "corp:model-20260101")
+    assert [mine.of(usage, name) for name in dated] == [3.0, 2.5, 2.0]
+    assert mine.of(usage, "openai:gpt-4o-audio-preview") is None
+    assert mine.of(usage, "openai:gpt-4.1-mini") == 0.4
 
 
 def test_a_list_that_is_none_says_where(tmp_path: Path) -> None:
@@ -89,7 +97,7 @@ async def test_a_cap_set_later_counts_from_there_and_one_taken_back_holds_nothin
 
 
 def test_without_a_price_an_agent_does_not_begin(mine: Prices) -> None:
-    with pytest.raises(InputError, match=r"corp:model: no price of it is known \(2025-11-30\), so its cost"):
+    with pytest.raises(InputError, match=r"corp:model: no price of it is known \(2026-\d\d-\d\d\), so its cost"):
         Agent(SEAT, provider=corp(), caps=Caps(usd=1))
     Agent(SEAT, provider=corp(), caps=Caps(usd=1, prices=mine))
     Agent(SEAT, provider=ScriptedProvider({}), caps=Caps(usd=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -15,6 +16,7 @@ from transom.llm import Provider, Usage
 
 _PUBLISHED = Path(__file__).with_name("prices.yaml")
 _MILLION = 1_000_000
+_DAY = re.compile(r"-(\d{8}|\d{4}-\d\d-\d\d)$")
 _HOW_TO_PRICE = (
     "write `models: {{{name}: {{input: USD, output: USD}}}}`, per million tokens, into a list of your own and name it "
     "in paths.prices (Prices.load in a program); a server on this machine is free with llm.NAME.local: true"
@@ -75,7 +77,7 @@ class Prices(BaseModel):
             InputError: a provider has no price here, is not on this machine, and does not tell what it costs.
         """
         for one in providers:
-            if not (one.local or one.caps.tells_cost or one.name in self.models):
+            if not (one.local or one.caps.tells_cost or self._price(one.name)):
                 what = f"no price of it is known ({self.as_of}), so its cost cannot be capped"
                 raise InputError(what, where=one.name, hint=_HOW_TO_PRICE.format(name=one.name))
 
@@ -83,5 +85,9 @@ class Prices(BaseModel):
         """Dollars that a reply cost: what its server told, else by this list; None where nobody knows."""
         if usage.cost is not None:
             return usage.cost
-        price = self.models.get(by)
+        price = self._price(by)
         return price.of(usage) if price else None
+
+    def _price(self, name: str) -> Price | None:
+        """Of a model of that name, or of that name and a day: vendors name their snapshots so."""
+        return self.models.get(name) or self.models.get(_DAY.sub("", name))
