@@ -7,21 +7,22 @@ The loop opens one for a result that is too large, where the role's strategy say
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 from transom.agent.events import Completed, Opened
 from transom.agent.setup import SUB, seated
 from transom.agent.turns import Conversation
+from transom.agent.views import Response
 from transom.canonical import Json, digest
 from transom.config.model import ModelSeat
 from transom.context import History
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
-from transom.context.summary import Summary, summarised, summary_room
+from transom.context.summary import Summary, extract, summarised, summary_room, words_of
 from transom.errors import (
     InvalidArgumentsError,
     OutOfTurns,
@@ -31,12 +32,14 @@ from transom.errors import (
     WindowOverflow,
 )
 from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
+from transom.llm.render import render_block
 from transom.runs.spans import of_conversation
 from transom.telemetry import keys
 from transom.tools import Arguments, Ran, Toolbox, ToolDefinition, ToolLimits
 
 _log = logging.getLogger(__name__)
 
+Send: TypeAlias = Callable[[str], Awaitable[Response]]
 BACKGROUND = "background"
 FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 """What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
@@ -230,6 +233,33 @@ class Delegation:
             raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {there}")
         text = event.text if event else self._kept[name].content
         return read_slice(text, arguments, self.talk.window.result_tokens, self.talk.tokens)
+
+
+async def sum_up(talk: Conversation, always: Sequence[Block], send: Send) -> Summary:
+    """What a sub-conversation of a program found, in its own words and held to what was said in it.
+
+    Where it cannot sum up, lines of it that are chosen by rule stand there.
+
+    Args:
+        talk: the sub-conversation.
+        always: what it is to find out, and what it knew.
+        send: says something in it.
+    """
+    whole = "\n".join([*(block.text for block in always), words_of(talk.turns)])
+    room = summary_room(talk.tokens.count(whole), talk.window.result_tokens)
+    try:
+        response = await send(f"Now sum up what you found, in at most {room} tokens.")
+    except FAILURES:
+        return extract(whole, room, talk.tokens)
+    return summarised(response.text if response.ended == "answered" else "", whole, room, talk.tokens)
+
+
+async def hand_back(talk: Conversation, name: str, purpose: str, summary: Summary) -> None:
+    """Journal what came of a sub-conversation, and tell the one that opened it."""
+    await complete_sub(talk, name, summary)
+    finding = render_block(Block("finding", f"{purpose}\n\n{summary.text}", trust="untrusted"))
+    await talk.stage.tell(talk.name, {"event": "found", "sub": name, "text": finding})
+    talk.add(Asked(finding))
 
 
 def without_own(toolbox: Toolbox) -> list[ToolDefinition]:

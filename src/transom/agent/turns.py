@@ -6,19 +6,20 @@ reply or a result comes from; the stage knows what its journal has.
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, cast
 
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
-from transom.agent.events import CameOf, Heard, OnEvent, Replied, nobody
+from transom.agent.events import Heard, OnEvent, Replied, nobody
+from transom.agent.hands import Hands
+from transom.canonical import Json, digest
 from transom.context import Budget, History, Mark, TokenCorrection, go_on
-from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
+from transom.errors import OutOfTurns, ProviderError, ReplyError, RunError, ToolError
 from transom.llm import (
+    Asked,
     Block,
     CameBack,
     Reply,
@@ -26,19 +27,17 @@ from transom.llm import (
     Role,
     Said,
     ToolCall,
-    ToolResult,
-    ToolSpec,
     Turn,
     Window,
     render,
 )
 from transom.llm.deltas import Delta
-from transom.llm.structured import checked
+from transom.llm.structured import checked, schema_text
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
 from transom.tools import Toolbox
-from transom.tools.definition import Ran, ToolDefinition, ran_from_json
-from transom.tools.toolbox import again, cut_off, done_before, refused, used_up
+from transom.tools.definition import Ran
+from transom.tools.toolbox import used_up
 
 _MOST_PAUSES = 10
 
@@ -103,8 +102,6 @@ class Conversation:
     marks: dict[int, list[Mark]] = field(default_factory=dict)
     lasting: bool = False
     before: Callable[[], Awaitable[None]] = nothing_before
-    _made: dict[str, ToolResult] = field(default_factory=dict)
-    _giving_up: bool = False
     _unheard: Exception | None = None
 
     def __post_init__(self) -> None:
@@ -115,6 +112,10 @@ class Conversation:
             what = f"it declares the tools [{declared}] and is given [{given}]"
             raise ToolError(what, where=self.role.name, hint="give the role the specs of its toolbox")
         self.role = self.window.held(self.role)
+        self._hands = Hands(self)
+        if self.lasting:
+            kept = self.stage.marks(self.name)
+            self.marks = {event: [Mark.from_json(one) for one in marks] for event, marks in kept.items()}
 
     async def ask(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         """The last request, and the reply to it, which asks for no tool.
@@ -145,12 +146,7 @@ class Conversation:
         if self.pending is None:
             return
         reply = self.pending[1]
-        self._giving_up = True
-        try:
-            came = await self._carry_out(reply.calls)
-        finally:
-            self._giving_up = False
-        self._end_turn(reply, came)
+        self._end_turn(reply, await self._hands.carry_out(reply.calls, giving_up=True))
         self.pending = None
 
     def add(self, *turns: Turn) -> None:
@@ -161,14 +157,39 @@ class Conversation:
             for mark in self.marks.get(self.history.count, ()):
                 self.history = self.history.add(mark=mark)
 
-    def mark(self, mark: Mark) -> int | None:
-        """Take in what code says of what was said last: the number of that event; None where it was said before."""
-        marks = self.marks.setdefault(self.history.count, [])
+    async def say(self, content: str, blocks: Sequence[Block]) -> None:
+        """Journal what somebody says, and say it.
+
+        Raises:
+            RunError: in a conversation that lasts something else was said at this place, or with other blocks.
+        """
+        told: dict[str, Json] = {"event": "asked", "text": content}
+        if blocks:
+            told["blocks"] = digest([block.to_json() for block in blocks])
+        held = self.stage.told_next(self.name)
+        if self.lasting and held not in (None, told):
+            what = f"something else was said here before: {held['text'][:80]!r}"
+            hint = "begin with resume() to go on from the end, or give the conversation another name"
+            raise RunError(what, where=self.name, hint=hint)
+        await self.stage.tell(self.name, told)
+        self.add(Asked(content))
+
+    async def mark(self, mark: Mark) -> None:
+        """Take in what the program says of what was said last, unless it said so before.
+
+        Raises:
+            RunError: nothing was said yet.
+        """
+        event = self.history.count
+        if not event:
+            raise RunError("nothing was said yet that could be marked", where=self.name, hint="send a message first")
+        marks = self.marks.setdefault(event, [])
         if mark in marks:
-            return None
+            return
         marks.append(mark)
         self.history = self.history.add(mark=mark)
-        return self.history.count
+        if self.lasting:
+            await self.stage.keep_mark(self.name, event, mark.to_json())
 
     def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
         """A reply and what came of its calls, together."""
@@ -184,9 +205,10 @@ class Conversation:
 
     def room(self) -> tuple[int, int]:
         """Tokens that a window takes before anything more is said, as estimated, and those that there are for it."""
-        window = Window(self.role.prompt, self.history.turns)
-        used = self.tokens.count(render(Request(self.role.name, window, self.role.tools)).as_text())
-        return used, self.window.window_tokens(self.role.settings.max_tokens)
+        role, window = self.role, Window(self.role.prompt, self.history.turns)
+        parts = [render(Request(role.name, window, role.tools)).as_text()]
+        parts += [] if role.output is None else [schema_text(role.output)]
+        return self.tokens.count("\n\n".join(parts)), self.window.window_tokens(self.role.settings.max_tokens)
 
     @property
     def at_rest(self) -> bool:
@@ -260,81 +282,4 @@ class Conversation:
             what = f"it calls tools after its {most} turns are used up"
             turns = (*self.turns, Said(reply.parts))
             raise OutOfTurns(what, turns=turns, text=reply.text, where=self.role.name)
-        if self.rounds == most:
-            return used_up(reply.calls)
-        return await self._carry_out(reply.calls)
-
-    async def _carry_out(self, calls: Sequence[ToolCall]) -> list[Ran]:
-        """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were."""
-        keys = self.stage.call_keys(self.name)
-        ran: dict[int, Ran] = {}
-        for number, key in enumerate(keys):
-            outcome = self.stage.outcome(key)
-            if outcome is not None:
-                ran[number] = self._took(calls[number], ran_from_json(outcome))
-                self.toolbox.recall(ran[number])
-        for batch in self._batches([number for number in range(len(calls)) if number not in ran], calls):
-            for number, one in zip(batch, await _all([self._one(keys[n], calls[n]) for n in batch]), strict=True):
-                ran[number] = self._took(calls[number], one)
-        return [await self._told(call, ran[number]) for number, call in enumerate(calls)]
-
-    def _batches(self, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
-        """Calls that are carried out together: of equal ones the first, and then the others, which repeat it."""
-        if len(numbers) < 2:
-            return [list(numbers)] if numbers else []
-        first = {calls[number].wanted: number for number in reversed(numbers)}
-        later = [number for number in numbers if first[calls[number].wanted] != number]
-        return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
-
-    async def _one(self, key: dict[str, object], call: ToolCall) -> Ran:
-        seconds = None if self._giving_up else self.meter.left(self.deadline)
-        accepted = self.toolbox.accepted(call)
-        answer = await self._answered(key, call, accepted[0]) if accepted else None
-
-        async def act() -> Ran:
-            return answer or await self.keep(call, await self.toolbox.run(call, accepted, seconds=seconds))
-
-        runs = accepted and not answer  # what is not run has no effect
-        spec = accepted[0].spec if accepted and runs else ToolSpec(call.name, "", {})
-        return await self.stage.carry_out(key, spec, act, lost=lambda: done_before(call))
-
-    async def _answered(self, key: dict[str, object], call: ToolCall, tool: ToolDefinition) -> Ran | None:
-        """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
-
-        Raises:
-            ApprovalNeeded: a person has to be asked first.
-        """
-        if self._giving_up:
-            return cut_off(call)
-        before = None if tool.fresh else self._made.get(call.wanted)
-        if before:
-            return again(call, before)
-        if not tool.needs_approval:
-            return None
-        said = await self.stage.approval(key, call)
-        if said.decision == "approve":
-            return None
-        why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")
-        return refused(call, ToolRefused(why, hint="do not make it again; go on without it"))
-
-    def _took(self, call: ToolCall, ran: Ran) -> Ran:
-        if not ran.result.is_error:
-            self._made.setdefault(call.wanted, ran.result)
-        return ran
-
-    async def _told(self, call: ToolCall, ran: Ran) -> Ran:
-        """What the model is told."""
-        ran = await self.digest(call, ran) if ran.kept else ran
-        self.tell(CameOf(self.name, call, ran.result))
-        return ran
-
-
-async def _all(work: Sequence[Coroutine[Any, Any, Ran]]) -> list[Ran]:
-    """Together; each is let come to its end, and into the journal, before the error of another one ends the stage."""
-    if len(work) == 1:
-        return [await work[0]]
-    done = await asyncio.gather(*work, return_exceptions=True)
-    for one in done:
-        if isinstance(one, BaseException):
-            raise one
-    return cast("list[Ran]", done)
+        return used_up(reply.calls) if self.rounds == most else await self._hands.carry_out(reply.calls)

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from transom.canonical import Json, canonical_json, digest
+from transom.errors import InputError
 from transom.llm.turns import Egress, Part, Said, Text, ToolCall, Trust, Turn
 
 
@@ -28,6 +29,7 @@ Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
 """Why a model stopped. `pause`: its server did, in the middle; handed back its words, it goes on."""
 Strategy = Literal["truncate", "sub_conversation", "memory"]
 """What a conversation does that outgrows its window: cut, hand work to a window of its own, or look things up."""
+_STRATEGIES = get_args(Strategy)
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,9 @@ class Role:
         settings: how it asks.
         strategy: what it does when its conversation outgrows the window.
         output: the JSON Schema that its answers are to follow, None for free text.
+
+    Raises:
+        InputError: a strategy that there is not.
     """
 
     name: str
@@ -133,6 +138,11 @@ class Role:
     settings: CallSettings = field(default_factory=CallSettings)
     strategy: Strategy = "truncate"
     output: Mapping[str, Json] | None = None
+
+    def __post_init__(self) -> None:
+        if self.strategy not in _STRATEGIES:
+            hint = f"choose {', '.join(_STRATEGIES)}"
+            raise InputError(f"there is no strategy {self.strategy!r}", where=self.name, hint=hint)
 
     @cached_property
     def digest(self) -> str:
