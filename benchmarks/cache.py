@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 from transom.context import Budget, History, go_on
 from transom.context.cache import CacheMonitor
-from transom.context.cache_terms import CacheTerms, terms_of
 from transom.context.segments import Ordered, piece_text
 from transom.llm import (
     Asked,
@@ -34,6 +33,7 @@ from transom.llm import (
     estimate_tokens,
     render,
 )
+from transom.llm.cache_terms import CacheTerms, terms_of
 
 BAR, AIM = 0.85, 0.92
 MODEL = "anthropic:claude-sonnet-5"

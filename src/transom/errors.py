@@ -42,6 +42,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Literal
 
 
 class TransomError(Exception):
@@ -215,7 +216,13 @@ class ToolError(TransomError):
 
 
 class ToolRefused(ToolError):
-    """A tool call is not carried out. `what` and `hint` are told to the model, which is to go on from there."""
+    """A tool call is not carried out. `what` and `hint` are told to the model, which is to go on from there.
+
+    Attributes:
+        egress: `local` where its words may repeat what must not reach a remote provider.
+    """
+
+    egress: Literal["any", "local"] = "any"
 
 
 class ToolNotFoundError(ToolRefused):

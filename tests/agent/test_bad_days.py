@@ -40,10 +40,15 @@ class Size:
     tokens: int
     period: float
 
+    def bounds(self, tight: str) -> dict[str, Any]:
+        """The limits, where only that of `requests` or `tokens` is one that is met; the other one has room."""
+        limits = {"requests": self.requests, "tokens": self.tokens}
+        return {name: limit if name == tight else 4 * limit for name, limit in limits.items()} | {"period": self.period}
+
 
 SIZES = [
-    pytest.param(Size(70, 1, 80, 16_000, 4.0), id="70"),
-    pytest.param(Size(1_000, 3, 1_400, 280_000, 60.0), id="1000", marks=pytest.mark.slow),
+    pytest.param(Size(70, 1, 80, 8_000, 4.0), id="70"),
+    pytest.param(Size(1_000, 3, 1_400, 140_000, 60.0), id="1000", marks=pytest.mark.slow),
 ]
 
 
@@ -107,24 +112,31 @@ def lives(plan: Plan, kills: int) -> Iterator[Plan]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(("dialect", "killed"), [("openai", False), ("anthropic", True)], ids=["alive", "killed"])
-def test_bad_days_end_well(size: Size, dialect: str, killed: bool, tmp_path: Path, server: Server) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "killed", "tight"),
+    [("openai", False, "tokens"), ("anthropic", True, "requests")],
+    ids=["alive", "killed"],
+)
+def test_bad_days_end_well(size: Size, dialect: str, killed: bool, tight: str, tmp_path: Path, server: Server) -> None:
     calm, bad = Lives(), Lives()
     plan = Plan(server.url("calm", 0), dialect, str(tmp_path / "calm"), size.conversations, seconds=60)
     live(plan, calm)
-    bounds = {"requests": size.requests, "tokens": size.tokens, "period": size.period}
-    plan = Plan(server.url("bad", 20), dialect, str(tmp_path / "bad"), size.conversations, **bounds)  # type: ignore[arg-type]  # of one kind in the table
+    bounds = size.bounds(tight)
+    plan = Plan(server.url("bad", 20), dialect, str(tmp_path / "bad"), size.conversations, **bounds)
     for one in lives(plan, size.kills if killed else 0):
         live(one, bad)
     log, kept = read_log(server.log, "bad"), asyncio.run(journaled(Path(plan.workspace)))
-    report(size, dialect, calm, bad, log, Path(plan.workspace))
+    report(plan, calm, bad, log)
 
     check_ends(calm, bad, log)
     assert not asked_again(log, kept)
     assert kept.keys() <= {one.key for one in log if one.whole}
     assert len({(one.key, one.digest) for one in log}) == len({one.key for one in log}), "asked again in other words"
-    assert most([(one.at, 1) for one in log], size.period) <= size.requests
-    assert most([(one.at, one.tokens) for one in log], size.period) <= size.tokens
+    busiest = {"requests": most([(one.at, 1) for one in log], size.period)}
+    busiest["tokens"] = most([(one.at, one.tokens) for one in log], size.period)
+    assert all(busiest[name] <= bounds[name] for name in busiest)
+    if plan.conversations > 100:  # in a few seconds of a busy machine hardly anything may come to pass
+        assert busiest[tight] > bounds[tight] / 2, "a limit that nobody comes near holds by itself"
     assert attempts(Path(plan.workspace)) >= len(log), "an attempt without a span"
     check_looks((calm if killed else bad).looks[0], bad.looks)
     if killed:
@@ -169,20 +181,20 @@ def check_looks(before: Any, looks: list[Any]) -> None:
         assert max(look[name] for look in looks) <= before[name] * (1 + share), name
 
 
-def report(size: Size, dialect: str, calm: Lives, bad: Lives, log: list[Served], workspace: Path) -> None:
+def report(plan: Plan, calm: Lives, bad: Lives, log: list[Served]) -> None:
     """The numbers, for `make baddays`."""
     right = sum(bad.ended[number] == calm.ended[number] for number in calm.ended)
-    kept = asyncio.run(journaled(workspace))
-    requests = most([(one.at, 1) for one in log], size.period)
-    tokens = most([(one.at, one.tokens) for one in log], size.period)
+    kept = asyncio.run(journaled(Path(plan.workspace)))
+    requests = most([(one.at, 1) for one in log], plan.period)
+    tokens = most([(one.at, one.tokens) for one in log], plan.period)
     first, last = bad.looks[0], bad.looks[-1]
     lines = [
-        f"{dialect}, {len(bad.ended)} conversations, {bad.kills} kills, {len(bad.recovered)} found unfinished",
+        f"{plan.dialect}, {len(bad.ended)} conversations, {bad.kills} kills, {len(bad.recovered)} found unfinished",
         f"  as on a calm day {right}, errors {sum('error' in one for one in bad.ended.values())}",
         f"  requests {len(log)}, faulty {sum(bool(one.fault) for one in log)}, "
         f"retries {len(log) - len({one.key for one in log})}, journaled {len(kept)}, "
         f"asked again though journaled {len(asked_again(log, kept))}",
-        f"  most in {size.period:g} s: {requests} of {size.requests} requests, {tokens} of {size.tokens} tokens",
+        f"  most in {plan.period:g} s: {requests} of {plan.requests} requests, {tokens} of {plan.tokens} tokens",
         f"  files {first['files']} -> {last['files']}, sockets {first['sockets']} -> {last['sockets']}, "
         f"memory {first['memory']} -> {last['memory']} KiB, objects {first['objects']} -> {last['objects']} "
         f"(calm {calm.looks[0]['memory']} -> {calm.looks[-1]['memory']}, "

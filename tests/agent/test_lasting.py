@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, scripted, tool
+from tests.agent.helpers import SEAT, asks, look, scripted, sent, tool
 from transom.agent import Agent, Caps, Home
-from transom.agent.events import Event, Replied
+from transom.agent.events import Event, Heard, Replied
 from transom.errors import InputError, RequestRefused, RunError
 from transom.llm import Asked, Block, CameBack, Provider, Reply, Said, ScriptedProvider, Text, Tier, ToolCall
 from transom.runs import Workspace
@@ -128,17 +128,34 @@ async def test_a_reply_that_was_cut_off_in_a_call_leaves_no_orphan() -> None:
     assert [type(turn) for turn in provider.requests[-1].window.turns] == [Asked, Said, CameBack, Asked]
 
 
-async def test_a_listener_that_fails_costs_no_reply() -> None:
+@pytest.mark.parametrize("kind", [Heard, Replied])
+async def test_a_listener_that_fails_costs_no_reply(kind: type[Event]) -> None:
     def listen(event: Event) -> None:
-        if isinstance(event, Replied):
+        if isinstance(event, kind):
             raise BrokenPipeError("nobody listens")
 
-    provider = scripted("1")
+    provider = scripted("all of it")
     async with Agent(SEAT, provider=provider, on_event=listen) as agent:
         with pytest.raises(BrokenPipeError):
             await agent.send("one")
-        assert (await agent.go_on()).text == "1"
+        assert (await agent.go_on()).text == "all of it"
     assert len(provider.requests) == 1
+
+
+async def test_a_listener_that_fails_fails_no_delegation() -> None:
+    def listen(event: Event) -> None:
+        if event.conversation != "main":
+            raise BrokenPipeError("nobody listens")
+
+    wanted = ToolCall("1", "delegate", {"purpose": "Is it there?", "sources": []})
+    script: dict[str, list[Any]] = {SEAT.name: [asks(wanted), "so"], f"{SEAT.name}.sub": ["it is there"]}
+    provider = ScriptedProvider(script)
+    async with Agent(replace(SEAT, strategy="sub_conversation"), provider=provider, on_event=listen) as agent:
+        with pytest.raises(BrokenPipeError):
+            await agent.send("one")
+        assert (await agent.go_on()).text == "so"
+    assert "it is there" in sent(provider.requests[-1])
+    assert len(provider.requests) == 3
 
 
 async def test_what_is_first_used_twice_at_once_is_opened_once(tmp_path: Path) -> None:

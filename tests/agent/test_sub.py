@@ -116,11 +116,14 @@ async def test_the_loop_has_a_large_result_summed_up_where_the_role_says_so(tmp_
     assert sub.completed_at is not None and sub.created_at <= sub.completed_at
     assert [message.content for message in sub.messages] == [answer]
     assert [type(event) for event in events if isinstance(event, Opened | Completed)] == [Opened, Completed]
+    assert sub.metadata["run_id"] == view.metadata["run_id"]
     (trace,) = (tmp_path / "traces").glob("*.jsonl")
+    assert trace.stem == view.metadata["trace_id"]
+    whole = "/".join([str(view.metadata["run_id"]), str(view.metadata["stage"]), view.id])
     spans = {row.name: row for row in read_trace(trace)}
     inner = spans["sub_conversation t.seat.sub"]
     assert spans["chat t.seat.sub"].parent_id == inner.span_id
-    assert inner.attributes["transom.conversation.parent.id"] == view.id
+    assert inner.attributes["transom.conversation.parent.id"] == whole
     again, view_again, sub_again = await program([], [])
     assert (again.requests, view_again, sub_again) == ([], view, sub), "nothing is asked again"
 

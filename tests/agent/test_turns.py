@@ -138,7 +138,7 @@ async def test_who_goes_on_calling_ends_with_the_work_so_far(tmp_path: Path) -> 
     later = Talk(tmp_path, asks(look("d")), "ok after all")
     answer = await later.answer(max_turns=4)
     assert answer.value == "ok after all"
-    assert later.ledger.carried_out == ["c", "d"], "what was paid for is not asked again; what was refused is done now"
+    assert later.ledger.carried_out == ["d"], "what was paid for is not asked again; what was refused stays refused"
 
 
 async def test_a_reply_that_cannot_be_read_is_asked_for_again_with_what_was_found(tmp_path: Path) -> None:

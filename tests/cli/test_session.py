@@ -17,7 +17,7 @@ from transom.cli.variables import parse_variables
 from transom.errors import InputError
 from transom.llm import CallSettings, Chain, Request, ScriptedProvider, Window
 from transom.llm.replay import write_recording
-from transom.llm.shapes import Reply
+from transom.llm.reply import Reply
 from transom.llm.turns import Text
 
 

@@ -142,7 +142,15 @@ def test_only_traces_that_began_lately(here: Path, capsys: pytest.CaptureFixture
     assert "--since: 'soon' is no age" in capsys.readouterr().err
 
 
-def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+MINE = """\
+schema: transom.prices/1
+as_of: 2026-01-31
+models:
+  "anthropic:unheard-of": {input: 2.0, output: 1.0}
+"""
+
+
+def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with Telemetry.open(here / ".transom" / "traces") as telemetry:
         told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic"}
         told |= {"gen_ai.request.model": "claude-sonnet-4-5"}
@@ -153,6 +161,10 @@ def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
             pass
     (row,) = stats(capsys)["rows"]
     assert (row["cost_usd"], row["unpriced"]) == (pytest.approx(3.0 + 1.5), 1)
+    (here / "mine.yaml").write_text(MINE)
+    monkeypatch.setenv("TRANSOM_PATHS__PRICES", "mine.yaml")
+    (row,) = stats(capsys)["rows"]
+    assert (row["cost_usd"], row["unpriced"]) == (pytest.approx(3.0 + 1.5 + 2.0 + 0.1), 0)
 
 
 KILLED = """

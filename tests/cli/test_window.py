@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.agent.helpers import SEAT, tool
 from tests.cli.helpers import COMMAND, clean_environment, walked
 from tests.cli.test_runs import opened
 from tests.runs.helpers import FIRST
+from transom.agent import Agent, Home
 from transom.cli import main
 from transom.cli.session import Options, Session
 from transom.context import SHARES, Budget, assemble
@@ -32,6 +35,7 @@ from transom.llm import (
     ToolResult,
     Usage,
     Window,
+    estimate_tokens,
     render,
 )
 from transom.runs import Stage, text_file
@@ -130,7 +134,9 @@ def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str
     assert main(["window", "show", run]) == 0
     text = capsys.readouterr().out
     assert "  left out: log (900 tokens), over the limit" in text
-    assert "  turn 1: called look\n  turn 2: came back: look (6 characters), leap (refused)\n" in text
+    assert re.search(
+        r"  turn 1: called look, \d+ tokens\n  turn 2: came back: look \(6 characters\), leap \(refused\), ", text
+    )
     (call,) = windows(capsys, run)["calls"]
     assert call["dropped"] == [{"name": "log", "tokens": 900, "why": "over the limit"}]
     assert [turn["kind"] for turn in call["turns"]] == ["said", "came_back"]
@@ -198,7 +204,7 @@ def test_shares_what_broke_the_cache_and_what_it_saved(here: Path, capsys: pytes
     run = conversed(here)
     assert main(["window", "show", run]) == 0
     text = capsys.readouterr().out
-    assert "  config  session  ours       any  protocols      2 tokens\n" in text
+    assert "  config  session  ours       any  protocols      9 tokens\n" in text
     assert (
         "  used: stable_prefix 11 of 80, protocols 9 of 161, playbook 0 of 80, session_state 0 of 32, "
         "conversation 33 of 484, working_space 77 of 775; together 130 of 1612 tokens\n"
@@ -226,3 +232,35 @@ def test_what_changed_since_an_earlier_call(here: Path, capsys: pytest.CaptureFi
     changes = windows(capsys, run, "--diff", "2", "--call", "3")["diff"]["changes"]
     assert changes["changed"] == ["block config", "block log"]
     assert changes["broke"] == {"name": "block config", "how": "changed"}
+
+
+def test_every_estimate_is_what_it_was_when_the_call_was_made(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The server counts twice what anyone would expect, so an estimate that did not learn from it stands out."""
+
+    def answer(request: Request) -> Reply:
+        size = 2 * estimate_tokens(render(request).as_text())
+        if len(request.window.turns) > 5:
+            return Reply((Text("done"),), usage=Usage(size, 10))
+        call = ToolCall(f"c{len(request.window.turns)}", "look", {"at": "here"})
+        return Reply((call,), stop="tool_calls", usage=Usage(size, 10))
+
+    async def talk() -> None:
+        provider = ScriptedProvider(answer, name="anthropic:claude-sonnet-5")
+        async with Agent(SEAT, provider=provider, tools=[tool()], at=Home(here / ".transom", "t")) as agent:
+            await agent.send("go")
+
+    asyncio.run(talk())
+    assert main(["runs", "list", "--format", "json"]) == 0
+    (run,) = [one["run_id"] for one in json.loads(capsys.readouterr().out)["runs"]]
+    calls = windows(capsys, run)["calls"]
+    assert len(calls) == 4
+    for call in calls:
+        together = sum(share["used"] for share in call["shares"])
+        assert together == pytest.approx(call["cache"]["tokens"], rel=0.02, abs=8)
+        blocks = sum(block["tokens"] for block in call["blocks"])
+        assert blocks < together < 2.2 * call["usage"]["input_tokens"]
+    assert calls[-1]["cache"]["tokens"] == pytest.approx(calls[-1]["usage"]["input_tokens"], rel=0.1)
+    assert main(["window", "show", run, "--call", "2"]) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"  tools: look \(\d+ tokens\)\n", told)
+    assert re.search(r"  turn 2: called look, \d+ tokens\n", told)

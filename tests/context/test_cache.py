@@ -11,9 +11,9 @@ from benchmarks import cache as bench
 from tests.context.streams import PROSE, call, exchange
 from transom.context import Budget, History, assemble, go_on
 from transom.context.cache import KEPT_REQUESTS, CacheMonitor, marks_of
-from transom.context.cache_terms import MOST_MARKS, NO_CACHE, TERMS, CacheTerms, terms_of
 from transom.context.segments import Ordered, parting, piece_text
 from transom.llm import Asked, Block, CallSettings, Request, Role, Tier, ToolSpec, Usage, Window, render
+from transom.llm.cache_terms import MOST_MARKS, NO_CACHE, TERMS, CacheTerms, terms_of
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object"})
 LEAP = ToolSpec("leap", "Leaps.", {"type": "object"})
@@ -217,6 +217,9 @@ def test_the_terms_are_dated_and_found_by_the_name_of_who_answers() -> None:
     assert (terms_of("anthropic:claude-opus-4-1").least, terms_of("anthropic:claude-opus-4-6").least) == (1_024, 4_096)
     assert terms_of("anthropic:claude-sonnet-4-5-20250929").least == 1_024
     assert terms_of("openai:gpt-5").marks == 0
+    assert terms_of("openai:anthropic/claude-sonnet-4.5") == terms_of("anthropic:claude-sonnet-4-5")
+    assert terms_of("openai:openai/gpt-4o").read == 0.5
+    assert terms_of("openai:qwen/qwen3") is NO_CACHE
     assert terms_of("rules") is NO_CACHE
     assert all(512 <= terms.least <= 4_096 and terms.as_of >= "2026-11" for terms in TERMS)
 

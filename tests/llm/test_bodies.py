@@ -150,6 +150,9 @@ def test_openrouter_hands_breakpoints_on() -> None:
     body: Any = OpenAIVendor(Server("https://openrouter.ai/api/v1")).body(asked(*exchange(1)), "anthropic/x", caps)
     marked = [message["role"] for message in body["messages"] if isinstance(message["content"], list)]
     assert marked == ["system", "user"]
+    assert body["extra_body"] == {"cache_control": {"type": "ephemeral"}}, "the growing history is kept as well"
+    plain: Any = OpenAIVendor(Server("https://openrouter.ai/api/v1")).body(asked(), "anthropic/x", caps)
+    assert "extra_body" not in plain
 
 
 OPEN: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}

@@ -25,8 +25,8 @@ from transom.llm import (
     Window,
 )
 from transom.llm.limits import Bucket, Limits, Memory
+from transom.llm.reply import Usage
 from transom.llm.retry import RetryPolicy
-from transom.llm.shapes import Usage
 from transom.llm.steady import SteadyProvider
 from transom.telemetry import Telemetry, read_trace
 

@@ -45,7 +45,7 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
     async def stage(at: Stage) -> str:
         for turns in windows:
             await at.ask(Request(FIRST.name, Window(FIRST.prompt, turns)), FIRST)
-            for key in at.call_keys():
+            for key in at.called()[0]:
                 await at.carry_out(key, TOOL, _done, lost=lambda: CAME)
         return "done"
 

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 import zlib
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from typing import ClassVar
@@ -14,7 +17,7 @@ from typing import ClassVar
 import pytest
 
 from transom.errors import StoreError
-from transom.store import SqliteStore
+from transom.store import SqliteStore, committer
 from transom.store.migrations import MIGRATIONS, migrate
 from transom.store.sqlite_errors import store_error
 
@@ -96,6 +99,95 @@ def test_one_bad_write_does_not_take_its_neighbours_along(db: Path) -> None:
             assert [r.data for r in store.read("s")] == ["fine"] * 24
 
     asyncio.run(work())
+
+
+# who commits
+
+
+async def who_commits(db: Path, write: Callable[[SqliteStore], Awaitable[object]]) -> list[bool]:
+    """Of each append whether the event loop's own thread committed it."""
+    mine, seen = threading.get_ident(), list[bool]()
+    async with SqliteStore.open(db, after_append=lambda _: seen.append(threading.get_ident() == mine)) as store:
+        await write(store)
+    return seen
+
+
+async def one_by_one(store: SqliteStore) -> None:
+    for n in range(10):
+        await store.append("s", "k", n)
+
+
+def test_a_task_that_writes_alone_commits_by_itself_once_the_disk_has_shown_itself_quick(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committer, "_QUICK", math.inf)
+    assert asyncio.run(who_commits(db, one_by_one)) == [False] * 3 + [True] * 7
+
+
+def test_a_slow_disk_never_holds_up_the_loop(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committer, "_QUICK", 0.0)
+    assert not any(asyncio.run(who_commits(db, one_by_one)))
+
+
+def test_a_disk_that_turns_slow_holds_up_the_loop_once(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def write(store: SqliteStore) -> None:
+        monkeypatch.setattr(committer, "_QUICK", math.inf)
+        await one_by_one(store)
+        monkeypatch.setattr(committer, "_QUICK", 0.0)
+        await one_by_one(store)
+
+    assert asyncio.run(who_commits(db, write))[10:] == [True] + [False] * 9
+
+
+def test_tasks_that_write_in_turn_share_the_commits_of_the_thread(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committer, "_QUICK", math.inf)
+
+    async def write(store: SqliteStore) -> None:
+        await one_by_one(store)
+        before = store.commits
+        await asyncio.gather(*(one_by_one(store) for _ in range(30)))
+        assert store.commits - before <= 150, "300 appends share commits"
+
+    asyncio.run(who_commits(db, write))
+
+
+def test_the_loop_goes_on_while_another_process_holds_the_lock(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committer, "_QUICK", math.inf)
+
+    async def write(store: SqliteStore) -> None:
+        await one_by_one(store)
+        with raw(db) as other:
+            other.execute("BEGIN IMMEDIATE")
+            store.append_soon("s", "k", "held")
+            waiting = asyncio.create_task(one_by_one(store))
+            for _ in range(50):
+                await asyncio.sleep(0.001)  # would last as long as the lock, which nobody frees meanwhile
+            assert not waiting.done()
+            other.execute("ROLLBACK")
+            await waiting
+        assert [record.data for record in store.read("s")] == [*range(10), "held", *range(10)]
+
+    asyncio.run(who_commits(db, write))
+
+
+def test_the_log_has_its_length_from_the_first_sync_on_and_is_gone_in_the_end(db: Path) -> None:
+    log = db.with_name("state.db-wal")
+
+    async def work() -> None:
+        async with SqliteStore.open(db) as store:
+            await store.append("s", "k", 0)
+            length = log.stat().st_size
+            for n in range(1, 40):
+                await store.append("s", "k", n)
+            assert log.stat().st_size == length > 1_000_000
+            copy = db.with_name("copy.db")
+            shutil.copy(db, copy)
+            shutil.copy(log, db.with_name("copy.db-wal"))
+            async with SqliteStore.open(copy) as other:  # as after a kill: what was synced is read out of the log
+                assert [record.data for record in other.read("s")] == [*range(40)]
+
+    asyncio.run(work())
+    assert not log.exists()
 
 
 # failpoints

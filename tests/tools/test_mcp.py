@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,10 @@ async def test_over_stdio(tmp_path: Path) -> None:
             ("fail", "once"),
             ("hang", "once"),
         ]
-        assert "Its parameters in full" in server.tools[2].description, "what is not checked here is told all the same"
+        at: Any = server.tools[2].parameters["properties"]
+        assert at["at"]["anyOf"] == [{"type": "string"}, {"type": "null"}], "a schema is as the server has it"
+        (wrong,) = await told(server, ToolCall("1", "hang", {"at": 3}))
+        assert "at: must be of type string or null" in wrong
         check(await told(server, *CALLS))
 
 

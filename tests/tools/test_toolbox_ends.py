@@ -93,13 +93,13 @@ async def test_what_a_handler_does_to_its_arguments_is_its_own_business() -> Non
 RECURSIVE: dict[str, Any] = {"type": "object", "properties": {}}
 RECURSIVE["properties"]["self"] = RECURSIVE
 ODD: dict[str, dict[str, Any]] = {
-    "two types": {"parameters": {"type": "object", "properties": {"x": {"type": ["string", "null"]}}}},
     "requires a list": {"parameters": {"type": "object", "required": [["x"]]}},
     "holds itself": {"parameters": RECURSIVE},
     "a number that is none": {
         "parameters": {"type": "object", "properties": {"x": {"type": "number", "minimum": float("nan")}}}
     },
-    "another keyword": {"parameters": {"type": "object", "properties": {"x": {"anyOf": []}}}},
+    "one of nothing": {"parameters": {"type": "object", "properties": {"x": {"anyOf": []}}}},
+    "no description": {"description": None},
     "no name": {"name": None},
     "an effect": {"effect": "twice"},
     "a trust": {"trust": "x"},

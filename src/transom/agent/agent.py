@@ -11,6 +11,7 @@ from typing import Self
 from transom.agent.answer import answer
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
+from transom.agent.finding import hand_back, open_sub, sum_up
 from transom.agent.given import given_message, given_role, given_setup
 from transom.agent.home import Desk, Home, open_desk
 from transom.agent.models import Conversation as ConversationView
@@ -18,7 +19,7 @@ from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
 from transom.agent.resume import walk_through
 from transom.agent.setup import LateShelf, Setup
-from transom.agent.sub import Delegation, hand_back, open_sub, sub_role, sum_up, task, without_own
+from transom.agent.sub import Delegation, sub_role, task, without_own
 from transom.agent.turns import Conversation
 from transom.agent.views import Response, context_of
 from transom.context import Mark
@@ -80,8 +81,7 @@ class Agent:
         self._always: tuple[Block, ...] = ()
         self._subs: dict[str, Agent] = {}
         self._sending, self._opening = asyncio.Lock(), asyncio.Lock()
-        self._lasting = not isinstance(at, Stage)
-        self._archived = False
+        self._lasting, self._archived = not isinstance(at, Stage), False
         self._parent: Conversation | None = None
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
@@ -248,7 +248,7 @@ class Agent:
         tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
         sub = Agent(role, tools=tools, at=talk.stage, on_event=self._hear)
-        sub._name, sub._always, sub._parent = name, task(purpose, context_summary), talk
+        sub._name, sub._always, sub._parent = name, task(purpose, context_summary, talk.egress), talk
         sub._meter = self._meter
         sub._lasting, sub._toolbox.max_turns = self._lasting, self._toolbox.max_turns
         self._subs[name] = sub
@@ -269,7 +269,7 @@ class Agent:
                 there = f"open are {', '.join(self._subs)}" if self._subs else "none is open"
                 raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
             summary = await sum_up(await sub._open(), sub._always, sub.send)
-            await hand_back(talk, id, sub.purpose, summary)
+            await hand_back(talk, await sub._open(), sub.purpose, summary)
             sub._archived = True
             del self._subs[id]
             return summary

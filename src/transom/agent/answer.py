@@ -8,10 +8,9 @@ from typing import Any
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.errors import CapReached, OutOfTurns
-from transom.llm import Block, CameBack, Reply, Said, Window
-from transom.runs.spans import of_conversation
+from transom.llm import Block, Reply, Window
+from transom.runs.spans import of_agent
 from transom.telemetry import keys
-from transom.tools.toolbox import cut_short
 
 
 async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | None, seen: Window | None) -> Response:
@@ -28,11 +27,12 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
     """
     talk.rounds, talk.deadline = 0, talk.meter.deadline(outer)
     name = talk.role.name
-    attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: name, **of_conversation(talk.name)}
+    attributes = of_agent(name, talk.stage.place, talk.name)
     with talk.stage.host.telemetry.span(f"invoke_agent {name}", **attributes) as span:
         span.set(keys.MESSAGES, len(talk.turns))
         try:
             request, reply = await talk.ask(blocks)
+            await talk.end_with(reply)
         except (CapReached, OutOfTurns) as error:
             cap = error.cap if isinstance(error, CapReached) else "turns"
             span.set(keys.CAP, cap)
@@ -42,7 +42,6 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
         finally:
             talk.deadline = None
             await talk.stage.host.settle()
-    talk.add(Said(reply.parts), *([CameBack(cut_short(reply.calls))] if reply.calls else []))
     return _response(talk, reply, "answered" if reply.stop in ("end", "tool_calls") else reply.stop, request.window)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transom.agent.prices import Prices
@@ -23,9 +24,14 @@ def price_by(prices: Prices) -> Price:
     return price
 
 
-def priced_exporter(endpoint: str | None = None) -> Exporter | None:
-    """The exporter that is configured, which then knows what calls cost; see `telemetry.destination.exporter`."""
+def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> Exporter | None:
+    """The exporter that is configured, which then knows what calls cost.
+
+    Args:
+        endpoint: see `telemetry.destination.exporter`.
+        prices: a price list of one's own, see `Prices.load`.
+    """
     found = exporter(endpoint)
     if found and found.metrics.price is None:
-        found.metrics.price = price_by(Prices.load())
+        found.metrics.price = price_by(Prices.load(prices))
     return found

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from transom.agent.events import Began, CameOf
-from transom.errors import ToolRefused
-from transom.llm import ToolCall, ToolResult, ToolSpec
+from transom.errors import OutOfTurns, ToolRefused
+from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
+from transom.runs.stage import Called
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
-from transom.tools.toolbox import again, cut_off, done_before, refused
+from transom.tools.toolbox import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
 
 if TYPE_CHECKING:
     from transom.agent.turns import Conversation
 
 Key = dict[str, object]
+Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
+"""Makes a result that is too large for a window small enough; hands others back as they are."""
+Instead = Callable[[ToolCall], Ran]
+"""What a call is answered with that is not run."""
+
+
+async def as_it_is(call: ToolCall, ran: Ran) -> Ran:
+    """Shrinks nothing."""
+    del call
+    return ran
 
 
 @dataclass
@@ -25,40 +36,71 @@ class Hands:
 
     talk: Conversation
     _made: dict[str, ToolResult] = field(default_factory=dict)
+    _capped: bool = False
 
-    async def carry_out(self, calls: Sequence[ToolCall], *, giving_up: bool = False) -> list[Ran]:
-        """What came of each call of a reply. What the journal has is taken in first, so that quotas are as they were.
-
-        Args:
-            calls: of the last reply.
-            giving_up: nobody waits for them any more: those that came to no end are answered without being made.
+    async def results(self, reply: Reply) -> list[Ran]:
+        """What the calls of a reply are answered with: as the journal has it, whatever the caps are today.
 
         Raises:
+            OutOfTurns: it calls tools although it was told that its turns are used up.
             Paused: see `Stage.approval` and `Stage.carry_out`.
             CapReached: there is no time left.
         """
-        stage = self.talk.stage
-        keys = stage.call_keys(self.talk.name)
+        talk = self.talk
+        most, called = talk.toolbox.max_turns, talk.stage.called(talk.name)
+        _, known, settled = called
+        new = None in known
+        self._capped = (new and talk.rounds > most and not settled) or (not new and self._left_capped(known))
+        if self._capped:
+            what = f"it calls tools after its {most} turns are used up"
+            turns = (*talk.turns, Said(reply.parts))
+            raise OutOfTurns(what, turns=turns, text=reply.text, where=talk.role.name)
+        return await self._carry_out(reply.calls, called, used_up if settled or talk.rounds >= most else None)
+
+    async def give_up(self, reply: Reply) -> list[Ran]:
+        """What calls are answered with that nobody waits for any more; those that came to no end never will."""
+        called = self.talk.stage.called(self.talk.name)
+        return await self._carry_out(reply.calls, called, out_of_turns if self._capped else cut_off)
+
+    async def cut_short(self, reply: Reply) -> list[Ran]:
+        """What the calls of a reply are answered with that was cut off: they may be half of what was meant."""
+        if not reply.calls:
+            return []
+        return await self._carry_out(reply.calls, self.talk.stage.called(self.talk.name), cut_short)
+
+    def _left_capped(self, known: Sequence[Any]) -> bool:
+        """Whether turns were used up here when the code ran before, and then something else was said."""
+        talk = self.talk
+        if talk.stage.told_next(talk.name) is None or talk.stage.answered_next(talk.name):
+            return False
+        marked = any(outcome.get("error") == OUT_OF_TURNS for outcome in known)
+        return marked or (talk.lasting and talk.rounds > talk.toolbox.max_turns)
+
+    async def _carry_out(self, calls: Sequence[ToolCall], called: Called, instead: Instead | None) -> list[Ran]:
+        """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were.
+
+        Args:
+            calls: of the last reply.
+            called: what the journal has of them.
+            instead: what those are answered with that the journal does not know, where they are not run.
+        """
+        keys, known, _ = called
         ran: dict[int, Ran] = {}
-        for number, key in enumerate(keys):
-            outcome = stage.outcome(key)
+        for number, outcome in enumerate(known):
             if outcome is not None:
                 self.talk.tell(Began(self.talk.name, calls[number]))
                 ran[number] = self._over(calls[number], ran_from_json(outcome))
                 self.talk.toolbox.recall(ran[number])
         for batch in _batches([number for number in range(len(calls)) if number not in ran], calls):
-            work = [self._one(keys[number], calls[number], giving_up=giving_up) for number in batch]
+            work = [self._one(keys[number], calls[number], instead) for number in batch]
             ran.update(zip(batch, await _all(work), strict=True))
         return [await self._handed_on(call, ran[number]) for number, call in enumerate(calls)]
 
-    async def _one(self, key: Key, call: ToolCall, *, giving_up: bool) -> Ran:
+    async def _one(self, key: Key, call: ToolCall, instead: Instead | None) -> Ran:
         talk = self.talk
-        seconds = None if giving_up else talk.meter.left(talk.deadline)
-        accepted = talk.toolbox.accepted(call)
-        if accepted and giving_up:
-            answer: Ran | None = cut_off(call)
-        else:
-            answer = await self._answered(key, call, accepted[0]) if accepted else None
+        seconds = None if instead else talk.meter.left(talk.deadline)
+        accepted = None if instead else talk.toolbox.accepted(call)
+        answer = await self._answered(key, call, accepted[0]) if accepted else instead(call) if instead else None
         talk.tell(Began(talk.name, call))
 
         async def act() -> Ran:

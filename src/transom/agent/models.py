@@ -36,8 +36,8 @@ class ToolResult(_View):
         content: what the model was told.
         success: whether the tool did what was asked.
         timestamp: when it was journaled.
-        metadata: `name`, `trust`, `egress`; `error`, the class of what went wrong; `kept`, the digest of a content of
-            which the model was given an outline.
+        metadata: `name`, `trust`, `egress`; `seconds` that it took; `error`, the class of what went wrong; `kept`, the
+            digest of a content of which the model was given an outline.
     """
 
     tool_call_id: str
@@ -77,11 +77,11 @@ class Conversation(_View):
     """A whole conversation.
 
     Attributes:
-        id: unique in its run; `run_id` in `metadata` makes it unique in the world.
+        id: unique in its stage; `run_id/stage/id` is unique in the world, and is what spans call it.
         system_prompt: the stable blocks of its first call.
         messages: in order.
         created_at: when its first message was journaled.
-        metadata: `run_id`, `trace_id`, `role`, `by`, `usage`.
+        metadata: `run_id`, `stage`, `trace_id`, `role`, `by`, `usage`.
         sub_conversations: ids.
     """
 
@@ -97,7 +97,7 @@ class SubConversation(_View):
     """A conversation with a purpose of its own, of which its parent is told only a summary.
 
     Attributes:
-        id, parent_id: unique in the run.
+        id, parent_id: unique in the stage.
         purpose: what it is to find out.
         system_prompt: the stable blocks of its first call.
         messages: in order.

@@ -12,6 +12,7 @@ from transom.llm import Reply, Usage
 from transom.llm.codec import reply_from_json
 from transom.runs.journal import ToolKey, tool_key
 from transom.runs.windows import call_key, requests_of
+from transom.runs.workspace import trace_id
 from transom.store import Record, Store
 
 Talk = tuple[str, str]
@@ -40,11 +41,13 @@ def conversations(store: Store, records: Sequence[Record], stage: str) -> dict[s
             draft.replied(data, record.at, request)
         else:
             draft.results[tool_key(data)] = (record.at, data)
+    run = records[0].stream.removeprefix("run/") if records else ""
+    where: dict[str, Json] = {"run_id": run, "stage": stage, "trace_id": trace_id(run)}
     children: dict[str, list[str]] = {}
     for draft in found.values():
         if draft.opened:
             children.setdefault(draft.opened["parent"], []).append(draft.id)
-    return {draft.id: draft.whole(tuple(children.get(draft.id, ()))) for draft in found.values()}
+    return {draft.id: draft.whole(tuple(children.get(draft.id, ())), where) for draft in found.values()}
 
 
 @dataclass
@@ -95,11 +98,11 @@ class _Draft:
         if at is not None:
             del self.entries[at:]
 
-    def whole(self, children: tuple[str, ...]) -> Conversation | SubConversation:
+    def whole(self, children: tuple[str, ...], where: dict[str, Json]) -> Conversation | SubConversation:
         messages = tuple(message for entry in self.entries for message in self._messages(entry))
         usage = sum((entry.reply.usage for entry in self.entries if entry.reply), Usage())
         by = sorted({entry.reply.by for entry in self.entries if entry.reply})
-        metadata: dict[str, Json] = {"role": self.role, "by": [*by], "usage": usage.to_json()}
+        metadata: dict[str, Json] = {**where, "role": self.role, "by": [*by], "usage": usage.to_json()}
         common: dict[str, Any] = {
             "id": self.id,
             "system_prompt": self.system,
@@ -157,6 +160,7 @@ def _result(at: str, data: Any) -> ToolResult:
     outcome = data["outcome"]
     told = outcome["result"]
     more = {key: outcome[key] for key in ("error", "kept") if outcome.get(key)}
+    more |= {"seconds": data["seconds"]} if "seconds" in data else {}
     return ToolResult.model_validate(
         {
             "tool_call_id": told["id"],

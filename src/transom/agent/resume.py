@@ -45,11 +45,12 @@ class _Walk:
     async def take_in(self) -> None:
         """What was told next."""
         talk, told = self._talk, self.left.popleft()
+        await talk.give_up()
         await talk.stage.tell(talk.name, told)
         if told["event"] == "found":
             talk.stage.conversation(f"{talk.name}/sub")  # its name is taken
         self._lacks_blocks = bool(told.get("blocks"))
-        talk.add(Asked(told["text"]))
+        talk.add(Asked(told["text"], told.get("egress", "any")))
 
     async def before(self) -> None:
         """A request that has no journaled reply: either something else was told before it, or it is to be sent now."""

@@ -6,44 +6,33 @@ The loop opens one for a result that is too large, where the role's strategy say
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 
-from transom.agent.events import Completed, Opened
+from transom.agent.finding import FAILURES, complete_sub, open_sub
 from transom.agent.setup import SUB, seated
 from transom.agent.turns import Conversation
-from transom.agent.views import Response
 from transom.canonical import Json, digest
 from transom.config.model import ModelSeat
 from transom.context import History
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
-from transom.context.summary import Summary, extract, summarised, summary_room, words_of
+from transom.context.summary import Summary, summarised, summary_room
 from transom.errors import (
     InvalidArgumentsError,
-    OutOfTurns,
-    ProviderError,
-    ReplyError,
     ToolExecutionError,
-    WindowOverflow,
+    ToolRefused,
 )
 from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
-from transom.llm.render import render_block
-from transom.runs.spans import of_conversation
+from transom.llm.turns import Egress, strictest
+from transom.runs.spans import of_agent
 from transom.telemetry import keys
-from transom.tools import Arguments, Ran, Toolbox, ToolDefinition, ToolLimits
+from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition, ToolLimits
 
-_log = logging.getLogger(__name__)
-
-Send: TypeAlias = Callable[[str], Awaitable[Response]]
 BACKGROUND = "background"
-FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
-"""What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
-
 _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
 _MOST = 2_000  # tokens of an answer where there are no sources to measure it by
 _DELEGATE = ToolSpec(
@@ -82,12 +71,27 @@ def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: in
     return Role(role.name + SUB, (_prompt(),), sees, settings=settings)
 
 
-def task(purpose: str, background: str) -> tuple[Block, ...]:
-    """What a sub-conversation is asked; it stands before what is said in it."""
-    blocks = [Block(PURPOSE, purpose, Tier.SESSION)]
+def task(purpose: str, background: str, egress: Egress) -> tuple[Block, ...]:
+    """What a sub-conversation is asked; it stands before what is said in it. It is as local as who asks."""
+    blocks = [Block(PURPOSE, purpose, Tier.SESSION, egress=egress)]
     if background:
-        blocks.append(Block(BACKGROUND, background, Tier.SESSION, "untrusted"))
+        blocks.append(Block(BACKGROUND, background, Tier.SESSION, "untrusted", egress))
     return tuple(blocks)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a sub-conversation.
+
+    Attributes:
+        text: its answer; "" where it failed.
+        why: it failed.
+        egress: the strictest of all that it saw.
+    """
+
+    text: str
+    why: str
+    egress: Egress
 
 
 @dataclass
@@ -125,11 +129,12 @@ class Delegation:
             return ran
         purpose = f"What this result of {call.name}({str(call.arguments)[:300]}) says that answers what was asked."
         sub = f"{self.talk.name}/{len(self.talk.turns)}-{name}"
-        blocks = (*big.opening(purpose, self.talk.window, self.talk.tokens), *task(purpose, self._asked())[1:])
-        said, _ = await self._said(sub, purpose, blocks, summary_room(big.tokens, big.limit))
-        result, summary = big.returned(said, self.talk.tokens)
+        _, source = big.opening(purpose, self.talk.window, self.talk.tokens)
+        blocks = (*task(purpose, self._asked(), self.talk.egress), source)
+        found = await self._found(sub, purpose, blocks, summary_room(big.tokens, big.limit))
+        result, summary = big.returned(found.text, self.talk.tokens)
         await complete_sub(self.talk, sub, summary)
-        return replace(ran, result=result)
+        return replace(ran, result=replace(result, egress=strictest(result.egress, found.egress)))
 
     def delegate_tool(self) -> ToolDefinition:
         """The tool by which the model opens a sub-conversation."""
@@ -143,7 +148,7 @@ class Delegation:
             trust="untrusted",
         )
 
-    async def _delegate(self, arguments: Arguments) -> Json:
+    async def _delegate(self, arguments: Arguments) -> Outcome:
         purpose, ids = str(arguments["purpose"]), [str(one) for one in cast("list[Json]", arguments["sources"])]
         known = self._known()
         if missing := [one for one in ids if one not in known]:
@@ -153,16 +158,18 @@ class Delegation:
         whole = "\n\n".join(source.content for source in sources)
         room = summary_room(talk.tokens.count(whole), talk.window.result_tokens) if sources else _MOST
         sub = f"{talk.name}/{len(talk.turns)}-{digest([purpose, ids])[:8]}"
-        blocks = (*task(purpose, self._asked()), *self._shown(purpose, dict(zip(ids, sources, strict=True))))
-        said, why = await self._said(sub, purpose, blocks, room)
-        if not said and not sources:
-            raise ToolExecutionError(f"the sub-conversation failed: {why}", hint="look into it yourself")
-        summary = summarised(said, whole, room, talk.tokens) if sources else Summary(said, "model")
+        shown = self._shown(purpose, dict(zip(ids, sources, strict=True)))
+        found = await self._found(sub, purpose, (*task(purpose, self._asked(), talk.egress), *shown), room)
+        if not found.text and not sources:
+            error = ToolExecutionError(f"the sub-conversation failed: {found.why}", hint="look into it yourself")
+            error.egress = found.egress
+            raise error
+        summary = summarised(found.text, whole, room, talk.tokens) if sources else Summary(found.text, "model")
         await complete_sub(talk, sub, summary)
-        return summary.text
+        return Outcome(summary.text, egress=found.egress)
 
-    async def _said(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> tuple[str, str]:
-        """What a sub-conversation answers; "" and why, where it fails.
+    async def _found(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Found:
+        """What a sub-conversation answers.
 
         Raises:
             CapReached, EgressError, Paused, StoreError: these are not its own.
@@ -170,7 +177,7 @@ class Delegation:
         talk = self.talk
         box = Toolbox(without_own(talk.toolbox), max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
         role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
-        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.tell)
+        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear)
         sub.lasting, sub.deadline = talk.lasting, talk.deadline
         chain = talk.stage.host.chain
         if chain.of(role.name) is chain.of(talk.role.name):
@@ -181,17 +188,19 @@ class Delegation:
             hands._kept = self._known()
             hands.offer_reading()
         await open_sub(talk, name, purpose)
-        attributes = {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: role.name, **of_conversation(name)}
+        attributes = of_agent(role.name, talk.stage.place, name)
         with talk.stage.host.telemetry.span(f"sub_conversation {role.name}", **attributes) as span:
             try:
                 _, reply = await sub.ask(blocks)
             except FAILURES as error:
+                await sub.give_up()
                 span.fail(type(error).__name__, "lines of its sources stand in for its answer")
-                return "", error.what
+                return Found("", error.what, sub.egress)
             finally:
                 span.set(keys.MESSAGES, len(sub.turns))
         good = reply.stop in ("end", "tool_calls") and reply.text.strip()
-        return (reply.text, "") if good else ("", f"it ended with {reply.stop} and no answer")
+        why = "" if good else f"it ended with {reply.stop} and no answer"
+        return Found(reply.text if good else "", why, sub.egress)
 
     def _shown(self, purpose: str, sources: dict[str, ToolResult]) -> list[Block]:
         """A block for each source, with an outline where it is long."""
@@ -224,7 +233,7 @@ class Delegation:
             talk.toolbox.register(ToolDefinition(*reading, fresh=True))
             talk.role = replace(talk.role, tools=talk.toolbox.specs)
 
-    async def _read(self, arguments: Arguments) -> Json:
+    async def _read(self, arguments: Arguments) -> Outcome:
         name = str(arguments["source"])
         whole = History.of(self.talk.turns)  # word for word, whatever was folded since; numbers never change
         event = whole.find(name)
@@ -232,55 +241,18 @@ class Delegation:
             there = ", ".join([*self._kept, f"event 1 to event {whole.count}"])
             raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {there}")
         text = event.text if event else self._kept[name].content
-        return read_slice(text, arguments, self.talk.window.result_tokens, self.talk.tokens)
-
-
-async def sum_up(talk: Conversation, always: Sequence[Block], send: Send) -> Summary:
-    """What a sub-conversation of a program found, in its own words and held to what was said in it.
-
-    Where it cannot sum up, lines of it that are chosen by rule stand there.
-
-    Args:
-        talk: the sub-conversation.
-        always: what it is to find out, and what it knew.
-        send: says something in it.
-    """
-    whole = "\n".join([*(block.text for block in always), words_of(talk.turns)])
-    room = summary_room(talk.tokens.count(whole), talk.window.result_tokens)
-    try:
-        response = await send(f"Now sum up what you found, in at most {room} tokens.")
-    except FAILURES:
-        return extract(whole, room, talk.tokens)
-    return summarised(response.text if response.ended == "answered" else "", whole, room, talk.tokens)
-
-
-async def hand_back(talk: Conversation, name: str, purpose: str, summary: Summary) -> None:
-    """Journal what came of a sub-conversation, and tell the one that opened it."""
-    await complete_sub(talk, name, summary)
-    finding = render_block(Block("finding", f"{purpose}\n\n{summary.text}", trust="untrusted"))
-    await talk.stage.tell(talk.name, {"event": "found", "sub": name, "text": finding})
-    talk.add(Asked(finding))
+        egress = strictest(*[turn.egress for turn in event.turns]) if event else self._kept[name].egress
+        try:
+            told = read_slice(text, arguments, self.talk.window.result_tokens, self.talk.tokens)
+        except ToolRefused as error:
+            error.egress = egress  # it names what there is
+            raise
+        return Outcome(told, egress=egress)
 
 
 def without_own(toolbox: Toolbox) -> list[ToolDefinition]:
     """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
     return [tool for tool in toolbox.tools if tool.name not in (_DELEGATE.name, READ_SLICE.name)]
-
-
-async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
-    """Journal that a sub-conversation begins."""
-    await talk.stage.tell(name, {"event": "opened", "parent": talk.name, "purpose": purpose})
-    _log.info("sub-conversation %s: opened by %s", name, talk.name)
-    talk.tell(Opened(name, talk.name, purpose))
-
-
-async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
-    """Journal what came of a sub-conversation; from then on it is archived."""
-    how = "summary" if summary.by == "model" else summary.by
-    struck: list[Json] = [*summary.struck]
-    await talk.stage.tell(name, {"event": "completed", "summary": summary.text, "how": how, "struck": struck})
-    _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
-    talk.tell(Completed(name, summary.text, how))
 
 
 def _name(sha: str) -> str:

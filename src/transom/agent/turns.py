@@ -13,11 +13,11 @@ from functools import cached_property
 
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
-from transom.agent.events import Heard, OnEvent, Replied, nobody
-from transom.agent.hands import Hands
+from transom.agent.events import Event, Heard, OnEvent, Replied, nobody
+from transom.agent.hands import Hands, Shrink, as_it_is
 from transom.canonical import Json, digest
-from transom.context import Budget, History, Mark, TokenCorrection, go_on
-from transom.errors import OutOfTurns, ProviderError, ReplyError, RunError, ToolError
+from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
+from transom.errors import CapReached, ProviderError, ReplyError, RunError, ToolError
 from transom.llm import (
     Asked,
     Block,
@@ -26,29 +26,17 @@ from transom.llm import (
     Request,
     Role,
     Said,
-    ToolCall,
     Turn,
-    Window,
-    render,
 )
 from transom.llm.deltas import Delta
-from transom.llm.structured import checked, schema_text
+from transom.llm.structured import checked
+from transom.llm.turns import Egress
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
 from transom.tools import Toolbox
 from transom.tools.definition import Ran
-from transom.tools.toolbox import used_up
 
 _MOST_PAUSES = 10
-
-Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
-"""Makes a result that is too large for a window small enough; hands others back as they are."""
-
-
-async def as_it_is(call: ToolCall, ran: Ran) -> Ran:
-    """Shrinks nothing."""
-    del call
-    return ran
 
 
 async def nothing_before() -> None:
@@ -80,6 +68,7 @@ class Conversation:
         marks: what the program says of events, by their numbers.
         lasting: whether what was said in it stays said, see `Stage.ask`.
         before: is called before each request, and may have something said first.
+        egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
     """
 
     stage: Stage
@@ -102,6 +91,7 @@ class Conversation:
     marks: dict[int, list[Mark]] = field(default_factory=dict)
     lasting: bool = False
     before: Callable[[], Awaitable[None]] = nothing_before
+    egress: Egress = "any"
     _unheard: Exception | None = None
 
     def __post_init__(self) -> None:
@@ -137,7 +127,7 @@ class Conversation:
             if not reply.calls or reply.stop == "length":
                 self.pending = None
                 return request, reply
-            self._end_turn(reply, await self._results(reply))
+            self._end_turn(reply, await self._hands.results(reply))
             self.rounds += 1
             self.pending = None
 
@@ -146,12 +136,19 @@ class Conversation:
         if self.pending is None:
             return
         reply = self.pending[1]
-        self._end_turn(reply, await self._hands.carry_out(reply.calls, giving_up=True))
+        self._end_turn(reply, await self._hands.give_up(reply))
         self.pending = None
+
+    async def end_with(self, reply: Reply) -> None:
+        """Take in the reply that a message ends with. What it calls for although it was cut off is not carried out."""
+        self._end_turn(reply, await self._hands.cut_short(reply))
 
     def add(self, *turns: Turn) -> None:
         """Say something, or have something come back."""
         self.turns += turns
+        for turn in turns:
+            if turn.egress == "local":
+                self.egress = "local"
         before, self.history = self.history.count, self.history.add(*turns)
         if self.marks and self.history.count > before:  # what was said of the event when the program ran before
             for mark in self.marks.get(self.history.count, ()):
@@ -193,7 +190,7 @@ class Conversation:
 
     def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
         """A reply and what came of its calls, together."""
-        self.add(Said(reply.parts), CameBack(tuple([ran.result for ran in came])))
+        self.add(Said(reply.parts), *([CameBack(tuple([ran.result for ran in came]))] if came else []))
         for ran in came:
             if ran.mark:
                 self.history = self.history.add(mark=ran.mark)
@@ -203,13 +200,6 @@ class Conversation:
         """How large its windows may be where its model answers."""
         return (self.budget or self.stage.budget).on(self.stage.host.chain.of(self.role.name).caps)
 
-    def room(self) -> tuple[int, int]:
-        """Tokens that a window takes before anything more is said, as estimated, and those that there are for it."""
-        role, window = self.role, Window(self.role.prompt, self.history.turns)
-        parts = [render(Request(role.name, window, role.tools)).as_text()]
-        parts += [] if role.output is None else [schema_text(role.output)]
-        return self.tokens.count("\n\n".join(parts)), self.window.window_tokens(self.role.settings.max_tokens)
-
     @property
     def at_rest(self) -> bool:
         """Whether whatever was said has its answer."""
@@ -217,12 +207,12 @@ class Conversation:
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         await self.before()
-        seconds = self.meter.left(self.deadline)
+        seconds = self._seconds()
         began = time.time_ns()
-        assembled = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens)
+        assembled = self._marked(go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens))
         self.history = assembled.history
         if assembled.folded:
-            tell_compaction(self.stage.host.telemetry, self.name, assembled, began)
+            tell_compaction(self.stage, self.name, assembled, began)
             self.folded()
 
         async def ask(request: Request) -> Reply:
@@ -238,6 +228,22 @@ class Conversation:
             unquote(error, assembled.request, self.stage.host.chain.policy)
             raise
 
+    def _seconds(self) -> float | None:
+        """That are left for the next reply; a cap takes away nothing that the journal has."""
+        try:
+            return self.meter.left(self.deadline)
+        except CapReached:
+            if self.stage.answered_next(self.name):
+                return None
+            raise
+
+    def _marked(self, assembled: Assembled) -> Assembled:
+        """As local as all that it rests on: what was said may repeat what windows do not hold any more."""
+        window, policy = assembled.request.window, self.stage.host.chain.policy
+        if self.egress == "any" and not any(map(policy.is_local, window.blocks)):
+            return assembled
+        return replace(assembled, request=replace(assembled.request, window=replace(window, egress="local")))
+
     async def _paid(self, request: Request, seconds: float | None) -> Reply:
         """One request and its reply; each is journaled, counted and told by itself."""
         self.requests += 1
@@ -252,11 +258,10 @@ class Conversation:
             )
         except TimeoutError as error:
             raise self.meter.late() from error
+        if reply.egress == "local":
+            self.egress = "local"
         self.meter.add(reply)
-        try:
-            self.tell(Replied(self.name, reply))
-        except Exception as error:  # noqa: BLE001  it is raised as soon as the reply is in its place
-            self._unheard = self._unheard or error
+        self.hear(Replied(self.name, reply))
         return reply
 
     async def _unpaused(self, request: Request, reply: Reply) -> Reply:
@@ -273,13 +278,12 @@ class Conversation:
         hint = "ask for less at once, or choose another model"
         raise ProviderError(f"it paused {_MOST_PAUSES + 1} times and came to no end", where=reply.by, hint=hint)
 
-    def _heard(self, piece: Delta) -> None:
-        self.tell(Heard(self.name, piece))
+    def hear(self, event: Event) -> None:
+        """Tell of what is paid for. A listener's error is raised as soon as the reply is in its place."""
+        try:
+            self.tell(event)
+        except Exception as error:  # noqa: BLE001  see above
+            self._unheard = self._unheard or error
 
-    async def _results(self, reply: Reply) -> Sequence[Ran]:
-        most = self.toolbox.max_turns
-        if self.rounds > most:
-            what = f"it calls tools after its {most} turns are used up"
-            turns = (*self.turns, Said(reply.parts))
-            raise OutOfTurns(what, turns=turns, text=reply.text, where=self.role.name)
-        return used_up(reply.calls) if self.rounds == most else await self._hands.carry_out(reply.calls)
+    def _heard(self, piece: Delta) -> None:
+        self.hear(Heard(self.name, piece))

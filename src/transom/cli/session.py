@@ -113,7 +113,7 @@ class Session:
         from transom.agent.costs import priced_exporter
         from transom.runs import Workspace
 
-        exporter = priced_exporter(self.settings.telemetry.otlp_endpoint)
+        exporter = priced_exporter(self.settings.telemetry.otlp_endpoint, self.settings.paths.prices)
         return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter)
 
     def progress(self, line: str) -> None:

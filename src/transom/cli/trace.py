@@ -81,7 +81,7 @@ async def stats(
 
     oldest = datetime.now(UTC) - age(since, "--since") if since else datetime.min.replace(tzinfo=UTC)
     traces = [one.path for one in list_traces(session.workspace_root / "traces") if one.started >= oldest]
-    price = price_by(Prices.load())
+    price = price_by(Prices.load(session.settings.paths.prices))
     found = statistics((read_trace(path) for path in traces), by=by, price=price, since=since)
     if session.format == "json":
         print_json(found)

@@ -4,53 +4,22 @@ from __future__ import annotations
 
 import difflib
 import sys
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from transom.cli.command import RunArgument, command, group
-from transom.cli.history import RunView, found_run
+from transom.cli.history import found_run
 from transom.cli.output import print_json, print_text, style, table, unread
 from transom.cli.session import Session
 from transom.errors import InputError
 
 if TYPE_CHECKING:
-    from transom.context.cache import Seen
+    from transom.cli.calls import Call
     from transom.context.changes import Changes
-    from transom.llm import Request
-    from transom.store import SqliteStore
+    from transom.context.segments import Piece
 
 window_app = group("window", "Windows: what each model call saw.")
-
-
-@dataclass(frozen=True)
-class Call:
-    """One journaled call.
-
-    Attributes:
-        number: from 1, in the order of the run.
-        reply: its journal record.
-        request: blocks, turns, what was dropped, as JSON.
-        rendered: the bytes that were sent.
-        seen: what the cache monitor says of it, beside the calls before it.
-    """
-
-    number: int
-    reply: dict[str, Any]
-    request: dict[str, Any]
-    rendered: bytes
-    seen: Seen | None = None
-
-    @property
-    def text(self) -> str:
-        return self.rendered.decode("utf-8", "surrogatepass")
-
-    @property
-    def asked(self) -> Request:
-        from transom.llm.codec import request_from_json
-
-        return request_from_json(self.request)
 
 
 @command(window_app, "show", example="transom window show 20261121-0930 --call 3")
@@ -63,9 +32,10 @@ async def show_window(
     ] = None,
 ) -> int:
     """Show what each model call of a run saw, what was left out and why."""
+    from transom.cli.calls import calls_of, watched
+
     async with found_run(session, run) as (store, found):
-        calls = _calls(store, found)
-    calls, savings = _watched(calls)
+        calls, savings = watched(calls_of(store, found))
     chosen = [_numbered(calls, call, "--call", found.row.id)] if call is not None else calls
     first = _numbered(calls, diff, "--diff", found.row.id) if diff is not None else None
     changes = _changes(first, chosen[-1]) if first else None
@@ -83,49 +53,12 @@ async def show_window(
 
 async def show_blocks(session: Session, run: str, call: int) -> None:
     """Print what one call saw: its header line and its blocks."""
+    from transom.cli.calls import calls_of, watched
+
     async with found_run(session, run) as (store, found):
-        calls = _calls(store, found)
+        calls, _ = watched(calls_of(store, found))
     chosen = _numbered(calls, call, "call", found.row.id)
     print_text(style(_header(chosen), "bold"), *_block_lines(chosen))
-
-
-def _calls(store: SqliteStore, found: RunView) -> list[Call]:
-    from transom.runs.windows import requests_of
-
-    pairs = zip(found.replies, requests_of(store, found.records), strict=True)
-    return [_read(store, number, reply, request) for number, (reply, request) in enumerate(pairs, 1)]
-
-
-def _read(store: SqliteStore, number: int, reply: dict[str, Any], request: dict[str, Any]) -> Call:
-    from transom.llm import render
-    from transom.llm.codec import request_from_json
-
-    sent = reply["window"].get("rendered")
-    if sent:
-        return Call(number, reply, request, store.get_blob(sent))
-    return Call(number, reply, request, render(request_from_json(request)).as_text().encode("utf-8", "surrogatepass"))
-
-
-def _watched(calls: list[Call]) -> tuple[list[Call], list[str]]:
-    """The calls, each with what the cache monitor says of it; and what the caches saved, for people."""
-    from transom.context.cache import CacheMonitor
-    from transom.context.cache_terms import terms_of
-    from transom.llm import Usage
-
-    monitors: dict[str, CacheMonitor] = {}
-    watched = []
-    for call in calls:
-        answer = call.reply["reply"]
-        monitor = monitors.setdefault(answer["by"], CacheMonitor(terms_of(answer["by"])))
-        seen = monitor.watch(call.asked, Usage(**answer["usage"]), conversation=call.reply["conversation"])
-        watched.append(replace(call, seen=seen))
-    saved = [(by, monitor.savings()) for by, monitor in monitors.items()]
-    return watched, [
-        f"cache of {by}: {line}"
-        for by, savings in saved
-        if savings.reported_read or savings.cost != 1
-        for line in savings.text().splitlines()
-    ]
 
 
 def _numbered(calls: list[Call], number: int, option: str, run_id: str) -> Call:
@@ -159,7 +92,7 @@ def _document(call: Call) -> dict[str, Any]:
 
 def _blocks(call: Call) -> list[dict[str, Any]]:
     from transom.context.budget import share_of
-    from transom.llm import estimate_tokens
+    from transom.context.segments import piece_size
 
     return [
         {
@@ -168,7 +101,7 @@ def _blocks(call: Call) -> list[dict[str, Any]]:
             "trust": block.trust,
             "egress": block.egress,
             "share": share_of(block),
-            "tokens": estimate_tokens(block.text),
+            "tokens": call.tokens.tokens(piece_size(block)),
         }
         for block in call.asked.window.blocks
     ]
@@ -190,18 +123,26 @@ def _header(call: Call) -> str:
 def _block_lines(call: Call) -> list[str]:
     columns = ("name", "tier", "trust", "egress", "share")
     rows = [(*(one[column] for column in columns), f"{one['tokens']} tokens") for one in _blocks(call)]
-    tools = ", ".join(tool["name"] for tool in call.request["tools"])
+    asked = call.asked
+    tools = ", ".join(f"{tool.name} ({_size(call, tool)})" for tool in asked.tools)
+    turns = zip(call.request["turns"], asked.window.turns, strict=True)
     absent = _absent(call)
     left_out = [f"  left out: {one['name']} ({one['tokens']} tokens), {one['why']}" for one in call.request["dropped"]]
     return [
         *(table(rows, indent="  ") if rows else []),
         *([f"  tools: {tools}"] if tools else []),
-        *(f"  turn {number}: {_turn_line(turn)}" for number, turn in enumerate(call.request["turns"], 1)),
+        *(f"  turn {number}: {_turn_line(told)}, {_size(call, turn)}" for number, (told, turn) in enumerate(turns, 1)),
         *left_out,
         *_share_lines(call.reply.get("shares", [])),
         *_cache_lines(call),
         *([f"  may also see: {', '.join(absent)}"] if absent else []),
     ]
+
+
+def _size(call: Call, piece: Piece) -> str:
+    from transom.context.segments import piece_size
+
+    return f"{call.tokens.tokens(piece_size(piece))} tokens"
 
 
 def _share_lines(shares: list[dict[str, Any]]) -> list[str]:

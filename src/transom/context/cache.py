@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from transom.canonical import Json
-from transom.context.cache_terms import MOST_MARKS, NO_CACHE, CacheTerms
 from transom.context.history import SEPARATOR
 from transom.context.segments import Ordered, Parting, Piece, parting, piece_size, piece_text
 from transom.context.tokens import Measure, TokenCorrection, measure
 from transom.llm import Request, Usage
+from transom.llm.cache_terms import MOST_MARKS, NO_CACHE, CacheTerms
 
 KEPT_REQUESTS = 100
 
@@ -44,6 +44,7 @@ class Seen:
         prefix: digest of all that may be kept of it.
         hit: whether anything of it was kept before.
         parting: where it stopped being like the request of its role before it; None where it did not, or is the first.
+        size: of the whole request.
         tokens: of the whole request, as estimated.
         read: of them those that were kept before, as estimated.
         written: those that are kept for the first time, as estimated.
@@ -55,6 +56,7 @@ class Seen:
     prefix: str
     hit: bool
     parting: Parting | None
+    size: Measure
     tokens: int
     read: int
     written: int
@@ -156,14 +158,15 @@ class CacheMonitor:
         self._keep(kept)
         end = max((self.tokens.tokens(mark.size) for mark in kept), default=0)
         tail = total(piece_size(block) for block in Ordered.of(request).tail)
-        whole = self.tokens.tokens(now.marks[-1].size.plus(tail))
+        size = now.marks[-1].size.plus(tail)
         seen = Seen(
             number=self._count,
             role=request.role,
             prefix=now.marks[-1].digest,
             hit=read > 0,
             parting=found,
-            tokens=whole,
+            size=size,
+            tokens=self.tokens.tokens(size),
             read=read,
             written=max(0, end - read),
             usage=usage or Usage(),

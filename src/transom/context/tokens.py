@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, Self
 
 from transom.canonical import Json
+from transom.once import once
 
 # Letters and spaces make words, which tokenizers have whole. Digits, marks, line ends and what is not ASCII they cut
 # small: a byte of those is worth about three of the others with every tokenizer in use.
@@ -98,7 +98,7 @@ class TokenCorrection:
         faded = tuple([_FADING * old + more for old, more in zip(self.moments, new, strict=True)])
         return type(self)(self.seen + 1, faded)  # type: ignore[arg-type]  # as long as `new`
 
-    @cached_property
+    @once
     def _weights(self) -> tuple[float, float]:
         if not self.seen:
             return _UNCORRECTED, _UNCORRECTED

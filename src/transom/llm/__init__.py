@@ -5,23 +5,10 @@ from transom.llm.deltas import Again, Delta, OnDelta
 from transom.llm.egress import EgressPolicy
 from transom.llm.provider import Chain, Provider, guard_egress
 from transom.llm.render import Rendered, render
+from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.rules import Rule, RulesProvider
 from transom.llm.scripted import ScriptedProvider
-from transom.llm.shapes import (
-    AnsweredFrom,
-    Block,
-    CallSettings,
-    Dropped,
-    Reply,
-    Request,
-    Role,
-    Share,
-    Strategy,
-    Tier,
-    ToolSpec,
-    Usage,
-    Window,
-)
+from transom.llm.shapes import Block, CallSettings, Dropped, Request, Role, Share, Strategy, Tier, ToolSpec, Window
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import Asked, CameBack, Opaque, Part, Said, Text, ToolCall, ToolResult, Turn
 

@@ -7,7 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from transom.canonical import Json
-from transom.llm.shapes import Block, CallSettings, Dropped, Reply, Request, Tier, ToolSpec, Window
+from transom.llm.reply import Reply
+from transom.llm.shapes import Block, CallSettings, Dropped, Request, Tier, ToolSpec, Window
 from transom.llm.turns import Asked, CameBack, Opaque, Part, Said, Text, ToolCall, ToolResult, Turn
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def turn_from_json(data: Json) -> Turn:
     match data:
         case {"kind": "said", "parts": [*parts]}:
             return Said(tuple(_part(part) for part in parts))
-        case {"kind": "asked", "text": str(text)}:
-            return Asked(text)
+        case {"kind": "asked", "text": str(text), **more}:
+            return Asked(text, "local" if more.get("egress") == "local" else "any")
         case {"kind": "came_back", "results": [*results]}:
             return CameBack(tuple(result_from_json(result) for result in results))
     raise ValueError("not a turn")

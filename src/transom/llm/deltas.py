@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from transom.llm.shapes import Reply
+from transom.llm.reply import Reply
 from transom.llm.turns import Text, ToolCall
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from transom.llm.shapes import Block, Request
-from transom.llm.turns import CameBack
+from transom.llm.turns import Asked, CameBack
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class EgressPolicy:
         """Whether a block must not reach a remote provider."""
         if block.egress == "local" or (self.keep_untrusted and block.trust == "untrusted"):
             return True
-        return any(fnmatchcase(block.name, pattern) for pattern in self.local_blocks)
+        return bool(self.local_blocks) and any(fnmatchcase(block.name, pattern) for pattern in self.local_blocks)
 
     def mark(self, request: Request) -> Request:
         """The request with `egress` of its blocks as the policy has it; the very request where nothing differs."""
@@ -45,5 +45,10 @@ class EgressPolicy:
                 return f"block {block.name}"
         if self.keep_untrusted and request.window.turns:
             return "the conversation so far"
-        results = (one for turn in request.window.turns if isinstance(turn, CameBack) for one in turn.results)
-        return next((f"a result of tool {one.name}" for one in results if one.egress == "local"), None)
+        for turn in request.window.turns:
+            if isinstance(turn, CameBack):
+                if name := next((one.name for one in turn.results if one.egress == "local"), ""):
+                    return f"a result of tool {name}"
+            elif isinstance(turn, Asked) and turn.egress == "local":
+                return "the finding of a sub-conversation"
+        return "a reply that was answered from local text" if request.window.egress == "local" else None

@@ -10,7 +10,8 @@ from transom.errors import EgressError, ProviderError, ReplyError, TransomError,
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.deltas import OnDelta
 from transom.llm.egress import EgressPolicy
-from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
+from transom.llm.reply import AnsweredFrom, Reply
+from transom.llm.shapes import Request, Role
 from transom.llm.structured import checked, shown
 from transom.llm.unquoted import unquote
 from transom.telemetry import keys

@@ -17,7 +17,8 @@ from transom.llm.capabilities import Capabilities
 from transom.llm.codec import reply_from_json
 from transom.llm.deltas import OnDelta, tell
 from transom.llm.render import render
-from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
+from transom.llm.reply import AnsweredFrom, Reply
+from transom.llm.shapes import Request, Role
 from transom.llm.tokens import estimate_tokens
 
 RECORDING_SCHEMA = "transom.recording/1"

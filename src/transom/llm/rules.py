@@ -13,7 +13,8 @@ from transom.errors import NeedsModel, NotUnderstood
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta, tell
 from transom.llm.render import render
-from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Usage
+from transom.llm.reply import AnsweredFrom, Reply, Usage
+from transom.llm.shapes import Request, Role
 from transom.llm.tokens import estimate_tokens
 
 Rule = Callable[[Request], Reply]

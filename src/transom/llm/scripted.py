@@ -10,7 +10,8 @@ from transom.errors import ProviderError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
 from transom.llm.render import render
-from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Usage
+from transom.llm.reply import AnsweredFrom, Reply, Usage
+from transom.llm.shapes import Request, Role
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import Text, ToolCall
 

@@ -1,4 +1,4 @@
-"""The shapes of a model call: block, role, window, request, reply. What a window holds of a conversation is in `turns`.
+"""What a model is asked: block, role, window, request. What a window holds of a conversation is in `turns`.
 
 A window is a list of named blocks and the call's own conversation. Nothing else reaches a model: what is in neither was
 not seen.
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from typing import Literal, get_args
 
 from transom.canonical import Json, canonical_json, digest
 from transom.errors import InputError
-from transom.llm.turns import Egress, Part, Said, Text, ToolCall, Trust, Turn
+from transom.llm.turns import Egress, Trust, Turn
+from transom.once import once
 
 
 class Tier(StrEnum):
@@ -25,8 +25,6 @@ class Tier(StrEnum):
     TURN = "turn"
 
 
-Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
-"""Why a model stopped. `pause`: its server did, in the middle; handed back its words, it goes on."""
 Strategy = Literal["truncate", "sub_conversation", "memory"]
 """What a conversation does that outgrows its window: cut, hand work to a window of its own, or look things up."""
 _STRATEGIES = get_args(Strategy)
@@ -62,7 +60,7 @@ class Block:
             "data": self.data,
         }
 
-    @cached_property
+    @once
     def canonical(self) -> str:
         """`to_json` as canonical text; a block stands in every request of a conversation."""
         return canonical_json(self.to_json())
@@ -97,7 +95,7 @@ class ToolSpec:
             "effect": self.effect,
         }
 
-    @cached_property
+    @once
     def canonical(self) -> str:
         """`to_json` as canonical text."""
         return canonical_json(self.to_json())
@@ -144,7 +142,7 @@ class Role:
             hint = f"choose {', '.join(_STRATEGIES)}"
             raise InputError(f"there is no strategy {self.strategy!r}", where=self.name, hint=hint)
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """Changes with prompt bytes, visibility, tool schemas, settings, strategy and the schema of answers."""
         told: dict[str, Json] = {
@@ -179,12 +177,15 @@ class Window:
 
     Attributes:
         shares: how full it is; a remark for the journal, not part of what is asked.
+        egress: `local` where what was said in the conversation so far was answered from local text, so that it may
+            repeat it: a window that holds it is as local, whether or not that text still stands in it.
     """
 
     blocks: tuple[Block, ...]
     turns: tuple[Turn, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     shares: tuple[Share, ...] = field(default=(), compare=False)
+    egress: Egress = field(default="any", compare=False)
 
     def get(self, name: str) -> Block:
         """The block of that name.
@@ -236,7 +237,7 @@ class Request:
         # Left out where there is none, so that recordings of requests for free text keep their digests.
         return told if self.output is None else {**told, "output": dict(self.output)}
 
-    @cached_property
+    @once
     def head(self) -> str:
         """`head_json` as canonical text, put together from that of its parts."""
         window = self.window
@@ -250,94 +251,8 @@ class Request:
             f'"tools":[{tools}],"turns":[]}}'
         )
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """Of all that is asked. Each turn is walked once in its life: a long conversation costs no more a call."""
         turns = [turn.digest for turn in self.window.turns]
         return digest(f'{self.head.removesuffix("[]}")}["{digest("".join(turns))}"]}}' if turns else self.head)
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Tokens of one call.
-
-    Attributes:
-        input_tokens: all that was read, the cached ones included.
-        output_tokens: all that was written, thinking included.
-        cached_tokens: those of the input that were read from a cache.
-        cache_write_tokens: those of the input that were written into a cache, where the vendor tells them.
-        cost: in US dollars, where the server tells it; it counts more than any price list. Of several calls it is the
-            sum of what was told.
-    """
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    cache_write_tokens: int = 0
-    cost: float | None = None
-
-    def __add__(self, other: Usage) -> Usage:
-        told = [cost for cost in (self.cost, other.cost) if cost is not None]
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-            sum(told) if told else None,
-        )
-
-    def to_json(self) -> dict[str, Json]:
-        told: dict[str, Json] = {
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cached_tokens": self.cached_tokens,
-            "cache_write_tokens": self.cache_write_tokens,
-        }
-        return told if self.cost is None else {**told, "cost": self.cost}
-
-
-@dataclass(frozen=True)
-class AnsweredFrom:
-    """Something outside the request that an answer rests on: a knowledge file, by name and digest."""
-
-    name: str
-    digest: str
-
-    def to_json(self) -> dict[str, Json]:
-        return {"name": self.name, "digest": self.digest}
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What came back.
-
-    Attributes:
-        parts: texts, tool calls and opaque pieces, in order.
-        stop: why it stopped; `length` is a truncated reply.
-        usage: tokens.
-        by: who answered: `rules`, `replay`, `anthropic:NAME`, ...
-        answered_from: what else the answer rests on; when any of it changes, the answer is void.
-    """
-
-    parts: tuple[Part, ...]
-    stop: Stop = "end"
-    usage: Usage = field(default_factory=Usage)
-    by: str = ""
-    answered_from: tuple[AnsweredFrom, ...] = ()
-
-    @property
-    def text(self) -> str:
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
-
-    @cached_property
-    def calls(self) -> tuple[ToolCall, ...]:
-        return Said(self.parts).calls
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "parts": [part.to_json() for part in self.parts],
-            "stop": self.stop,
-            "usage": self.usage.to_json(),
-            "by": self.by,
-            "answered_from": [source.to_json() for source in self.answered_from],
-        }

@@ -15,8 +15,9 @@ from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, Delta, OnDelta
 from transom.llm.limits import Bucket
 from transom.llm.provider import Provider, of_provider
+from transom.llm.reply import AnsweredFrom, Reply
 from transom.llm.retry import RetryPolicy
-from transom.llm.shapes import AnsweredFrom, Reply, Request, Role
+from transom.llm.shapes import Request, Role
 from transom.telemetry import child_span, keys
 
 _log = logging.getLogger(__name__)

@@ -11,7 +11,8 @@ from transom.errors import InputError, ReplyError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, OnDelta
 from transom.llm.render import render_block
-from transom.llm.shapes import Block, Reply, Request
+from transom.llm.reply import Reply
+from transom.llm.shapes import Block, Request
 from transom.llm.turns import Said
 
 SCHEMA_BLOCK = "answer_schema"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from transom.canonical import Json, canonical_json, digest
+from transom.once import once
 
 Trust = Literal["ours", "untrusted"]
 Egress = Literal["any", "local"]
+
+
+def strictest(*marks: Egress) -> Egress:
+    """Of what is made of several things: as local as any of them."""
+    return "local" if "local" in marks else "any"
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class ToolCall:
     def to_json(self) -> dict[str, Json]:
         return {"kind": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
 
-    @cached_property
+    @once
     def wanted(self) -> str:
         """Equal for calls that ask for the same, whatever their ids."""
         return canonical_json([self.name, self.arguments])
@@ -58,7 +63,7 @@ class _Over:
     def to_json(self) -> dict[str, Json]:
         raise NotImplementedError
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """Of its JSON."""
         return digest(self.to_json())
@@ -66,9 +71,13 @@ class _Over:
 
 @dataclass(frozen=True)
 class Said(_Over):
-    """What the model said: its parts as they came, since a vendor may want its own back to the byte."""
+    """What the model said: its parts as they came, since a vendor may want its own back to the byte.
+
+    It has no mark of its own; what it was answered from has, see `Window.egress`.
+    """
 
     parts: tuple[Part, ...]
+    egress: ClassVar[Egress] = "any"
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -115,18 +124,30 @@ class CameBack(_Over):
 
     results: tuple[ToolResult, ...]
 
+    @property
+    def egress(self) -> Egress:
+        """As local as any result."""
+        return strictest(*[result.egress for result in self.results])
+
     def to_json(self) -> dict[str, Json]:
         return {"kind": "came_back", "results": [result.to_json() for result in self.results]}
 
 
 @dataclass(frozen=True)
 class Asked(_Over):
-    """What a person said in the conversation, or the program in its own name."""
+    """What a person said in the conversation, or the program in its own name.
+
+    Attributes:
+        text: as it was said.
+        egress: `local` text never reaches a remote provider.
+    """
 
     text: str
+    egress: Egress = "any"
 
     def to_json(self) -> dict[str, Json]:
-        return {"kind": "asked", "text": self.text}
+        told: dict[str, Json] = {"kind": "asked", "text": self.text}
+        return told if self.egress == "any" else {**told, "egress": self.egress}
 
 
 Turn = Asked | Said | CameBack

@@ -8,7 +8,7 @@ from transom.errors import NeedsModel, TransomError
 from transom.llm.egress import EgressPolicy
 from transom.llm.render import turn_text
 from transom.llm.shapes import Request
-from transom.llm.turns import CameBack
+from transom.llm.turns import Asked, CameBack
 
 _RUN = 10
 """So many characters on end that both have are a quotation."""
@@ -40,11 +40,14 @@ def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None
 def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
     window = request.window
     yield from (block.text for block in window.blocks if policy.is_local(block))
-    if policy.keep_untrusted:
+    if policy.keep_untrusted or window.egress == "local":
         yield from (turn_text(turn) for turn in window.turns)
         return
-    results = (one for turn in window.turns if isinstance(turn, CameBack) for one in turn.results)
-    yield from (one.content for one in results if one.egress == "local")
+    for turn in window.turns:
+        if isinstance(turn, CameBack):
+            yield from (one.content for one in turn.results if one.egress == "local")
+        elif isinstance(turn, Asked) and turn.egress == "local":
+            yield turn.text
 
 
 def _without(text: str, runs: set[str]) -> str:

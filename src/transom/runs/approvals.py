@@ -64,7 +64,7 @@ def approval_request(run_id: str, key: dict[str, object], call: ToolCall) -> App
 
     Args:
         run_id: whose call it is.
-        key: see `Stage.call_keys`; the same call elsewhere in the run is a question of its own.
+        key: see `Stage.called`; the same call elsewhere in the run is a question of its own.
         call: what is asked for.
     """
     stage, place = str(key["stage"]), digest(["approval", key])

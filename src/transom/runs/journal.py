@@ -122,6 +122,7 @@ class RunState:
         intents: how often a tool call that must not be repeated was begun.
         approvals: what a person said to tool calls, by the fingerprint of the question.
         told: what each conversation holds beside replies and results, in order.
+        followed: of the others, the replies after which there is another one.
         marks: what programs say of the events of each conversation, by their numbers.
         said: of conversations in which what was said stays said, each reply's record by its ordinal (see `Stage.ask`).
     """
@@ -135,6 +136,7 @@ class RunState:
     approvals: dict[str, Any] = field(default_factory=dict)
     told: dict[TalkKey, list[Any]] = field(default_factory=dict)
     said: dict[TalkKey, dict[int, Any]] = field(default_factory=dict)
+    followed: set[tuple[str, str, str, int, str]] = field(default_factory=set)
     marks: dict[TalkKey, dict[int, list[Any]]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
@@ -245,6 +247,7 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
 def _apply_said(state: RunState, data: Any) -> None:
     """In a conversation that lasts a reply voids whatever followed at its place before."""
     if "told" not in data:
+        state.followed.add((*talk_key(data), data["ordinal"] - 1, data["window"].get("after", "")))
         return
     key, ordinal = talk_key(data), data["ordinal"]
     said = state.said.setdefault(key, {})

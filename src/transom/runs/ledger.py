@@ -14,6 +14,8 @@ from transom.runs.journal import apply, fold
 from transom.store import Store
 
 _STOPS = ("failed", "paused")
+_FREE = frozenset({"opened", "nodes", "told", "closed"})
+"""What nobody paid for or decided: it outlives a kill at once, and a power cut together with the next of the others."""
 SUCCESSES = frozenset({"done", "READY", "PASS", "FAIL"})
 """How a run is closed that came to its end; a check whose answer is no did."""
 
@@ -44,7 +46,7 @@ class Ledger:
 
     async def append(self, kind: str, data: dict[str, Any]) -> None:
         """Append to the journal and take it into the state."""
-        position = await self._store.append(self._stream, kind, data)
+        position = await self._store.append(self._stream, kind, data, sync=kind not in _FREE)
         await self.settle()
         apply(self.state, kind, data)
         if kind in _STOPS:

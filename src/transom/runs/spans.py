@@ -15,12 +15,23 @@ from transom.telemetry import Span, keys
 _log = logging.getLogger(__name__)
 
 
-def of_conversation(name: str) -> dict[str, Any]:
-    """Which conversation it is, and whose sub-conversation: a sub-conversation's name begins with its parent's."""
-    return {keys.CONVERSATION_ID: name, keys.PARENT_CONVERSATION: name.rpartition("/")[0] or None}
+def of_conversation(place: str, name: str) -> dict[str, Any]:
+    """Which conversation it is, and whose sub-conversation: a sub-conversation's name begins with its parent's.
+
+    Args:
+        place: the run and the stage, in which names are unique; together they are so everywhere.
+        name: of the conversation.
+    """
+    parent = name.rpartition("/")[0]
+    return {keys.CONVERSATION_ID: f"{place}/{name}", keys.PARENT_CONVERSATION: f"{place}/{parent}" if parent else None}
 
 
-def of_request(request: Request, conversation: str) -> dict[str, Any]:
+def of_agent(role: str, place: str, conversation: str) -> dict[str, Any]:
+    """A message to an agent, or a sub-conversation; see `of_conversation`."""
+    return {keys.OPERATION: keys.INVOKE_AGENT, keys.AGENT_NAME: role, **of_conversation(place, conversation)}
+
+
+def of_request(request: Request, place: str, conversation: str) -> dict[str, Any]:
     """What is known before there is a reply."""
     window, settings, used, limit = request.window, request.settings, 0, 0
     for share in window.shares:
@@ -28,8 +39,7 @@ def of_request(request: Request, conversation: str) -> dict[str, Any]:
     return {
         keys.OPERATION: keys.CHAT,
         keys.ROLE: request.role,
-        keys.CONVERSATION_ID: conversation,
-        keys.PARENT_CONVERSATION: conversation.rpartition("/")[0] or None,
+        **of_conversation(place, conversation),
         keys.MESSAGES: len(window.turns),
         keys.MAX_TOKENS: settings.max_tokens,
         keys.TEMPERATURE: settings.temperature,
@@ -54,14 +64,9 @@ def of_reply(reply: Reply, *, replayed: bool) -> dict[str, Any]:
     }
 
 
-def of_tool(name: str, conversation: str) -> dict[str, Any]:
+def of_tool(name: str, place: str, conversation: str) -> dict[str, Any]:
     """What is known before a tool is called."""
-    return {
-        keys.OPERATION: keys.EXECUTE_TOOL,
-        keys.TOOL_NAME: name,
-        keys.CONVERSATION_ID: conversation,
-        keys.PARENT_CONVERSATION: conversation.rpartition("/")[0] or None,
-    }
+    return {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: name, **of_conversation(place, conversation)}
 
 
 def tell_outcome(span: Span, outcome: Any) -> None:

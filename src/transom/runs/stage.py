@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from transom.canonical import Json, canonical_json, digest
 from transom.context import Budget
@@ -20,7 +22,7 @@ from transom.runs.calls import logged
 from transom.runs.journal import RunState, talk_key, tool_key
 from transom.runs.spans import of_reply, of_request, of_tool, tell_outcome
 from transom.runs.spending import Spending
-from transom.runs.windows import Talk, call_key, keep_window
+from transom.runs.windows import Key, Talk, call_key, keep_window
 from transom.runs.written import write_file
 from transom.store import Record, Store
 from transom.telemetry import Telemetry
@@ -61,12 +63,17 @@ Came = TypeVar("Came", bound=_Outcome)
 """What comes of a tool call."""
 
 
+Called: TypeAlias = tuple[list[Key], list[Json], bool]
+"""See `Stage.called`."""
+
+
 class Stage:
     """One attempt of one stage.
 
     Attributes:
         name: its path in the run, e.g. `spec/round1`.
         attempt: 1-based number of this try.
+        place: its run and its name: what a conversation's name is unique in.
         folder: where it may leave files for people beside its artifact (`note`).
         memoise: set False by a function whose result must not be reused, e.g. because a machine was too busy.
     """
@@ -76,6 +83,7 @@ class Stage:
         self.name = name
         self.attempt = attempt
         self.epoch = epoch
+        self.place = f"{run.id}/{name}"
         self.folder = run.folder / name
         self.memoise = True
         self.answered: dict[str, set[AnsweredFrom]] = {}
@@ -160,7 +168,9 @@ class Stage:
             "chain": self._run.chain.fingerprint(role),
             **({"told": self._told[conversation]} if lasting else {}),
         }
-        with self._run.telemetry.span(f"chat {role.name}", "client", **of_request(request, conversation)) as span:
+        with self._run.telemetry.span(
+            f"chat {role.name}", "client", **of_request(request, self.place, conversation)
+        ) as span:
             reply, found = self._journaled(key)
             replayed = reply is not None
             if reply is None:
@@ -194,7 +204,8 @@ class Stage:
             self._run.spending.check()
         asked = self._complete(request, id(chain), on_delta)
         asked = logged(request, asked, self._run.chain.policy) if self._run.log_calls else asked
-        return await (asked if seconds is None else asyncio.wait_for(asked, seconds))
+        reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
+        return reply if request.window.egress == "any" else replace(reply, egress=request.window.egress)
 
     async def _complete(self, request: Request, chain: int, on_delta: OnDelta | None) -> Reply:
         """Ask the chain. The first reply settles who answers in this stage, also for calls that run beside it."""
@@ -230,9 +241,18 @@ class Stage:
         told = {"role": request.role, "sees": sorted(role.sees), "window": window, "reply": reply.to_json()}
         await self._run.append("reply", {**key, "attempt": self.attempt, **told, "shares": shares})
 
-    def call_keys(self, conversation: str = "main") -> list[dict[str, object]]:
-        """What the outcomes of the calls of a conversation's last reply are journaled under, in their order."""
-        return self._talks[conversation].calls
+    def called(self, conversation: str = "main") -> Called:
+        """What the journal has of the calls of a conversation's last reply.
+
+        Returns:
+            What their outcomes are journaled under, in order; the outcomes, None for each that there is not; and
+            whether there is a reply after that one, so that what it called for is settled.
+        """
+        talk, state = self._talks[conversation], self._run.state
+        keys = [tool_key(key) for key in talk.calls]
+        said = state.said.get((self.name, self.epoch, conversation))
+        settled = talk.next in said if said is not None else any(key[:-1] in state.followed for key in keys[:1])
+        return talk.calls, [state.tools.get(key) for key in keys], settled
 
     async def tell(self, conversation: str, told: Json) -> None:
         """Journal something of a conversation that is neither a reply nor a result; not again when code runs again.
@@ -261,11 +281,6 @@ class Stage:
         hint = f"say {told} approve, or {told} refuse; its arguments are {canonical_json(call.arguments)[:500]}"
         raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=hint)
 
-    def outcome(self, key: dict[str, object]) -> Json:
-        """The journaled outcome of a tool call, None where there is none."""
-        found: Json = self._run.state.tools.get(tool_key(key))
-        return found
-
     async def carry_out(
         self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Came]], *, lost: Callable[[], Came]
     ) -> Came:
@@ -275,7 +290,7 @@ class Stage:
         reply is ever in the journal without the results that it was given.
 
         Args:
-            key: see `call_keys`.
+            key: see `called`.
             tool: what is called. One with effect `once` is journaled before it begins too.
             act: does it, and returns its outcome, whose JSON is journaled.
             lost: makes the outcome of a call that a person says was carried out before a kill.
@@ -283,13 +298,15 @@ class Stage:
         Raises:
             Paused: a `once` call was begun, and nobody knows whether it was carried out.
         """
-        attributes = of_tool(tool.name, str(key["conversation"]))
+        attributes = of_tool(tool.name, self.place, str(key["conversation"]))
         with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
+            began = time.monotonic()
             again = tool.effect != "once" or await self._begin_once(key, tool)
             came = await act() if again else lost()
             outcome = came.to_json()
             tell_outcome(span, outcome)
-            told = {**key, "attempt": self.attempt, "name": tool.name, "effect": tool.effect, "outcome": outcome}
+            about = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
+            told = {**key, "attempt": self.attempt, **about, "outcome": outcome}
             if tool.effect == "once":
                 await self._run.append("tool", told)
             else:

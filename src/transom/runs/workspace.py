@@ -59,7 +59,8 @@ class Workspace:
         try:
             root.mkdir(parents=True, exist_ok=True)
             chosen = state_dir.absolute() if state_dir else _local_state_dir(root) if is_network(root) else root
-            chosen.mkdir(parents=True, exist_ok=True)
+            if chosen is not root:
+                chosen.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
                 f"cannot make the workspace: {error.strerror}", where=str(root), hint="choose another with --workspace"

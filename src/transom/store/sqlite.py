@@ -17,6 +17,7 @@ from typing import Any, Self
 from transom.canonical import Json
 from transom.errors import StoreError
 from transom.store.codec import check_name, decode, encode, now
+from transom.store.committer import Committer, Work
 from transom.store.migrations import migrate
 from transom.store.protocol import Record
 from transom.store.sqlite_errors import primary_code, typed_errors
@@ -52,8 +53,8 @@ class SqliteStore:
 
         Args:
             path: the database; must not lie on a network file system (see `is_network`), where WAL does not work.
-            after_append: a place for failpoints: called in the writer thread with n = 1, 2, ... after the commit
-                that holds this store's n-th append and before its caller goes on. What it raises reaches that
+            after_append: a place for failpoints: called with n = 1, 2, ... by whoever commits, after the commit that
+                holds this store's n-th append and before its caller goes on. What it raises reaches that
                 caller; the record stands.
             busy_seconds: how long a write waits for another process.
 
@@ -65,7 +66,8 @@ class SqliteStore:
             connection = _open_for_writing(path, busy_seconds)
             reader = _connect(path, busy_seconds)
             reader.execute("PRAGMA query_only = ON")
-        return cls(path, Writer(connection, path, after_append), reader)
+            committer = Committer(connection, path, busy_seconds)
+        return cls(path, Writer(committer, path, after_append), reader)
 
     @property
     def commits(self) -> int:
@@ -73,20 +75,11 @@ class SqliteStore:
         return self._writer.commits
 
     async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
-        return await self._hand_over(stream, kind, data, sync=sync)
+        number: int = await self._writer.submit(_insertion(stream, kind, data), sync=sync, is_append=True)
+        return number
 
     def append_soon(self, stream: str, kind: str, data: Json) -> asyncio.Future[int]:
-        return self._hand_over(stream, kind, data, sync=False, soon=True)
-
-    def _hand_over(self, stream: str, kind: str, data: Json, *, sync: bool, soon: bool = False) -> asyncio.Future[int]:
-        check_name(stream, "stream")
-        check_name(kind, "kind of record")
-        row = (stream, kind, encode(data, stream), now())
-
-        def insert(connection: sqlite3.Connection) -> int | None:
-            return connection.execute("INSERT INTO records (stream, kind, data, at) VALUES (?, ?, ?, ?)", row).lastrowid
-
-        return self._writer.hand_over(insert, sync=sync, is_append=True, soon=soon)
+        return self._writer.hand_over_soon(_insertion(stream, kind, data), is_append=True)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
         rows = self._query(
@@ -197,6 +190,17 @@ class SqliteStore:
         return StoreError(
             f"blob {sha} is damaged", where=str(self._path), hint="check the disk; restore the database from a copy"
         )
+
+
+def _insertion(stream: str, kind: str, data: Json) -> Work:
+    check_name(stream, "stream")
+    check_name(kind, "kind of record")
+    row = (stream, kind, encode(data, stream), now())
+
+    def insert(connection: sqlite3.Connection) -> int | None:
+        return connection.execute("INSERT INTO records (stream, kind, data, at) VALUES (?, ?, ?, ?)", row).lastrowid
+
+    return insert
 
 
 def _checked(table: str, key: str, value: Json) -> str:

@@ -1,63 +1,50 @@
-"""The one thread that writes: whatever was handed over while a commit ran shares the next one (group commit)."""
+"""Who commits: a thread of its own, in which writes that come together share a commit, or the writer itself.
+
+Handing a write to the thread and waiting for it costs more than the commit. So a task whose writes nobody else's come
+between commits them itself, in the event loop, as long as that does not hold up the loop: the last synced commits were
+quick, nothing waits for the thread, and no other process holds the lock. A disk that turns slow does so once; the
+thread then commits until it has been quick for a while. Where many tasks write in turn the thread commits, and what
+was handed over while it was at that shares the next commit (group commit).
+"""
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
 from transom.errors import StoreError
-from transom.store.sqlite_errors import primary_code, store_error
+from transom.store.committer import Committer, Job, Outcome, Work
 
 _GATHERING = 0.02  # seconds that a write which nobody waits for yet waits for the next one, to share its commit
-
-Work = Callable[[sqlite3.Connection], Any]
-
-
-@dataclass(slots=True)
-class _Job:
-    work: Work  # may be run twice: in a batch that failed, and then alone
-    future: asyncio.Future[Any]
-    sync: bool
-    is_append: bool
-
-
-@dataclass(slots=True)
-class _Outcome:
-    result: Any = None
-    error: BaseException | None = None
+_PROVEN = 3  # quick commits in a row, after which the next is expected to be quick, too
+_TURN = 0.005  # seconds, after which a task that commits by itself lets others have their turn
 
 
 class Writer:
-    """Owns a connection; runs jobs in the order they were handed over, many in one transaction.
+    """Runs jobs in the order they were handed over, many in one transaction.
 
     Args:
-        connection: in autocommit mode, usable from another thread; closed by the writer.
+        committer: usable from another thread; closed by the writer.
         path: the database file, for messages.
         after_append: see `SqliteStore.open`.
-
-    Attributes:
-        commits: transactions committed so far.
     """
 
-    def __init__(
-        self, connection: sqlite3.Connection, path: Path, after_append: Callable[[int], None] | None = None
-    ) -> None:
-        self.commits = 0
-        self._connection = connection
+    def __init__(self, committer: Committer, path: Path, after_append: Callable[[int], None] | None = None) -> None:
+        self._committer = committer
         self._path = path
         self._after_append = after_append
         self._appends = 0
-        self._synchronous = ""
-        self._queue: SimpleQueue[list[_Job] | None] = SimpleQueue()
-        self._held: list[_Job] = []
+        self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
+        self._queued = 0  # jobs that are the thread's, and not committed yet
+        self._held: list[Job] = []
+        self._last = 0  # who waited for a write last
         self._timed = False
+        self._turn = 0.0
         self._door = Lock()  # so that no job can slip in behind the last one
         self._closed = False
         self._ended = False
@@ -66,43 +53,64 @@ class Writer:
         self._thread = Thread(target=self._serve, name="transom-store", daemon=True)
         self._thread.start()
 
-    async def submit(self, work: Work, *, sync: bool = False, is_append: bool = False) -> Any:
-        """Run `work` in a transaction; returns its result after the commit. See `hand_over`."""
-        return await self.hand_over(work, sync=sync, is_append=is_append)
+    @property
+    def commits(self) -> int:
+        """Transactions committed so far."""
+        return self._committer.commits
 
-    def hand_over(
-        self, work: Work, *, sync: bool = False, is_append: bool = False, soon: bool = False
-    ) -> asyncio.Future[Any]:
-        """Have `work` run in a transaction, after all that was handed over before.
+    async def submit(self, work: Work, *, sync: bool = False, is_append: bool = False) -> Any:
+        """Run `work` in a transaction, after all that was handed over before.
 
         Args:
             work: is given the connection, may be called again after a rollback.
             sync: the commit reaches the disk (`synchronous=FULL`) before its result is there.
             is_append: count it for `after_append`.
-            soon: it may wait a moment for the next write, to share its commit.
 
         Returns:
-            Its result after the commit; StoreError where the write failed and left nothing behind.
+            Its result after the commit.
 
         Raises:
-            StoreError: the store is closed.
+            StoreError: the write failed and left nothing behind, or the store is closed.
         """
         loop = asyncio.get_running_loop()
-        job = _Job(work, loop.create_future(), sync, is_append)
+        job = Job(work, loop.create_future(), sync, is_append)
         with self._door:
-            if self._closed:
-                raise StoreError("the store is closed", where=str(self._path))
-            self._held.append(job)
-            if not soon:
+            self._hold(job)
+            me = id(asyncio.current_task(loop))
+            here = me == self._last and not self._queued and self._committer.quick >= _PROVEN
+            self._last = me
+            outcomes = self._committer.commit_at_once(self._held) if here else None
+            if outcomes is None:
                 self._push()
-            elif not self._timed:
+            else:
+                batch, self._held = self._held, []
+        if outcomes is not None:
+            self._settle(batch, outcomes, here=loop)
+            if loop.time() > self._turn + _TURN:
+                await asyncio.sleep(0)
+                self._turn = loop.time()
+        return await job.future
+
+    def hand_over_soon(self, work: Work, *, is_append: bool = False) -> asyncio.Future[Any]:
+        """The same without waiting: it is committed together with the next write, or in a moment."""
+        loop = asyncio.get_running_loop()
+        job = Job(work, loop.create_future(), False, is_append)
+        with self._door:
+            self._hold(job)
+            if not self._timed:
                 self._timed = True
                 loop.call_later(_GATHERING, self._time_is_up)
         return job.future
 
+    def _hold(self, job: Job) -> None:
+        if self._closed:
+            raise StoreError("the store is closed", where=str(self._path))
+        self._held.append(job)
+
     def _push(self) -> None:
         held, self._held = self._held, []
         if held:
+            self._queued += len(held)
             self._queue.put(held)
 
     def _time_is_up(self) -> None:
@@ -128,18 +136,21 @@ class Writer:
     def _serve(self) -> None:
         try:
             while batch := self._next_batch():
-                self._settle(batch, self._commit(batch))
-            self._connection.close()
+                outcomes = self._committer.commit(batch)
+                with self._door:
+                    self._queued -= len(batch)
+                self._settle(batch, outcomes)
+            self._committer.close()
         finally:
             with self._door:
                 self._ended = True
             for ended in self._closing:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    ended.get_loop().call_soon_threadsafe(_resolve, [(ended, _Outcome())])
+                    ended.get_loop().call_soon_threadsafe(_resolve, [(ended, Outcome())])
 
-    def _next_batch(self) -> list[_Job]:
+    def _next_batch(self) -> list[Job]:
         """Everything that waits, at least one job; empty once the store is closed and the queue is done."""
-        batch: list[_Job] = []
+        batch: list[Job] = []
         while not batch or not self._queue.empty():  # nobody else takes from it
             jobs = self._queue.get()
             if jobs is None:
@@ -149,43 +160,23 @@ class Writer:
             batch += jobs
         return batch
 
-    def _commit(self, batch: Sequence[_Job]) -> list[_Outcome]:
-        try:
-            return [_Outcome(result) for result in self._transaction(batch)]
-        except Exception as error:  # noqa: BLE001 - re-raised, typed, where the job is awaited
-            if len(batch) == 1 or primary_code(error) == sqlite3.SQLITE_BUSY:
-                return [_Outcome(error=store_error(error, self._path)) for _ in batch]
-        # One bad write must not take its neighbours along: each gets a transaction of its own.
-        return [self._commit([job])[0] for job in batch]
-
-    def _transaction(self, batch: Sequence[_Job]) -> list[Any]:
-        connection = self._connection
-        synchronous = "FULL" if any([job.sync for job in batch]) else "NORMAL"  # noqa: C419  a list costs no calls
-        if synchronous != self._synchronous:
-            connection.execute(f"PRAGMA synchronous = {synchronous}")
-            self._synchronous = synchronous
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            results = [job.work(connection) for job in batch]
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:  # SQLite has rolled back by itself after some errors
-                connection.execute("ROLLBACK")
-            raise
-        self.commits += 1
-        return results
-
-    def _settle(self, batch: Sequence[_Job], outcomes: Sequence[_Outcome]) -> None:
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], _Outcome]]] = {}
+    def _settle(
+        self, batch: Sequence[Job], outcomes: Sequence[Outcome], *, here: asyncio.AbstractEventLoop | None = None
+    ) -> None:
+        """Tell everybody; `here` is the loop in whose thread this is called."""
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Outcome]]] = {}
         for job, outcome in zip(batch, outcomes, strict=True):
             if job.is_append and outcome.error is None:
                 self._tell(outcome)
             by_loop.setdefault(job.future.get_loop(), []).append((job.future, outcome))
         for loop, settled in by_loop.items():
+            if loop is here:
+                _resolve(settled)
+                continue
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(_resolve, settled)
 
-    def _tell(self, outcome: _Outcome) -> None:
+    def _tell(self, outcome: Outcome) -> None:
         self._appends += 1
         if self._after_append is None:
             return
@@ -195,7 +186,7 @@ class Writer:
             outcome.error = error
 
 
-def _resolve(settled: Sequence[tuple[asyncio.Future[Any], _Outcome]]) -> None:
+def _resolve(settled: Sequence[tuple[asyncio.Future[Any], Outcome]]) -> None:
     for future, outcome in settled:
         if future.done():  # cancelled while it waited
             continue

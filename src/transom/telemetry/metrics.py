@@ -43,7 +43,7 @@ KINDS: dict[str, _Kind] = {
     keys.RETRIES: _Kind("{request}", "Requests that were asked again."),
     keys.SUB_CONVERSATIONS: _Kind("{conversation}", "Sub-conversations."),
     keys.COMPRESSION_RATIO: _Kind("1", "Tokens of a folded window to those before.", _RATIOS),
-    keys.COST_USD: _Kind("USD", "What calls cost by the published prices, where there is one."),
+    keys.COST_USD: _Kind("USD", "What calls cost by the price list, where it has their model."),
 }
 """Every metric."""
 

@@ -30,7 +30,7 @@ class Redactor:
 
     def __init__(self, environ: Mapping[str, str] | None = None, secrets: Iterable[str] = ()) -> None:
         variables = os.environ if environ is None else environ
-        named = [value for name, value in variables.items() if _NAME.search(name)]
+        named = [variables[name] for name in variables if _NAME.search(name)]
         values = {value for value in (*named, *secrets) if len(value) >= _SHORTEST}
         # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
         ordered = sorted(values, key=lambda value: (-len(value), value))

@@ -15,6 +15,7 @@ from transom.errors import ToolError
 from transom.llm import ToolResult, ToolSpec
 from transom.llm.codec import result_from_json
 from transom.llm.turns import Egress, Trust
+from transom.tools.schema import Check
 
 Arguments: TypeAlias = dict[str, Json]
 Effect = Literal["pure", "idempotent", "once"]
@@ -28,11 +29,13 @@ class Outcome:
         content: what the model is told; other than text becomes JSON.
         note: what the tool itself must be told again when the call is not repeated after a restart (see
             `ToolDefinition.recall`).
+        egress: of this content, where that is stricter than the tool's own.
         mark: what is to be known of the call when the older part of its conversation is folded.
     """
 
     content: Json
     note: Json = None
+    egress: Egress = "any"
     mark: Mark = UNMARKED
 
 
@@ -60,7 +63,7 @@ class ToolDefinition:
     Attributes:
         name: unique in a conversation; letters, digits, `_` and `-`.
         description: by which a model decides when to call it.
-        parameters: JSON Schema of an object.
+        parameters: JSON Schema (2020-12) of an object, see `Check`.
         handler: arguments, checked and with defaults filled in -> what the model is told. A plain function runs in a
             thread. It raises `ToolRefused` for a call that it does not carry out; any other error is told to the model
             as the tool's failure.
@@ -91,6 +94,15 @@ class ToolDefinition:
         return ToolSpec(self.name, self.description, self.parameters, self.effect)
 
     @cached_property
+    def check(self) -> Check:
+        """Its parameters, ready to hold arguments against; made once for all conversations.
+
+        Raises:
+            ToolError: they cannot be checked.
+        """
+        return Check(self.parameters, self.name)
+
+    @cached_property
     def defaults(self) -> Arguments:
         """What arguments are where a call does not give them."""
         properties = self.parameters.get("properties")
@@ -115,11 +127,12 @@ class ToolDefinition:
 
 
 def check_definition(tool: ToolDefinition) -> None:
-    """Hold a tool against what it may be; its name and its parameters are looked at elsewhere.
+    """Hold a tool against what it may be; its name is looked at elsewhere.
 
     Raises:
         ToolError: naming the field.
     """
+    _ = tool.check
     allowed: dict[str, tuple[object, ...]] = {
         "effect": get_args(Effect),
         "trust": get_args(Trust),
@@ -129,6 +142,9 @@ def check_definition(tool: ToolDefinition) -> None:
         if getattr(tool, field_name) not in values:
             what = f"its {field_name} is {getattr(tool, field_name)!r}"
             raise ToolError(what, where=tool.name, hint=f"say {' or '.join(map(repr, values))}")
+    description: object = tool.description
+    if not isinstance(description, str):
+        raise ToolError(f"its description is {description!r}", where=tool.name, hint="say in text what it does")
     if not callable(tool.handler):
         raise ToolError("its handler cannot be called", where=tool.name, hint="give it a function of its arguments")
     limits: object = tool.limits

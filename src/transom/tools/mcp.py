@@ -7,6 +7,8 @@ import json
 import os
 import re
 from collections.abc import Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -15,7 +17,7 @@ from transom.errors import ToolError, ToolExecutionError
 from transom.llm.turns import Egress
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
-from transom.tools.schema import KEYWORDS, TYPES
+from transom.tools.schema import AT_THE_TOP, Check
 
 T = TypeVar("T")
 
@@ -133,9 +135,8 @@ class McpServer:
                 return [one for one in found if self._only is None or one.name in self._only]
 
     def _tool(self, tool: Any) -> ToolDefinition:
-        schema, whole = _schema(tool.input_schema)
-        more = "" if whole else f"\nIts parameters in full: {json.dumps(tool.input_schema, ensure_ascii=False)}"
-        return ToolDefinition(
+        schema, more = _shown(tool.input_schema)
+        return _ServerTool(
             self._prefix + _NOT_IN_NAMES.sub("_", tool.name)[:64],
             f"{tool.description or tool.name}{more}",
             schema,
@@ -177,36 +178,22 @@ def _text(part: Any) -> str:
     return str(part.text) if hasattr(part, "text") else f"[{getattr(part, 'type', 'something')} that is no text]"
 
 
-def _schema(given: Mapping[str, Any]) -> tuple[dict[str, Json], bool]:
-    """A schema that is checked here, and whether it says all that the server's does; the server checks the rest."""
-    kept: dict[str, Json] = {"type": "object"}
-    known = {key: value for key, value in given.items() if key in KEYWORDS and key not in ("properties", "items")}
-    whole = set(known) | {"properties", "items"} >= set(given) - {"$schema"}
-    kept.update(known)
-    properties: dict[str, Json] = {}
-    for name, inner in given.get("properties", {}).items():
-        part, complete = _part(inner)
-        whole = whole and complete
-        if part is not None:
-            properties[name] = part
-    if len(properties) < len(given.get("properties", {})):
-        kept["additionalProperties"] = True
-    kept["properties"] = properties
-    kept["required"] = [name for name in given.get("required", []) if name in properties]
-    return kept, whole
+def _shown(schema: Mapping[str, Any]) -> tuple[dict[str, Json], str]:
+    """A schema as hosted models take it, and what its description says of the rest, which the server checks."""
+    kept = {"type": "object", **{key: value for key, value in schema.items() if key not in AT_THE_TOP}}
+    if kept.keys() >= schema.keys():
+        return kept, ""
+    return kept, f"\nIts parameters in full: {json.dumps(schema, ensure_ascii=False)}"
 
 
-def _part(given: Any) -> tuple[dict[str, Json] | None, bool]:
-    """A parameter's schema; None where it can be checked by the server alone."""
-    if not isinstance(given, Mapping) or given.get("type") not in TYPES:
-        return None, False
-    if given["type"] == "object":
-        return _schema(given)
-    kept: dict[str, Json] = {key: value for key, value in given.items() if key in KEYWORDS and key != "items"}
-    whole = set(kept) | {"items"} >= set(given)
-    if "items" in given:
-        part, complete = _part(given["items"])
-        whole = whole and complete
-        if part is not None:
-            kept["items"] = part
-    return kept, whole
+@dataclass(frozen=True)
+class _ServerTool(ToolDefinition):
+    """A tool whose server fills in defaults, and checks the arguments once more."""
+
+    @cached_property
+    def check(self) -> Check:
+        return Check(self.parameters, self.name, foreign=True)
+
+    @cached_property
+    def defaults(self) -> Arguments:
+        return {}

@@ -1,136 +1,236 @@
-"""The part of JSON Schema that tools use, held strictly: what is not understood here is refused at registration."""
+"""Arguments of tools held against JSON Schema (2020-12). Nothing is fetched for it, and it comes to an end."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from itertools import islice
+from typing import Any
+from urllib.parse import unquote
 
-from transom.canonical import Json, canonical_json
-from transom.errors import ToolError
+from transom.canonical import Json
+from transom.errors import InvalidArgumentsError, ToolError
+from transom.tools.complaints import complaints_of
 
-TYPES: Mapping[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int, float),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
-_SIZES = frozenset({"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"})
-KEYWORDS = {
-    *("type", "properties", "required", "additionalProperties", "items", "enum", "default", "title", "description"),
-    *_SIZES,
-}
-
-
-_HINT = (
-    f"known are {', '.join(sorted(KEYWORDS))}; write what is nested out, and leave what is optional out of `required`"
+MOST_COMPLAINTS = 5
+_LONGEST = 65_536  # characters of a schema; it stands in every window
+_MOST_REFERENCES = 10_000  # followed for one call
+AT_THE_TOP = ("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const")
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
+_SINGLE = (
+    *("items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames"),
+    *("unevaluatedItems", "unevaluatedProperties"),
 )
+_SLOW = ("pattern", "patternProperties", "uniqueItems")
+_TURNING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedProperties")
+
+_PLAIN = {"object": dict, "array": list, "string": str, "integer": int, "number": float, "boolean": bool}
+
+_followed: ContextVar[list[None]] = ContextVar("references that were followed for one call")
 
 
-def check_schema(schema: object, where: str) -> None:
-    """Hold a tool's parameters to what can be checked.
+class Check:
+    """The parameters of a tool, ready to hold arguments against.
 
     Args:
-        schema: must describe an object.
+        schema: must describe an object. `$ref`s lead to a place in it (`#/...`); `format` is a remark.
         where: the tool, for the message.
+        foreign: whether somebody else wrote it and checks the arguments once more, such as a server. An expression or a
+            comparison that is slow on purpose would hold up the whole program, so `pattern`s and `uniqueItems` are left
+            to whoever wrote them, and with them what would mean something else without them (`not`, `if`, ...).
 
     Raises:
-        ToolError: naming what is wrong, and where in the schema.
+        ToolError: naming what is wrong with the schema, and where in it.
     """
+
+    def __init__(self, schema: object, where: str, *, foreign: bool = False) -> None:
+        self._validator, self._refers = _made(_text(schema, where), where, foreign)
+
+    def complaints(self, value: Json) -> list[str]:
+        """What is wrong with arguments, at five places at most; [] where nothing is.
+
+        Raises:
+            InvalidArgumentsError: they cannot be checked.
+        """
+        if self._refers:
+            _followed.set([])
+        try:
+            found = list(islice(self._validator.iter_errors(value), MOST_COMPLAINTS))
+            return list(dict.fromkeys(one for error in found for one in complaints_of(error))) if found else found
+        except (RecursionError, ArithmeticError, ValueError) as error:  # sizes of numbers beyond those of Python
+            what = "the arguments are nested too deeply, or hold a number that is too large"
+            raise InvalidArgumentsError(what, hint="give less at once, and call it again") from error
+
+
+def _text(schema: object, where: str) -> str:
     try:
-        canonical_json(schema)
+        return json.dumps(dict(schema) if isinstance(schema, Mapping) else schema, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"its parameters are no JSON: {error}", where=where) from error
-    if not isinstance(schema, Mapping) or schema.get("type") != "object":
-        raise ToolError("its parameters are no JSON Schema of an object", where=where)
-    for path, fault in _faults(schema, "parameters"):
-        raise ToolError(f"{path}: {fault}", where=where, hint=_HINT)
 
 
-def _faults(schema: object, path: str) -> Iterator[tuple[str, str]]:
-    if not isinstance(schema, Mapping):
-        yield path, "is no schema"
+@lru_cache(maxsize=256)  # conversation after conversation has tools of the same few schemas
+def _made(text: str, where: str, foreign: bool) -> tuple[Any, bool]:
+    """A validator, and whether references are followed in it; see `Check`."""
+    from jsonschema import SchemaError  # noqa: PLC0415  only where there is a tool
+    from referencing import Registry  # noqa: PLC0415  only where there is a tool
+
+    own = _own(text, where)
+    dialect = _dialect(foreign)
+    try:
+        # Whether an expression is one is not asked of what is not run.
+        dialect.check_schema(own, **({"format_checker": None} if foreign else {}))
+    except SchemaError as error:
+        said = "; ".join(complaints_of(error)) or error.message
+        raise _none(where, f"no JSON Schema: {said[:500]}") from error
+    except RecursionError as error:
+        raise _none(where, "nested too deeply to be checked") from error
+    refers = _hold_references(own, where)
+    return dialect(own, registry=Registry()), refers  # the library's own registry fetches what is remote
+
+
+def _own(text: str, where: str) -> dict[str, Any]:
+    """A copy that nobody changes, whose parts are made ready once."""
+    try:
+        own = json.loads(text, object_hook=_ready)
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f"its parameters are no JSON: {error}", where=where) from error
+    if not isinstance(own, dict) or own.get("type") != "object":
+        hint = 'the outermost needs "type": "object", and `properties` that name the arguments'
+        raise _none(where, "no JSON Schema of an object", hint=hint)
+    if len(text) > _LONGEST:
+        raise _none(where, f"{len(text)} characters long, and {_LONGEST} may be", hint="a model reads all of it")
+    for key in AT_THE_TOP:
+        if key in own:
+            hint = "hosted models refuse it there; put it into one of the `properties`"
+            raise _none(where, f"of the form {key!r} at the top", hint=hint)
+    own.pop("$schema", None)
+    own.pop("$id", None)
+    return own
+
+
+def _hold_references(schema: dict[str, Any], where: str) -> bool:
+    """Whether there are any; each leads to a schema within this one."""
+    parts = dict(_parts(schema))
+    refers = False
+    for path, part in parts.items():
+        if path and not {"$schema", "$id"}.isdisjoint(part):
+            raise _none(where, f"of two documents: {_pointer(path)} has a `$schema` or `$id` of its own")
+        for key in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if key in part:
+                refers = True
+                if _led(str(part[key])) not in parts:
+                    hint = "put what it refers to into `$defs`, and refer to it as '#/$defs/NAME'"
+                    raise _none(where, f"not whole: {part[key]!r} in {_pointer(path)} is not in it", hint=hint)
+    return refers
+
+
+def _none(where: str, what: str, hint: str = "see json-schema.org, draft 2020-12") -> ToolError:
+    return ToolError(f"its parameters are {what}", where=where, hint=hint)
+
+
+class _Properties(dict[str, Any]):
+    """The `properties` of a schema; a validator for each is made once, which is most of what a check costs."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        super().__init__(given)
+        self.validators: dict[str, Any] = {}
+
+
+def _ready(node: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(node.get("properties"), dict):
+        node["properties"] = _Properties(node["properties"])
+    return node
+
+
+@cache
+def _dialect(foreign: bool) -> Any:
+    """A validator class of the library, with the few keywords of ours."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415  only where there is a tool
+    from jsonschema.validators import extend  # noqa: PLC0415  only where there is a tool
+
+    theirs: Mapping[str, Any] = Draft202012Validator.VALIDATORS
+    ours: dict[str, Any] = {"properties": _properties, "type": _unless_plain(theirs["type"])}
+    ours |= {key: _counted(theirs[key]) for key in ("$ref", "$dynamicRef")}
+    if foreign:
+        ours |= dict.fromkeys((*_SLOW, *_TURNING), _left_out)
+        ours |= {"oneOf": theirs["anyOf"], "additionalProperties": _unless_patterns(theirs["additionalProperties"])}
+    make: Any = extend  # it has no types
+    return make(Draft202012Validator, ours)
+
+
+def _properties(validator: Any, properties: _Properties, instance: Any, schema: Any) -> Iterator[Any]:
+    """As the library does it, without making validators anew: none has an `$id`, so all resolve alike."""
+    del schema
+    if not isinstance(instance, dict):
         return
-    yield from ((path, f"keyword {key!r} is not supported") for key in schema if key not in KEYWORDS)
-    kind = schema.get("type")
-    if not isinstance(kind, str) or kind not in TYPES:
-        yield path, f"its type is none of {', '.join(TYPES)}"
-    properties = schema.get("properties", {})
-    if not isinstance(properties, Mapping):
-        yield path, "its properties are no mapping"
-        return
-    required = schema.get("required", [])
-    if not isinstance(required, list) or any(not isinstance(name, str) or name not in properties for name in required):
-        yield path, "it requires what is not among its properties"
-    if not isinstance(schema.get("additionalProperties", True), bool):
-        yield path, "additionalProperties is neither true nor false"
-    if not isinstance(schema.get("enum", []), list):
-        yield path, "its enum is no list"
-    for key in _SIZES:
-        if not isinstance(schema.get(key, 0), int | float) or isinstance(schema.get(key, 0), bool):
-            yield path, f"{key} is no number"
-    for name, inner in properties.items():
-        yield from _faults(inner, f"{path}.{name}")
-    if "items" in schema:
-        yield from _faults(schema["items"], f"{path}[]")
+    for name in properties:
+        if name in instance:
+            held = properties.validators.get(name)
+            if held is None:
+                part = properties[name]
+                held = properties.validators[name] = validator.evolve(schema=part)
+            for error in held.iter_errors(instance[name]):
+                error.path.appendleft(name)
+                error.schema_path.appendleft(name)
+                yield error
 
 
-def complaints(value: Json, schema: Mapping[str, Json], path: str = "") -> list[str]:
-    """What is wrong with a value, by a schema that `check_schema` has let pass; [] where nothing is."""
-    kind = str(schema["type"])
-    if not _is(value, kind):
-        return [f"{path or 'the arguments'}: must be of type {kind}"]
-    found: list[str] = []
-    if "enum" in schema and value not in _list(schema["enum"]):
-        found.append(f"{path}: must be one of {schema['enum']}")
-    if not _SIZES.isdisjoint(schema):
-        found += _size_complaints(value, schema, path)
-    if isinstance(value, list) and "items" in schema:
-        for number, item in enumerate(value):
-            found += complaints(item, _schema(schema["items"]), f"{path}[{number}]")
-    if isinstance(value, dict):
-        found += _object_complaints(value, schema, f"{path}." if path else "")
-    return found
+def _counted(follow: Any) -> Any:
+    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        followed = _followed.get()
+        followed.append(None)
+        if len(followed) > _MOST_REFERENCES:
+            raise RecursionError
+        return follow(validator, value, instance, schema)
+
+    return counted
 
 
-def _object_complaints(value: dict[str, Json], schema: Mapping[str, Json], before: str) -> list[str]:
-    properties = _schema(schema.get("properties", {}))
-    found = [f"{before}{name}: is missing" for name in _list(schema.get("required", [])) if name not in value]
-    for name, inner in value.items():
-        if name in properties:
-            found += complaints(inner, _schema(properties[name]), f"{before}{name}")
-        elif not schema.get("additionalProperties", True):
-            found.append(f"{before}{name[:60]}: is no parameter")
-    return found
+def _left_out(validator: Any, value: Any, instance: Any, schema: Any) -> None:
+    """Checks nothing."""
 
 
-def _size_complaints(value: Json, schema: Mapping[str, Json], path: str) -> list[str]:
-    least, most, size = "minimum", "maximum", value
-    if isinstance(value, str | list):
-        least, most = ("minLength", "maxLength") if isinstance(value, str) else ("minItems", "maxItems")
-        size = len(value)
-    if not isinstance(size, int | float):
-        return []
-    found = []
-    if isinstance(limit := schema.get(least), int | float) and size < limit:
-        found.append(f"{path}: {least} is {limit}")
-    if isinstance(limit := schema.get(most), int | float) and size > limit:
-        found.append(f"{path}: {most} is {limit}")
-    return found
+def _unless_plain(follow: Any) -> Any:
+    """Most values are of the very type that is named; the library looks that up in a table that is made for more."""
+
+    def typed(validator: Any, name: Any, instance: Any, schema: Any) -> Any:
+        plain = type(name) is str and type(instance) is _PLAIN.get(name)
+        return None if plain else follow(validator, name, instance, schema)
+
+    return typed
 
 
-def _is(value: Json, kind: str) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    if kind == "integer" and isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, TYPES[kind])
+def _unless_patterns(follow: Any) -> Any:
+    def held(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        return None if "patternProperties" in schema else follow(validator, value, instance, schema)
+
+    return held
 
 
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
+def _parts(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """The schema and all schemas in it, each with its place."""
+    left: list[tuple[tuple[str, ...], Any]] = [((), schema)]
+    while left:
+        path, part = left.pop()
+        if isinstance(part, bool):
+            yield path, {}
+        elif isinstance(part, dict):
+            yield path, part
+            left += [((*path, key), part[key]) for key in _SINGLE if key in part]
+            left += [((*path, key, name), one) for key in _NAMED for name, one in part.get(key, {}).items()]
+            left += [((*path, key, str(n)), one) for key in _LISTED for n, one in enumerate(part.get(key, ()))]
 
 
-def _schema(value: Json) -> Mapping[str, Json]:
-    return value if isinstance(value, dict) else {}
+def _led(reference: str) -> tuple[str, ...] | None:
+    """The place that a reference leads to; None for one that is not written as a place of the schema."""
+    if reference != "#" and not reference.startswith("#/"):
+        return None
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in unquote(reference).split("/")[1:])
+
+
+def _pointer(path: tuple[str, ...]) -> str:
+    return "/".join(("#", *path))

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from transom.context.marks import UNMARKED, Mark
 from transom.errors import (
     EgressError,
     InvalidArgumentsError,
+    OutOfTurns,
     RunError,
     StoreError,
     ToolError,
@@ -27,19 +28,19 @@ from transom.errors import (
     VisibilityError,
 )
 from transom.llm import ToolCall, ToolResult, ToolSpec
-from transom.llm.turns import Trust
+from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
-from transom.tools.schema import check_schema, complaints
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
 
 MAX_TURNS = 20
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_MOST_COMPLAINTS = 5
+_LONGEST_SCHEMA = 4_000  # characters that a complaint repeats of it
 _GO_ON = "try other arguments or go on without it"
-_UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError"}
+OUT_OF_TURNS = OutOfTurns.__name__
+_UNCOUNTED = {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", OUT_OF_TURNS}
 
 
 class Toolbox:
@@ -76,7 +77,6 @@ class Toolbox:
             raise ToolError("is no name of a tool", where=repr(tool.name), hint="use up to 64 letters, digits, _ and -")
         if tool.name in self._tools:
             raise ToolError("there is a tool of that name already", where=tool.name)
-        check_schema(tool.parameters, tool.name)
         check_definition(tool)
         self._tools[tool.name] = tool
         self.specs = (*self.specs, tool.spec)
@@ -108,14 +108,13 @@ class Toolbox:
         try:
             tool, arguments = accepted or self._accepted(call)
             self._count(tool)
-            text, note, mark = await _carried_out(tool, arguments, seconds, self.redact)
+            return await _carried_out(tool, call, arguments, seconds, self.redact)
         except ToolRefused as error:
             trust: Trust = "untrusted" if isinstance(error, ToolExecutionError) else "ours"
             ran = refused(call, error, trust)
             # What a tool says of its failure may quote what it works on.
-            egress = tool.egress if tool else "any"
+            egress = strictest(tool.egress if tool else "any", error.egress)
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
-        return Ran(ToolResult(call.id, call.name, text, trust=tool.trust, egress=tool.egress), note, mark=mark)
 
     def recall(self, ran: Ran) -> None:
         """Take in what came of a call that is not repeated."""
@@ -143,20 +142,25 @@ class Toolbox:
             raise InvalidArgumentsError(
                 "the arguments are no JSON object", hint="give them as an object and call it again"
             )
-        wrong = complaints(call.arguments, tool.parameters)
+        wrong = tool.check.complaints(call.arguments)
         if wrong:
-            raise InvalidArgumentsError(
-                "; ".join(wrong[:_MOST_COMPLAINTS]),
-                hint=f"correct the arguments and call it again; its parameters are {_text(dict(tool.parameters))}",
-            )
+            shown = _text(dict(tool.parameters))
+            again = f"; its parameters are {shown}" if len(shown) <= _LONGEST_SCHEMA else ""
+            raise InvalidArgumentsError("; ".join(wrong), hint=f"correct the arguments and call it again{again}")
         return tool, {**tool.defaults, **call.arguments}
 
 
-def used_up(calls: Sequence[ToolCall]) -> list[Ran]:
-    """What calls are answered with when no more are allowed."""
+def used_up(call: ToolCall) -> Ran:
+    """What a call is answered with when no more are allowed."""
     hint = "call no tool any more: answer now, with what you have"
-    what = "the turns in which tools may be called are used up"
-    return [refused(call, ToolRefused(what, hint=hint)) for call in calls]
+    return refused(call, ToolRefused("the turns in which tools may be called are used up", hint=hint))
+
+
+def out_of_turns(call: ToolCall) -> Ran:
+    """What a call is answered with at which a message ended for want of turns, once something else is said."""
+    what = "the turns were used up, so the call was not carried out; then something else was said"
+    ran = refused(call, ToolRefused(what, hint="make it again if it is still needed"))
+    return replace(ran, error=OUT_OF_TURNS)
 
 
 def done_before(call: ToolCall) -> Ran:
@@ -173,11 +177,11 @@ def cut_off(call: ToolCall) -> Ran:
     )
 
 
-def cut_short(calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
-    """What calls are answered with that a reply's limit cut off: they may be half of what was meant."""
+def cut_short(call: ToolCall) -> Ran:
+    """What a call is answered with that a reply's limit cut off: it may be half of what was meant."""
     hint = "make it again if it is still needed, with fewer words before it"
     what = "the reply reached its limit of tokens, so the call was not carried out"
-    return tuple(refused(call, ToolRefused(what, hint=hint)).result for call in calls)
+    return refused(call, ToolRefused(what, hint=hint))
 
 
 def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> Ran:
@@ -199,18 +203,24 @@ def again(call: ToolCall, before: ToolResult) -> Ran:
 
 
 async def _carried_out(
-    tool: ToolDefinition, arguments: Arguments, seconds: float | None, redact: Redactor
-) -> tuple[str, Json, Mark]:
-    """What the model is told, the tool's note, and what it says of the call."""
+    tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
+) -> Ran:
+    """What came of a call: what the model is told, the tool's note, and what it says of the call."""
     most = min((one for one in (tool.limits.seconds, seconds) if one is not None), default=None)
     limit = asyncio.timeout(most)
     try:
         async with limit:
             outcome = await tool.run(_own(arguments))
-        return (
-            redact(whole_text(_text(outcome.content))),
+        return Ran(
+            ToolResult(
+                call.id,
+                call.name,
+                redact(whole_text(_text(outcome.content))),
+                trust=tool.trust,
+                egress=strictest(tool.egress, outcome.egress),
+            ),
             redact.inside(_journalable(outcome.note)),
-            _marked(outcome.mark, redact),
+            mark=_marked(outcome.mark, redact),
         )
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError):
         raise

@@ -9,7 +9,9 @@ import pytest
 
 from tests.runs.helpers import Desk
 from transom.agent import Answer, call
+from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.parse_tools import PARSER_TOOLS, parser_tools
+from transom.checklist.build.writing import Writers
 from transom.checklist.roles import make_role
 from transom.checklist.spec.views import load_prompt
 from transom.llm import Block, Reply, Role, ScriptedProvider, Text, ToolCall
@@ -58,6 +60,25 @@ async def test_what_was_read_stays_what_was_read(tmp_path: Path) -> None:
     assert told[1]["content"] == "old text, see top.v\n"
     assert told[2]["content"] == "module top;\n", "discovered by what is in the journal alone"
     assert provider.requests[0].tools == PARSER_TOOLS
+
+
+class Keyed(ScriptedProvider):
+    """One whose key comes from a variable of any name."""
+
+    secrets = ("sesame-opens-this",)
+
+
+async def test_a_key_that_only_the_provider_knows_is_not_shown(tmp_path: Path) -> None:
+    log = tmp_path / "sta.log"
+    log.write_text("# licence sesame-opens-this\nslack 0.1\n")
+    desk, workspace = Desk(tmp_path, Keyed({})), Workspace.at(tmp_path / ".transom")
+    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+        inputs = BuildInputs("X-01", "Check it.", None, "", (log,), (tmp_path,))
+        box = Writers(run, BuildSettings()).tools_for(inputs)
+        await box.run(ToolCall("0", "list_available_files", {"patterns": ["sta*"]}))
+        ran = await box.run(ToolCall("1", "read_file_header", {"file_path": "sta.log"}))
+    assert "slack 0.1" in ran.result.content
+    assert "sesame" not in ran.result.content
 
 
 def test_the_prompt_names_every_tool() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from transom.llm import ToolSpec
+from transom.telemetry import Redactor
 from transom.tools import MAX_TURNS, Toolbox
 from transom.tools.catalogue import Places
 from transom.tools.constrained import FileLimits, FileSession
@@ -22,6 +23,7 @@ def parser_tools(
     limits: FileLimits | None = None,
     *,
     max_turns: int = MAX_TURNS,
+    redact: Redactor | None = None,
 ) -> Toolbox:
     """The four tools over one session, for one conversation of the role. A new one is made for each attempt.
 
@@ -31,6 +33,7 @@ def parser_tools(
         variables: what `${NAME}` stands for.
         limits: how much may be looked at.
         max_turns: how many replies may ask for tools.
+        redact: takes secrets out of what is shown; one that knows those of the environment by default.
     """
     places = Places(tuple(roots), tuple(own), dict(variables))
-    return Toolbox(FileSession(places, limits).tools(), max_turns=max_turns)
+    return Toolbox(FileSession(places, limits).tools(), max_turns=max_turns, redact=redact)

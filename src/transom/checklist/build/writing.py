@@ -17,6 +17,7 @@ from transom.formats.yaml_files import dump_yaml
 from transom.llm import Block, Tier
 from transom.llm.turns import Trust
 from transom.runs import Artifact, Run, Stage, model_file, text_file
+from transom.telemetry import Redactor
 from transom.tools import Toolbox
 
 ATOM_A_FILE = "atom_a.py"
@@ -44,7 +45,7 @@ class Writers:
 
         async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight) -> str:
             blocks = _parser_blocks(section_1, section_4_1, seen)
-            answer = await call(stage, role, blocks, read_atom_a, tools=self._tools(state.inputs))
+            answer = await call(stage, role, blocks, read_atom_a, tools=self.tools_for(state.inputs))
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
@@ -80,7 +81,7 @@ class Writers:
         async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight, code: str, *rest: str) -> str:
             blocks = [*_parser_blocks(section_1, section_4_1, seen), _session("previous_code", code, "untrusted")]
             blocks += _reflection(*rest)
-            answer = await call(stage, role, blocks, read_atom_a, tools=self._tools(state.inputs))
+            answer = await call(stage, role, blocks, read_atom_a, tools=self.tools_for(state.inputs))
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
@@ -113,10 +114,10 @@ class Writers:
         name = numbered("build/repair_b", state.iteration + 1)
         return await self.run.stage(name, step, *declared, out=model_file(LOGIC_FILE, LogicReply), uses=[role])
 
-    def _tools(self, inputs: BuildInputs) -> Toolbox:
+    def tools_for(self, inputs: BuildInputs) -> Toolbox:
         """A new session of looking at files, for one attempt of a role."""
-        limits, turns = self.settings.tools, self.settings.max_turns
-        return parser_tools(inputs.files, inputs.roots, inputs.variables, limits, max_turns=turns)
+        limits, turns, redact = self.settings.tools, self.settings.max_turns, Redactor(secrets=self.run.chain.secrets)
+        return parser_tools(inputs.files, inputs.roots, inputs.variables, limits, max_turns=turns, redact=redact)
 
 
 def numbered(stage: str, iteration: int) -> str:

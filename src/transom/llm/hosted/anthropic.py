@@ -13,7 +13,8 @@ from transom.llm.hosted.schema import closed
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.render import render
-from transom.llm.shapes import Request, Stop, ToolSpec, Usage
+from transom.llm.reply import Stop, Usage
+from transom.llm.shapes import Request, ToolSpec
 from transom.llm.turns import Asked, CameBack, Opaque, Part, Text, ToolCall, Turn
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from transom.canonical import Json
 from transom.errors import AuthenticationFailed, ProviderError, ReplyError, RequestRefused
 from transom.llm.deltas import Delta
 from transom.llm.provider import Provider
-from transom.llm.shapes import Block, CallSettings, Reply, Request, Tier, ToolSpec, Window
+from transom.llm.reply import Reply
+from transom.llm.shapes import Block, CallSettings, Request, Tier, ToolSpec, Window
 from transom.llm.structured import checked, shown
 from transom.llm.turns import Text
 

@@ -10,7 +10,7 @@ from transom.canonical import Json, whole_text, whole_texts
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.failures import read_json, unreadable
-from transom.llm.shapes import Reply, Stop, Usage
+from transom.llm.reply import Reply, Stop, Usage
 from transom.llm.turns import Opaque, Part, Text, ToolCall
 
 _MOST = 10**9  # tokens; no model reads or writes more in one call

@@ -1,4 +1,7 @@
-"""What is known of models: windows, sampling, caching. Facts of November 2026; settings go before them."""
+"""What is known of models: windows, sampling, caching. Facts of November 2026; settings go before them.
+
+How a vendor's cache counts is in `cache_terms`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from transom.llm.cache_terms import terms_of
 from transom.llm.capabilities import Capabilities
 
 _CLAUDE = Capabilities(
@@ -14,7 +18,6 @@ _CLAUDE = Capabilities(
     structured_output=True,
     vision=True,
     caching="breakpoints",
-    cache_minimum=1_024,
 )
 _GPT = Capabilities(
     context_tokens=128_000,
@@ -23,7 +26,6 @@ _GPT = Capabilities(
     vision=True,
     sampling=True,
     caching="automatic",
-    cache_minimum=1_024,
 )
 _COMPATIBLE = Capabilities(context_tokens=8_192, streaming=True, structured_output=True, sampling=True)
 
@@ -43,8 +45,6 @@ class Known:
 
 # The first pattern that fits counts. The tokenizer of Claude makes 1.35 to 1.6 tokens of one of GPT's.
 _ANTHROPIC: Mapping[str, Known] = {
-    "claude-haiku-*": Known(replace(_CLAUDE, cache_minimum=4_096), 1.9),
-    "claude-opus-4-[56789]*": Known(replace(_CLAUDE, cache_minimum=4_096), 1.9),
     "*": Known(_CLAUDE, 1.9),
 }
 _OPENAI: Mapping[str, Known] = {
@@ -73,6 +73,9 @@ def known_model(service: str, model: str, *, context_tokens: int | None = None) 
     """
     table = _TABLES.get(service, _OTHERS)
     found = next(known for pattern, known in table.items() if fnmatchcase(model, pattern))
-    if context_tokens is None:
-        return found
-    return replace(found, caps=replace(found.caps, context_tokens=context_tokens, context_known=True))
+    caps = found.caps
+    if caps.caching != "none":
+        caps = replace(caps, cache_minimum=terms_of(f"{service}:{model}").least)
+    if context_tokens is not None:
+        caps = replace(caps, context_tokens=context_tokens, context_known=True)
+    return replace(found, caps=caps)

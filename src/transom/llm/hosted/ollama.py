@@ -20,7 +20,8 @@ from transom.llm.hosted.failures import (
 from transom.llm.hosted.server import NO_KEY, OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard
 from transom.llm.render import render
-from transom.llm.shapes import Request, Stop, ToolSpec, Usage
+from transom.llm.reply import Stop, Usage
+from transom.llm.shapes import Request, ToolSpec
 from transom.llm.turns import Asked, CameBack, Opaque, Text, ToolCall, Turn
 
 if TYPE_CHECKING:

@@ -15,12 +15,14 @@ from transom.llm.hosted.schema import closed, is_strict
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.render import render
-from transom.llm.shapes import Request, Stop, ToolSpec, Usage
+from transom.llm.reply import Stop, Usage
+from transom.llm.shapes import Request, ToolSpec
 from transom.llm.turns import Asked, CameBack, Opaque, Said, Text, ToolCall, Turn
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+_MARK = {"type": "ephemeral"}
 OFFICIAL = "https://api.openai.com/v1"
 _THOUGHTS = ("reasoning_content", "reasoning_details")
 """What servers call the thinking that they want back in the next request."""
@@ -51,7 +53,7 @@ class OpenAIVendor:
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         shown = render(request)
-        mark = caps.caching == "breakpoints"  # OpenRouter hands them on
+        mark = caps.caching == "breakpoints"  # OpenRouter hands them on, but not those of results of tools
         messages: list[Any] = [{"role": "system", "content": _content(shown.system, mark)}] if shown.system else []
         first = [shown.user] if shown.turns else [shown.user, shown.tail]
         if asked := "\n\n".join(text for text in first if text):
@@ -73,6 +75,8 @@ class OpenAIVendor:
             body["tools"] = [_tool(tool) for tool in shown.tools]
         if request.output is not None and caps.structured_output:
             body["response_format"] = _format(request.output)
+        if mark and shown.turns:  # it marks the last place itself, which moves on as the conversation grows
+            body["extra_body"] = {"cache_control": _MARK}
         return body
 
     def connect(self) -> None:
@@ -148,7 +152,7 @@ def _typed(error: Exception) -> Exception:
 
 
 def _content(text: str, mark: bool) -> Any:
-    return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}] if mark else text
+    return [{"type": "text", "text": text, "cache_control": _MARK}] if mark else text
 
 
 def _turn(turn: Turn) -> list[Any]:

@@ -17,7 +17,8 @@ from transom.llm.hosted.models import Known
 from transom.llm.hosted.server import Server
 from transom.llm.hosted.wire import Document
 from transom.llm.render import render
-from transom.llm.shapes import AnsweredFrom, Reply, Request, Role, Stop, Usage
+from transom.llm.reply import AnsweredFrom, Reply, Stop, Usage
+from transom.llm.shapes import Request, Role
 from transom.llm.turns import Said
 
 _log = logging.getLogger(__name__)

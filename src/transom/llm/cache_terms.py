@@ -11,7 +11,7 @@ class CacheTerms:
     """Of one family of models.
 
     Attributes:
-        models: `provider:model`, `*` and `?` allowed.
+        models: `vendor:model`, `*`, `?` and `[...]` allowed.
         least: tokens under which nothing is kept, and nothing is said.
         read: what a token read from the cache costs, where one read anew costs 1.
         write: what a token costs that is written into it.
@@ -30,13 +30,13 @@ class CacheTerms:
 MOST_MARKS = 4
 
 TERMS: tuple[CacheTerms, ...] = (
-    CacheTerms("anthropic:claude-opus-4-[01]*", 1_024, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:claude-opus-4[-.][01]*", 1_024, 0.1, 1.25, MOST_MARKS),
     CacheTerms("anthropic:claude-opus-*", 4_096, 0.1, 1.25, MOST_MARKS),
     CacheTerms("anthropic:claude-haiku-3*", 2_048, 0.1, 1.25, MOST_MARKS),
     CacheTerms("anthropic:claude-3-*haiku*", 2_048, 0.1, 1.25, MOST_MARKS),
     CacheTerms("anthropic:claude-haiku-*", 4_096, 0.1, 1.25, MOST_MARKS),
-    CacheTerms("anthropic:claude-sonnet-4-5*", 1_024, 0.1, 1.25, MOST_MARKS),
-    CacheTerms("anthropic:claude-sonnet-4-0*", 1_024, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:claude-sonnet-4[-.]5*", 1_024, 0.1, 1.25, MOST_MARKS),
+    CacheTerms("anthropic:claude-sonnet-4[-.]0*", 1_024, 0.1, 1.25, MOST_MARKS),
     CacheTerms("anthropic:claude-sonnet-*", 2_048, 0.1, 1.25, MOST_MARKS),
     CacheTerms("anthropic:*", 4_096, 0.1, 1.25, MOST_MARKS),
     CacheTerms("openai:gpt-4o*", 1_024, 0.5, 1.0, 0),
@@ -49,5 +49,11 @@ NO_CACHE = CacheTerms("*", 0, 1.0, 1.0, 0)
 
 
 def terms_of(by: str) -> CacheTerms:
-    """The terms for who answers, `anthropic:claude-sonnet-5`; none at all for one that is not in the table."""
-    return next((terms for terms in TERMS if fnmatchcase(by, terms.models)), NO_CACHE)
+    """The terms for who answers; none at all for one that is not in the table.
+
+    Args:
+        by: `anthropic:claude-sonnet-5`; of a router, whose models are named with their vendors, `openai:anthropic/...`.
+    """
+    model = by.partition(":")[2]
+    name = model.replace("/", ":", 1) if "/" in model else by
+    return next((terms for terms in TERMS if fnmatchcase(name, terms.models)), NO_CACHE)
