@@ -19,7 +19,7 @@ from transom.context.summary import STRUCK, extract, summarised, summary_room
 from transom.context.tokens import Measure
 from transom.errors import ToolRefused
 from transom.llm import Tier, ToolResult
-from transom.tools.schema import check_schema
+from transom.tools.schema import Check
 
 PLAIN = TokenCorrection()
 DOCUMENT = json.dumps(
@@ -141,7 +141,7 @@ def test_slices_one_after_another_are_the_whole(text: str, most: int) -> None:
 
 
 def test_the_tool_has_a_schema_that_vendors_take() -> None:
-    check_schema(READ_SLICE.parameters, READ_SLICE.name)
+    Check(READ_SLICE.parameters, READ_SLICE.name)
     assert READ_SLICE.effect == "pure"
 
 
