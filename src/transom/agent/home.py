@@ -80,14 +80,16 @@ class Desk:
         await self.closing.aclose()
 
 
-async def open_desk(home: Home | None, role: str, chain: Chain) -> Desk:
-    """Open a run of an agent's own; without a home, in a folder that goes with it.
+async def open_desk(at: Stage | Home | None, role: str, chain: Chain) -> Desk:
+    """A stage as it is; else open a run of an agent's own, without a home in a folder that goes with it.
 
     Raises:
         RunBusy: another process has this conversation open.
         InputError: the workspace cannot be made.
     """
-    closing = AsyncExitStack()
+    closing, home = AsyncExitStack(), at
+    if isinstance(home, Stage):
+        return Desk(home, None, closing)
     try:
         if home is None:
             folder = Path(tempfile.mkdtemp(prefix="transom-"))

@@ -6,14 +6,13 @@ The loop opens one for a result that is too large, where the role's strategy say
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import cast
 
-from transom.agent.events import Completed, Opened
+from transom.agent.finding import FAILURES, complete_sub, open_sub
 from transom.agent.setup import SUB, seated
 from transom.agent.turns import Conversation
 from transom.canonical import Json, digest
@@ -24,12 +23,8 @@ from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import Summary, summarised, summary_room
 from transom.errors import (
     InvalidArgumentsError,
-    OutOfTurns,
-    ProviderError,
-    ReplyError,
     ToolExecutionError,
     ToolRefused,
-    WindowOverflow,
 )
 from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult, ToolSpec
 from transom.llm.turns import Egress, strictest
@@ -38,12 +33,7 @@ from transom.telemetry import keys
 from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition, ToolLimits
 from transom.tools.toolbox import OWN
 
-_log = logging.getLogger(__name__)
-
 BACKGROUND = "background"
-FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
-"""What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
-
 _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
 _MOST = 2_000  # tokens of an answer where there are no sources to measure it by
 _DELEGATE = ToolSpec(
@@ -280,22 +270,6 @@ class Delegation:
 def without_own(toolbox: Toolbox) -> list[ToolDefinition]:
     """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
     return [tool for tool in toolbox.tools if tool.name not in OWN]
-
-
-async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
-    """Journal that a sub-conversation begins."""
-    await talk.stage.tell(name, {"event": "opened", "parent": talk.name, "purpose": purpose})
-    _log.info("sub-conversation %s: opened by %s", name, talk.name)
-    talk.hear(Opened(name, talk.name, purpose))
-
-
-async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
-    """Journal what came of a sub-conversation; from then on it is archived."""
-    how = "summary" if summary.by == "model" else summary.by
-    struck: list[Json] = [*summary.struck]
-    await talk.stage.tell(name, {"event": "completed", "summary": summary.text, "how": how, "struck": struck})
-    _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
-    talk.hear(Completed(name, summary.text, how))
 
 
 def _name(sha: str) -> str:
