@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, scripted, sent, tool
 from transom.agent import Agent, Caps, Home, SyncAgent
-from transom.agent.events import CameOf, Event, Heard, Replied
+from transom.agent.events import Began, CameOf, Event, Heard, Replied
 from transom.context.cache import CacheMonitor
 from transom.errors import InputError, NetworkFailed, ProviderError, RunError, ToolError, TransomError
 from transom.llm import (
@@ -156,13 +157,53 @@ async def test_a_listener_hears_the_same_of_a_fresh_and_a_resumed_conversation(t
         return events
 
     fresh = await heard(asks(look("a"), text="I look."), "done")
-    assert [type(event) for event in fresh if not isinstance(event, Heard)] == [Replied, CameOf, Replied]
+    assert [type(event) for event in fresh if not isinstance(event, Heard)] == [Replied, Began, CameOf, Replied]
     pieces = [event.piece for event in fresh if isinstance(event, Heard)]
     assert "".join(piece.text for piece in pieces if isinstance(piece, Text)) == "I look.done"
     again = await heard()
     assert [event for event in again if not isinstance(event, Heard)] == [e for e in fresh if not isinstance(e, Heard)]
     told = [event.piece for event in again if isinstance(event, Heard)]
     assert "".join(piece.text for piece in told if isinstance(piece, Text)) == "I look.done"
+
+
+async def test_a_tool_is_told_when_it_begins_and_when_it_is_over_not_when_the_slowest_is(tmp_path: Path) -> None:
+    async def heard(*answers: Any) -> list[str]:
+        told: list[str] = []
+        fast = asyncio.Event()
+
+        def hear(event: Event) -> None:
+            if isinstance(event, Began | CameOf):
+                told.append(f"{type(event).__name__} {event.call.id}")
+            if isinstance(event, CameOf) and event.call.id == "fast":
+                fast.set()
+
+        async def run(at: str) -> str:
+            if at == "slow":
+                await asyncio.wait_for(fast.wait(), 60)  # it is over only once the other one was told
+            return at
+
+        home = Home(tmp_path, "t")
+        async with Agent(SEAT, provider=scripted(*answers), tools=[tool(run)], at=home, on_event=hear) as agent:
+            await agent.send("go")
+        return told
+
+    calls = asks(look("slow", "slow"), look("fast", "fast"), ToolCall("none", "leap", {}))
+    fresh = await heard(calls, "done")
+    assert fresh.index("CameOf fast") < fresh.index("CameOf slow")
+    assert all(fresh.index(f"Began {one}") < fresh.index(f"CameOf {one}") for one in ("slow", "fast", "none"))
+    again = await heard()
+    assert again == [f"{what} {one}" for one in ("slow", "fast", "none") for what in ("Began", "CameOf")]
+    assert sorted(again) == sorted(fresh)
+
+
+async def test_a_tool_that_a_role_names_has_to_be_given() -> None:
+    named = replace(SEAT, tools=(tool().spec,))
+    with pytest.raises(ToolError, match="it names look among its tools, and no such tool is given"):
+        Agent(named, provider=scripted())
+    async with Agent(named, provider=scripted(asks(look("a")), "ok"), tools=[tool()]) as agent:
+        assert (await agent.send("go")).text == "ok"
+    with pytest.raises(InputError, match=r"there is no strategy 'bogus'; choose truncate, sub_conversation, memory"):
+        replace(SEAT, strategy="bogus")  # type: ignore[arg-type]  # that is the test
 
 
 async def test_the_four_errors_of_tools_say_what_to_do_next() -> None:

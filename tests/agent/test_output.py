@@ -13,13 +13,52 @@ from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from tests.cli.helpers import transom
 from transom.agent import Agent, Caps, Home
 from transom.agent.events import Event, Heard, Replied
-from transom.errors import ProviderError, ReplyError
-from transom.llm import Again, Capabilities, Reply, Request, Role, Said, ScriptedProvider, Text, Usage, Window
+from transom.context import Budget, History, go_on
+from transom.errors import ProviderError, ReplyError, WindowOverflow
+from transom.llm import (
+    Again,
+    Asked,
+    Capabilities,
+    Chain,
+    Reply,
+    Request,
+    Role,
+    Said,
+    ScriptedProvider,
+    Text,
+    Usage,
+    Window,
+    estimate_tokens,
+    render,
+)
 from transom.llm.codec import request_from_json
 
 COUNT: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 COUNTER: Role = replace(SEAT, output=COUNT)
 GOOD = '{"n": 7}'
+
+
+async def test_the_schema_of_the_answer_takes_room_in_the_window() -> None:
+    """It is sent with each request, so it is counted, and what does not fit beside it is not sent."""
+    properties: dict[str, Any] = {
+        f"field_{number}": {"type": "string", "description": "What was found. " * 5} for number in range(40)
+    }
+    wide = replace(SEAT, output={"type": "object", "properties": properties})
+    history = History.of([Asked("How many?")])
+    plain, made = (go_on(role, [], history, budget=Budget(total=40_000)) for role in (SEAT, wide))
+    seen = ScriptedProvider(lambda request: "{}")
+    await Chain((seen,)).answer(made.request)
+    assert made.tokens == estimate_tokens(render(seen.requests[0]).as_text()) > plain.tokens + 1_000, "as it is sent"
+    small = Budget(total=20_000)
+    assert go_on(SEAT, [], history, budget=small).tokens == plain.tokens
+    with pytest.raises(WindowOverflow, match="stable_prefix 17"):
+        go_on(wide, [], history, budget=small)
+    async with Agent(wide, provider=ScriptedProvider(lambda request: "{}")) as agent:
+        await agent.send("How many?")
+        used = agent.context().window_tokens
+    async with Agent(SEAT, provider=ScriptedProvider(lambda request: "{}")) as agent:
+        await agent.send("How many?")
+        assert used > agent.context().window_tokens + 1_000
 
 
 async def test_an_answer_that_does_not_follow_is_mended_once_and_each_call_is_kept(tmp_path: Path) -> None:

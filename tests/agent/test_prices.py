@@ -109,7 +109,7 @@ def test_without_a_price_an_agent_does_not_begin(mine: Prices) -> None:
 
 async def test_a_server_on_this_machine_costs_nothing_whatever_the_list_says(mine: Prices) -> None:
     for name in ("corp:model", "corp:unheard-of"):
-        answers = {SEAT.name: [calls("a", Usage(10**6, 10**6)), calls("b", Usage(1, 1)), "done"]}
+        answers: dict[str, list[Any]] = {SEAT.name: [calls("a", Usage(10**6, 10**6)), calls("b", Usage(1, 1)), "done"]}
         provider = ScriptedProvider(answers, name=name, local=True)
         async with Agent(SEAT, provider=provider, tools=[tool()], caps=Caps(usd=0.01, prices=mine)) as agent:
             response = await agent.send("go")

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.cli.output import coloured, gravest, say, style, table
+from transom.cli.live import Live
+from transom.cli.output import coloured, gravest, print_text, say, style, table
+from transom.llm import Text
 
 
 @given(st.lists(st.sampled_from([0, 1, 2, 3])))
@@ -40,6 +42,29 @@ def test_colour_only_on_a_terminal_that_wants_it(monkeypatch: pytest.MonkeyPatch
 
 def test_columns_are_aligned_without_trailing_blanks() -> None:
     assert table([("a", "bb", "c"), ("aaa", "b", "")], indent=" ") == [" a    bb  c", " aaa  b"]
+
+
+NASTY = "a\nb\x1b[2Jc\x9b31md\u202ee\rf\ttab"
+SHOWN = r"a\nb\x1b[2Jc\x9b31md\u202ee\rf" + "\ttab"
+
+
+def test_a_name_does_not_steer_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in a table nor in a line or a message; our own colours stay where they are wanted."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for stream in (io.StringIO(), Terminal()):
+        monkeypatch.setattr(sys, "stdout", stream)
+        header, row = table([("NAME", "STATUS"), (NASTY, "done")])
+        assert row == f"{SHOWN}  done"
+        print_text(header, row, style(f"run {NASTY}", "bold"), f"name {NASTY}")
+        heading = f"\x1b[1mrun {SHOWN}\x1b[0m" if stream.isatty() else f"run {SHOWN}"
+        assert stream.getvalue().split("\n") == [header, row, heading, f"name {SHOWN}", ""]
+    errors = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", errors)
+    say(f"transom: {NASTY}")
+    assert errors.getvalue() == "transom: a\n" + SHOWN.removeprefix(r"a\n") + "\n"
+    Live(whole=True)(Text("\x1b]0;title\x07done\n"))
+    assert errors.getvalue().endswith(r"\x1b]0;title\x07done" + "\n")
 
 
 def test_a_closed_stderr_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:

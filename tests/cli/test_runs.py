@@ -86,7 +86,7 @@ def test_a_failed_run_says_why_and_how_to_go_on(here: Path, capsys: pytest.Captu
     found = shown(capsys, "runs", "show", row["run_id"])
     assert [(one["stage"], one["error"]) for one in found["stages"]] == [("one", None), ("two", "it is out of order")]
     main(["runs", "show", row["run_id"]])
-    assert f"go on with: transom resume {row['run_id']}" in capsys.readouterr().out
+    assert "to go on, start the program that began it again" in capsys.readouterr().out
 
 
 def test_a_run_whose_process_is_gone_was_interrupted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,11 +149,15 @@ def test_resume_hands_the_journal_entry_to_its_kind(
 ) -> None:
     _, run = walked(here)
     assert main(["resume", run]) == 2
-    assert f"{run}: no command of transom started this run; start the program that did" in capsys.readouterr().err
+    said = "to go on, start the program that began it again; it goes on where it was"
+    assert f"{run}: no command of transom started this run; {said}" in capsys.readouterr().err
 
     started = asyncio.run(opened(here, {"file": "z"}, entry={"target": "z.yaml"}))
     assert main(["resume", started]) == 2
-    assert f"{started}: a run of kind test cannot be resumed here; " in capsys.readouterr().err
+    assert (
+        f"{started}: a run of kind test cannot be resumed here; to go on, start the command that"
+        in capsys.readouterr().err
+    )
 
     async def again(session: Session, entry: dict[str, Any]) -> int:
         session.progress(f"entry {entry}")
@@ -181,7 +185,9 @@ def test_answering_a_paused_run(choice: str, kept: bool, here: Path, capsys: pyt
     assert "status   paused: both " in text
     assert f"answer with: transom answer {run} keep|redo" in text
     assert main(["answer", run, choice]) == 0
-    assert capsys.readouterr().out == f"{choice} one; go on with: transom resume {run}\n"
+    assert capsys.readouterr().out == (
+        f"{choice} one; to go on, start the program that began it again; it goes on where it was\n"
+    )
     table, _ = walked_again(here)
     assert (table == "by hand") is kept
     assert main(["answer", run, choice]) == 2

@@ -61,6 +61,8 @@ def test_an_unknown_or_unclear_trace(here: Path, capsys: pytest.CaptureFixture[s
     _, run = walked(here)
     assert main(["trace", "show", f"{run}x"]) == 2
     assert f"no trace '{run}x'; near: {run}" in capsys.readouterr().err
+    assert main(["trace", "show", "nope"]) == 2
+    assert "no trace 'nope'; see: transom trace list" in capsys.readouterr().err, "nothing is near it"
     traces = here / ".transom" / "traces"
     (traces / "00aa.jsonl").write_text("")
     (traces / "00ab.jsonl").write_text("")

@@ -240,8 +240,12 @@ async def test_a_timeout_of_the_functions_own_is_not_the_stages_limit(tmp_path: 
 async def test_second_process_is_told_who_holds_the_run(tmp_path: Path) -> None:
     at, _ = desk(tmp_path)
     workspace = Workspace.at(tmp_path / ".transom")
-    async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store):
-        with pytest.raises(RunBusy, match=r"process \d+ is working on run"):
+    async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+        with pytest.raises(RunBusy, match=r"this process has run \S+ open already; go on with what has it open"):
+            await at.open_run(workspace, store)
+        (lock,) = workspace.state_dir.glob("locks/*.lock")
+        lock.write_text("1\n")
+        with pytest.raises(RunBusy, match=rf"process 1 is working on run {run.id}; wait for it to end, then try again"):
             await at.open_run(workspace, store)
     await at.walk()
 

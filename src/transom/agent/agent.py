@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
+from transom.agent.answer import answer
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.given import check_given
+from transom.agent.finding import hand_back, open_sub, sum_up
+from transom.agent.given import check_given, given_message, given_role, given_setup
 from transom.agent.home import Desk, Home, open_desk
 from transom.agent.late import registered_before, warn_of_missing
 from transom.agent.models import Conversation as ConversationView
@@ -19,19 +20,16 @@ from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
 from transom.agent.resume import walk_through
 from transom.agent.setup import LateShelf, Setup
-from transom.agent.sub import FAILURES, Delegation, complete_sub, open_sub, recall_subs, sub_role, task, without_own
+from transom.agent.sub import Delegation, recall_subs, sub_role, task, without_own
 from transom.agent.turns import Conversation
 from transom.agent.views import Response, context_of
-from transom.canonical import Json, digest, whole_text
-from transom.context import Mark, check_message
-from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
-from transom.errors import CapReached, InputError, OutOfTurns, RunError
-from transom.llm import Asked, Block, Chain, Provider, Reply, Request, Role, Window
-from transom.llm.render import render_block
+from transom.context import Mark
+from transom.context.summary import Summary
+from transom.errors import InputError, RunError
+from transom.llm import Block, Chain, Provider, Role, Window
 from transom.runs import Approval, Stage
 from transom.runs.approvals import check_asked, decided
-from transom.runs.spans import of_agent
-from transom.telemetry import Redactor, keys
+from transom.telemetry import Redactor
 from transom.tools import Toolbox, ToolDefinition
 
 
@@ -42,7 +40,8 @@ class Agent:
     through the same conversation without asking or doing anything twice, and goes on where it stopped.
 
     Args:
-        role: who is talked with. Its tools are those that are given here or registered later.
+        role: who is talked with. It declares the tools that are given here or registered later; those that it names
+            itself have to be among the former.
         provider: who answers: `anthropic:NAME` or the like, made as the settings of the current folder have it; a
             provider, a chain, or a `Setup` of one of these and settings. None: as `llm.agent` says; where `at` is a
             stage, its run knows.
@@ -53,7 +52,7 @@ class Agent:
         on_event: hears what happens while it happens.
 
     Raises:
-        ToolError: a tool whose name is taken, or whose schema is none.
+        ToolError: a tool whose name is taken, or whose schema is none; one that the role names and is not given.
         InputError: no role, tools or place to live; neither or both of provider and stage; a name that there is not, or
             whose key or SDK is missing; a cap in dollars on a model whose price is not known; a strategy that needs
             what is not there.
@@ -71,8 +70,9 @@ class Agent:
         on_event: OnEvent = nobody,
     ) -> None:
         check_given(role, tools, at)
-        self._setup = _setup(provider, at)
-        self._role = self._setup.role(role)
+        tools = list(tools)
+        self._setup = given_setup(provider, at)
+        self._role = self._setup.role(given_role(role, tools))
         self._shelf = LateShelf()
         self._chain = at.host.chain if isinstance(at, Stage) else self._setup.chain(role.name, self._shelf)
         self._at = at
@@ -84,8 +84,7 @@ class Agent:
         self._always: tuple[Block, ...] = ()
         self._subs: dict[str, Agent] = {}
         self._sending, self._opening = asyncio.Lock(), asyncio.Lock()
-        self._lasting = not isinstance(at, Stage)
-        self._archived = False
+        self._lasting, self._archived = not isinstance(at, Stage), False
         self._parent: Conversation | None = None
         self._given: tuple[Block, ...] = ()
         self._desk: Desk | None = None
@@ -133,20 +132,7 @@ class Agent:
             talk = await self._open()
             if self._archived:
                 raise RunError("it is completed, and nothing more is said in it", where=talk.name, hint="open another")
-            content = _message(content, talk.name)
-            told: dict[str, Json] = {"event": "asked", "text": content}
-            if blocks:
-                told["blocks"] = digest([block.to_json() for block in blocks])
-            held = talk.stage.told_next(talk.name)
-            if self._lasting and held not in (None, told):
-                what = f"something else was said here before: {held['text'][:80]!r}"
-                hint = "begin with resume() to go on from the end, or give the conversation another name"
-                raise RunError(what, where=talk.name, hint=hint)
-            if held != told:  # what is in the journal is there
-                check_message(talk.role, (*self._always, *blocks), content, budget=talk.window, tokens=talk.tokens)
-            await talk.give_up()
-            await talk.stage.tell(talk.name, told)
-            talk.add(Asked(content))
+            await talk.say(given_message(content, talk.name), blocks, beside=self._always)
             return await self._answer(talk, blocks)
 
     async def go_on(self, *blocks: Block) -> Response:
@@ -179,34 +165,12 @@ class Agent:
             return await walk_through(talk, lambda: self._answer(talk, ()))
 
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
-        talk.rounds = 0
         if self._parent:  # it will be asked to sum up, and held to what it was given
             self._given += tuple(block for block in blocks if block not in self._given)
-        talk.deadline = self._meter.deadline(self._parent.deadline if self._parent else None)
-        attributes = of_agent(self._role.name, talk.stage.place, talk.name)
-        with talk.stage.host.telemetry.span(f"invoke_agent {self._role.name}", **attributes) as span:
-            span.set(keys.MESSAGES, len(talk.turns))
-            try:
-                request, reply = await talk.ask((*self._always, *blocks))
-                await talk.end_with(reply)
-            except (CapReached, OutOfTurns) as error:
-                cap = error.cap if isinstance(error, CapReached) else "turns"
-                span.set(keys.CAP, cap)
-                return self._stopped(talk, cap)
-            finally:
-                talk.deadline = None
-                await talk.stage.host.settle()
-        self._window = request.window
-        return self._response(talk, reply, "answered" if reply.stop in ("end", "tool_calls") else reply.stop)
-
-    def _stopped(self, talk: Conversation, cap: str) -> Response:
-        pending: tuple[Request, Reply] | tuple[None, Reply] = talk.pending or (None, Reply(()))
-        self._window = pending[0].window if pending[0] else self._window
-        return self._response(talk, pending[1], cap)
-
-    def _response(self, talk: Conversation, reply: Reply, ended: Any) -> Response:
-        meter = self._meter
-        return Response(reply.text, ended, meter.usage, meter.usd, self._window, tuple(talk.turns))
+        outer = self._parent.deadline if self._parent else None
+        response = await answer(talk, (*self._always, *blocks), outer, self._window)
+        self._window = response.window
+        return response
 
     async def mark(self, mark: Mark) -> None:
         """Say of what was said last what is to be known of it when it is folded; a tool does so in its `Outcome`.
@@ -216,12 +180,7 @@ class Agent:
         Raises:
             RunError: nothing was said yet.
         """
-        talk = await self._open()
-        if not talk.turns:
-            raise RunError("nothing was said yet that could be marked", where=talk.name, hint="send a message first")
-        event = talk.mark(mark)
-        if event and self._lasting:
-            await talk.stage.keep_mark(talk.name, event, mark.to_json())
+        await (await self._open()).mark(mark)
 
     async def decide(self, approval: Approval) -> None:
         """Record what a person says to a tool call that waits for her; then `go_on`, or run the program again.
@@ -259,33 +218,22 @@ class Agent:
 
     async def _opened(self) -> Conversation:
         if self._desk is None:
-            at = self._at
-            self._desk = (
-                Desk(at, None, AsyncExitStack())
-                if isinstance(at, Stage)
-                else await open_desk(at, self._role.name, self._chain, self._setup.settings)
-            )
+            self._desk = await open_desk(self._at, self._role.name, self._chain, self._setup.settings)
             self._settle_in(self._desk)
-        role = replace(self._role, tools=self._toolbox.specs)
-        name = self._name or self._desk.stage.conversation()
         self._talk = talk = Conversation(
             self._desk.stage,
-            role,
+            replace(self._role, tools=self._toolbox.specs),
             self._toolbox,
-            name=name,
+            name=self._name or self._desk.stage.conversation(),
             meter=self._meter,
             tell=self._hear,
             lasting=self._lasting,
         )
-        self._toolbox.before = registered_before(talk.stage, name)
-        if self._lasting:
-            talk.marks = {
-                event: [Mark.from_json(one) for one in marks] for event, marks in talk.stage.marks(name).items()
-            }
+        self._toolbox.before = registered_before(talk.stage, talk.name)
         recall_subs(talk)
         hands = Delegation(talk, self._setup.settings.llm.sub_conversation)
         talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
-        if role.strategy == "sub_conversation":
+        if self._role.strategy == "sub_conversation":
             hands.offer_delegating()
         return talk
 
@@ -331,33 +279,12 @@ class Agent:
             if sub is None:
                 there = f"open are {', '.join(self._subs)}" if self._subs else "none is open"
                 raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
-            summary = await sub._sum_up()
-            await complete_sub(talk, id, summary)
-            finding = sub._finding(summary)
-            told: dict[str, Json] = {"event": "found", "sub": id, "text": finding.text}
-            await talk.stage.tell(talk.name, told if finding.egress == "any" else {**told, "egress": finding.egress})
-            talk.add(finding)
+            inner, ratio = await sub._open(), self._setup.settings.llm.sub_conversation.ratio
+            summary = await sum_up(inner, sub._given, ratio, sub.send)
+            await hand_back(talk, inner, sub.purpose, summary)
             sub._archived = True
             del self._subs[id]
             return summary
-
-    def _finding(self, summary: Summary) -> Asked:
-        """What the conversation that opened this one is told; as local as all that this one saw."""
-        assert self._talk is not None
-        block = Block("finding", f"{self.purpose}\n\n{summary.text}", trust="untrusted", egress=self._talk.egress)
-        local = self._chain.policy.is_local(block)
-        return Asked(render_block(block), "local" if local else "any")
-
-    async def _sum_up(self) -> Summary:
-        talk = await self._open()
-        seen, said = seen_in(self._given, talk.turns), said_in(talk.turns)
-        ratio = self._setup.settings.llm.sub_conversation.ratio
-        room = summary_room(talk.tokens.count(f"{seen}\n{said}"), talk.window.result_tokens, ratio)
-        with suppress(*FAILURES):
-            response = await self.send(f"Now sum up what you found, in at most {room} tokens.")
-            if response.ended == "answered" and response.text.strip():
-                return summarised(response.text, seen, room, talk.tokens)
-        return extract(f"{seen}\n{hold(said, seen)[0]}", room, talk.tokens)
 
     @property
     def id(self) -> str:
@@ -382,24 +309,3 @@ class Agent:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-def _setup(provider: str | Provider | Chain | Setup | None, at: Stage | Home | None) -> Setup:
-    if not isinstance(at, Stage):
-        return Setup.of(provider)
-    if provider is not None:
-        raise InputError("an agent in a stage asks the run's own providers", hint="leave provider out")
-    return Setup()
-
-
-def _message(content: object, where: str) -> str:
-    """What is said, as a journal and a server can keep it.
-
-    Raises:
-        InputError: it is no text.
-    """
-    if not isinstance(content, str):
-        raise InputError(
-            f"a message is text, and this is {type(content).__name__}", where=where, hint="data goes into a Block"
-        )
-    return whole_text(content)

@@ -1,4 +1,9 @@
-"""What a listener hears of a conversation while it goes on. A resumed one says the same as a fresh one."""
+"""What a listener hears of a conversation while it goes on.
+
+Of what the journal has, a resumed conversation says what a fresh one said: each reply, that each call began, and what
+came of it. Two things differ: a reply comes in fewer pieces; and the calls of one reply, which may have been over in
+any order, come in the order of the reply. What an error or a pause cut off is told again when it goes on.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +32,20 @@ class Replied:
 
 
 @dataclass(frozen=True)
+class Began:
+    """A tool call begins; or begins to be answered, where it is refused or was made before."""
+
+    conversation: str
+    call: ToolCall
+
+
+@dataclass(frozen=True)
 class CameOf:
-    """What came of a tool call, in the journal."""
+    """What came of a tool call and the model will be told, as soon as that is known.
+
+    It is in the journal, or on its way there: a kill before the next reply may have the call made again, unless it must
+    not be made twice.
+    """
 
     conversation: str
     call: ToolCall
@@ -53,7 +70,7 @@ class Completed:
     how: str
 
 
-Event: TypeAlias = Heard | Replied | CameOf | Opened | Completed
+Event: TypeAlias = Heard | Replied | Began | CameOf | Opened | Completed
 OnEvent: TypeAlias = Callable[[Event], None]
 
 

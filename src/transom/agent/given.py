@@ -1,13 +1,19 @@
-"""What an agent is given, held against what it can be: a slip is told in one line that says what to write."""
+"""What an agent is given, held against what it can use before anything is journaled or paid for.
+
+A slip is told in one line that says what to write.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from transom.agent.home import Home
-from transom.errors import InputError
-from transom.llm import Role
+from transom.agent.setup import Setup
+from transom.canonical import whole_text
+from transom.errors import InputError, ToolError
+from transom.llm import Chain, Provider, Role
 from transom.runs import Stage
+from transom.tools import ToolDefinition
 
 
 def check_given(role: object, tools: object, at: object) -> None:
@@ -24,6 +30,47 @@ def check_given(role: object, tools: object, at: object) -> None:
     if not isinstance(at, Stage | Home | None):
         hint = 'say at=Home(".transom", "monday"), or leave it out'
         raise InputError(f"it lives in a Home or a stage, and this is {_kind(at)}", where="Agent", hint=hint)
+
+
+def given_setup(provider: str | Provider | Chain | Setup | None, at: Stage | Home | None) -> Setup:
+    """Who answers where an agent lives.
+
+    Raises:
+        InputError: a stage's run knows that itself.
+    """
+    if not isinstance(at, Stage):
+        return Setup.of(provider)
+    if provider is not None:
+        raise InputError("an agent in a stage asks the run's own providers", hint="leave provider out")
+    return Setup()
+
+
+def given_role(role: Role, tools: Sequence[ToolDefinition]) -> Role:
+    """The role; a tool that it names has a name and a schema there, and what carries it out has to be given as well.
+
+    Raises:
+        ToolError: that is missing.
+    """
+    specs = [tool.spec for tool in tools]
+    missing = [spec.name for spec in role.tools if spec not in specs]
+    if missing:
+        what = f"it names {', '.join(missing)} among its tools, and no such tool is given"
+        raise ToolError(
+            what, where=role.name, hint="give the agent tools=[ToolDefinition(...)]; the role need name none"
+        )
+    return role
+
+
+def given_message(content: object, where: str) -> str:
+    """What is said, as a journal and a server can keep it.
+
+    Raises:
+        InputError: it is no text.
+    """
+    if not isinstance(content, str):
+        what = f"a message is text, and this is {type(content).__name__}"
+        raise InputError(what, where=where, hint="data goes into a Block")
+    return whole_text(content)
 
 
 def _kind(given: object) -> str:

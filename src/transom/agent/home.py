@@ -96,11 +96,11 @@ class Desk:
         await self.closing.aclose()
 
 
-async def open_desk(home: Home | None, role: str, chain: Chain, settings: Settings) -> Desk:
-    """Open a run of an agent's own; without a home, in a folder that goes with it.
+async def open_desk(at: Stage | Home | None, role: str, chain: Chain, settings: Settings) -> Desk:
+    """A stage as it is; else open a run of an agent's own, without a home in a folder that goes with it.
 
     Args:
-        home: where it is kept.
+        at: where it is kept.
         role: its name.
         chain: who answers.
         settings: say where spans go, and what calls cost.
@@ -109,7 +109,9 @@ async def open_desk(home: Home | None, role: str, chain: Chain, settings: Settin
         RunBusy: another process has this conversation open.
         InputError: the workspace cannot be made.
     """
-    closing = AsyncExitStack()
+    closing, home = AsyncExitStack(), at
+    if isinstance(home, Stage):
+        return Desk(home, None, closing)
     try:
         if home is None:
             folder = Path(tempfile.mkdtemp(prefix="transom-"))

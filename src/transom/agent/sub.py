@@ -6,7 +6,6 @@ The loop opens one for a result that is too large, where the role's strategy say
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from transom.agent.delegate import DELEGATE
-from transom.agent.events import Completed, Opened
+from transom.agent.finding import FAILURES, complete_sub, open_sub
 from transom.agent.setup import SUB, seated
 from transom.agent.turns import Conversation
 from transom.canonical import Json, digest
@@ -22,15 +21,11 @@ from transom.config.model import ModelSeat, SubConversationSeat
 from transom.context import History
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
-from transom.context.summary import Summary, seen_in, summarised, summary_room
+from transom.context.summary import seen_in, summarised, summary_room
 from transom.errors import (
     InvalidArgumentsError,
-    OutOfTurns,
-    ProviderError,
-    ReplyError,
     ToolExecutionError,
     ToolRefused,
-    WindowOverflow,
 )
 from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult
 from transom.llm.turns import Egress, strictest
@@ -40,12 +35,7 @@ from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition
 from transom.tools.definition import ran_from_json
 from transom.tools.toolbox import OWN
 
-_log = logging.getLogger(__name__)
-
 BACKGROUND = "background"
-FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
-"""What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
-
 _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
 _MOST = 2_000  # tokens of an answer where there are no sources to measure it by
 
@@ -287,22 +277,6 @@ def recall_subs(talk: Conversation) -> None:
     if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
         for place, outcome in talk.stage.outcomes_below(talk.name):
             box.recall(ran_from_json(outcome), place)
-
-
-async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
-    """Journal that a sub-conversation begins."""
-    await talk.stage.tell(name, {"event": "opened", "parent": talk.name, "purpose": purpose})
-    _log.info("sub-conversation %s: opened by %s", name, talk.name)
-    talk.hear(Opened(name, talk.name, purpose))
-
-
-async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
-    """Journal what came of a sub-conversation; from then on it is archived."""
-    how = "summary" if summary.by == "model" else summary.by
-    struck: list[Json] = [*summary.struck]
-    await talk.stage.tell(name, {"event": "completed", "summary": summary.text, "how": how, "struck": struck})
-    _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
-    talk.hear(Completed(name, summary.text, how))
 
 
 def _name(sha: str) -> str:

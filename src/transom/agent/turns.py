@@ -6,62 +6,39 @@ reply or a result comes from; the stage knows what its journal has.
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, cast
 
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
-from transom.agent.events import CameOf, Event, Heard, OnEvent, Replied, nobody
+from transom.agent.events import Event, Heard, OnEvent, Replied, nobody
+from transom.agent.hands import Hands, Keep, Shrink, as_it_is
 from transom.agent.late import tell_registered
-from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
-from transom.context.oversized import level
-from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError, ToolRefused
+from transom.canonical import Json, digest
+from transom.context import Assembled, Budget, History, Mark, TokenCorrection, check_message, go_on
+from transom.errors import CapReached, ProviderError, ReplyError, RunError, ToolError
 from transom.llm import (
+    Asked,
     Block,
     CameBack,
     Reply,
     Request,
     Role,
     Said,
-    ToolCall,
-    ToolResult,
     ToolSpec,
     Turn,
-    Window,
-    render,
 )
 from transom.llm.deltas import Delta
 from transom.llm.structured import checked
 from transom.llm.turns import Egress
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
-from transom.runs.journal import tool_key
-from transom.runs.stage import Called
 from transom.tools import Toolbox
-from transom.tools.answers import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
-from transom.tools.definition import Ran, ToolDefinition, ran_from_json
+from transom.tools.definition import Ran
 
 _MOST_PAUSES = 10
-
-Keep = Callable[[ToolCall, Ran, int], Awaitable[Ran]]
-"""Keeps a result of more than so many tokens elsewhere, with an outline in its place; hands others back as they are."""
-
-Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
-"""Makes a result that is too large for a window small enough; hands others back as they are."""
-
-
-Instead = Callable[[ToolCall], Ran]
-"""What a call is answered with that is not run."""
-
-
-async def as_it_is(call: ToolCall, ran: Ran, most: int = 0) -> Ran:
-    """Shrinks nothing."""
-    del call, most
-    return ran
 
 
 async def nothing_before() -> None:
@@ -119,8 +96,6 @@ class Conversation:
     late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
     egress: Egress = "any"
-    _made: dict[str, ToolResult] = field(default_factory=dict)
-    _capped: bool = False
     _unheard: Exception | None = None
 
     def __post_init__(self) -> None:
@@ -131,6 +106,10 @@ class Conversation:
             what = f"it declares the tools [{declared}] and is given [{given}]"
             raise ToolError(what, where=self.role.name, hint="give the role the specs of its toolbox")
         self.role = self.window.held(self.role)
+        self._hands = Hands(self)
+        if self.lasting:
+            kept = self.stage.marks(self.name)
+            self.marks = {event: [Mark.from_json(one) for one in marks] for event, marks in kept.items()}
 
     async def ask(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         """The last request, and the reply to it, which asks for no tool.
@@ -152,7 +131,7 @@ class Conversation:
             if not reply.calls or reply.stop == "length":
                 self.pending = None
                 return request, reply
-            self._end_turn(reply, await self._results(reply))
+            self._end_turn(reply, await self._hands.results(reply))
             self.rounds += 1
             self.pending = None
 
@@ -161,17 +140,12 @@ class Conversation:
         if self.pending is None:
             return
         reply = self.pending[1]
-        came = await self._carry_out(
-            reply.calls, self.stage.called(self.name), out_of_turns if self._capped else cut_off
-        )
-        self._end_turn(reply, came)
+        self._end_turn(reply, await self._hands.give_up(reply))
         self.pending = None
 
     async def end_with(self, reply: Reply) -> None:
         """Take in the reply that a message ends with. What it calls for although it was cut off is not carried out."""
-        self._end_turn(
-            reply, await self._carry_out(reply.calls, self.stage.called(self.name), cut_short) if reply.calls else ()
-        )
+        self._end_turn(reply, await self._hands.cut_short(reply))
 
     def add(self, *turns: Turn) -> None:
         """Say something, or have something come back."""
@@ -184,14 +158,48 @@ class Conversation:
             for mark in self.marks.get(self.history.count, ()):
                 self.history = self.history.add(mark=mark)
 
-    def mark(self, mark: Mark) -> int | None:
-        """Take in what code says of what was said last: the number of that event; None where it was said before."""
-        marks = self.marks.setdefault(self.history.count, [])
+    async def say(self, content: str, blocks: Sequence[Block], *, beside: Sequence[Block] = ()) -> None:
+        """Journal what somebody says, and say it. Whatever was called for before has an answer then.
+
+        Args:
+            content: what is said.
+            blocks: what it comes with.
+            beside: what every message is answered from.
+
+        Raises:
+            WindowOverflow, VisibilityError: it could never be answered, and is not said; see `check_message`.
+            RunError: in a conversation that lasts something else was said at this place, or with other blocks.
+        """
+        told: dict[str, Json] = {"event": "asked", "text": content}
+        if blocks:
+            told["blocks"] = digest([block.to_json() for block in blocks])
+        held = self.stage.told_next(self.name)
+        if self.lasting and held not in (None, told):
+            what = f"something else was said here before: {held['text'][:80]!r}"
+            hint = "begin with resume() to go on from the end, or give the conversation another name"
+            raise RunError(what, where=self.name, hint=hint)
+        if held != told:  # what is in the journal is there
+            check_message(self.role, (*beside, *blocks), content, budget=self.window, tokens=self.tokens)
+        await self.give_up()
+        await self.stage.tell(self.name, told)
+        self.add(Asked(content))
+
+    async def mark(self, mark: Mark) -> None:
+        """Take in what the program says of what was said last, unless it said so before.
+
+        Raises:
+            RunError: nothing was said yet.
+        """
+        event = self.history.count
+        if not event:
+            raise RunError("nothing was said yet that could be marked", where=self.name, hint="send a message first")
+        marks = self.marks.setdefault(event, [])
         if mark in marks:
-            return None
+            return
         marks.append(mark)
         self.history = self.history.add(mark=mark)
-        return self.history.count
+        if self.lasting:
+            await self.stage.keep_mark(self.name, event, mark.to_json())
 
     def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
         """A reply and what came of its calls, together."""
@@ -204,12 +212,6 @@ class Conversation:
     def window(self) -> Budget:
         """How large its windows may be where its model answers."""
         return (self.budget or self.stage.budget).on(self.stage.host.chain.of(self.role.name).caps)
-
-    def room(self) -> tuple[int, int]:
-        """Tokens that a window takes before anything more is said, as estimated, and those that there are for it."""
-        window = Window(self.role.prompt, self.history.turns)
-        used = self.tokens.count(render(Request(self.role.name, window, self.role.tools)).as_text())
-        return used, self.window.window_tokens(self.role.settings.max_tokens)
 
     @property
     def at_rest(self) -> bool:
@@ -300,118 +302,3 @@ class Conversation:
 
     def _heard(self, piece: Delta) -> None:
         self.hear(Heard(self.name, piece))
-
-    async def _results(self, reply: Reply) -> Sequence[Ran]:
-        """What the calls of a reply are answered with: as the journal has it, whatever the caps are today."""
-        most, called = self.toolbox.max_turns, self.stage.called(self.name)
-        _, known, settled = called
-        new = None in known
-        self._capped = (new and self.rounds > most and not settled) or (not new and self._left_capped(known))
-        if self._capped:
-            what = f"it calls tools after its {most} turns are used up"
-            turns = (*self.turns, Said(reply.parts))
-            raise OutOfTurns(what, turns=turns, text=reply.text, where=self.role.name)
-        return await self._carry_out(reply.calls, called, used_up if settled or self.rounds >= most else None)
-
-    def _left_capped(self, known: Sequence[Any]) -> bool:
-        """Whether turns were used up here when the code ran before, and then something else was said."""
-        if self.stage.told_next(self.name) is None or self.stage.answered_next(self.name):
-            return False
-        marked = any(outcome.get("error") == OUT_OF_TURNS for outcome in known)
-        return marked or (self.lasting and self.rounds > self.toolbox.max_turns)
-
-    async def _carry_out(self, calls: Sequence[ToolCall], called: Called, instead: Instead | None) -> list[Ran]:
-        """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were.
-
-        Args:
-            calls: of the last reply.
-            called: what the journal has of them.
-            instead: what those are answered with that the journal does not know, where they are not run.
-        """
-        keys, known, settled = called
-        ran: dict[int, Ran] = {}
-        for number, (key, outcome) in enumerate(zip(keys, known, strict=True)):
-            if outcome is not None:
-                ran[number] = self._took(calls[number], ran_from_json(outcome))
-                self.toolbox.recall(ran[number], tool_key(key))
-        for batch in self._batches([number for number in range(len(calls)) if number not in ran], calls):
-            work = [self._one(keys[number], calls[number], instead) for number in batch]
-            for number, one in zip(batch, await _all(work), strict=True):
-                ran[number] = self._took(calls[number], one)
-        if len(calls) > 1 and not settled:
-            await self._bound(calls, keys, ran)
-        return [await self._told(call, ran[number]) for number, call in enumerate(calls)]
-
-    async def _bound(self, calls: Sequence[ToolCall], keys: Sequence[dict[str, object]], ran: dict[int, Ran]) -> None:
-        """Hold the results of one reply together to what one may take by itself; the largest are kept elsewhere."""
-        sizes = [self.tokens.count(ran[number].result.content) for number in range(len(calls))]
-        most = level(sizes, self.window.result_tokens)
-        for number in [number for number, size in enumerate(sizes) if size > most]:
-            call, whole = calls[number], ran[number]
-            ran[number] = await self.keep(call, whole, most)
-            if ran[number] is not whole:
-                self.stage.tell_instead(keys[number], ran[number].to_json())
-            if self._made.get(call.wanted) is whole.result:
-                self._made[call.wanted] = ran[number].result
-
-    def _batches(self, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
-        """Calls that are carried out together: of equal ones the first, and then the others, which repeat it."""
-        if len(numbers) < 2:
-            return [list(numbers)] if numbers else []
-        first = {calls[number].wanted: number for number in reversed(numbers)}
-        later = [number for number in numbers if first[calls[number].wanted] != number]
-        return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
-
-    async def _one(self, key: dict[str, object], call: ToolCall, instead: Instead | None) -> Ran:
-        seconds = None if instead else self.meter.left(self.deadline)
-        accepted = None if instead else self.toolbox.accepted(call)
-        answer = await self._answered(key, call, accepted[0]) if accepted else instead(call) if instead else None
-
-        async def act() -> Ran:
-            if answer:
-                return answer
-            ran = await self.toolbox.run(call, accepted, seconds=seconds, place=tool_key(key))
-            return await self.keep(call, ran, self.window.result_tokens)
-
-        runs = accepted and not answer  # what is not run has no effect
-        spec = accepted[0].spec if accepted and runs else ToolSpec(call.name, "", {})
-        return await self.stage.carry_out(key, spec, act, lost=lambda: done_before(call))
-
-    async def _answered(self, key: dict[str, object], call: ToolCall, tool: ToolDefinition) -> Ran | None:
-        """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
-
-        Raises:
-            ApprovalNeeded: a person has to be asked first.
-        """
-        before = None if tool.fresh else self._made.get(call.wanted)
-        if before:
-            return again(call, before)
-        if not tool.needs_approval:
-            return None
-        said = await self.stage.approval(key, call)
-        if said.decision == "approve":
-            return None
-        why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")
-        return refused(call, ToolRefused(why, hint="do not make it again; go on without it"))
-
-    def _took(self, call: ToolCall, ran: Ran) -> Ran:
-        if not ran.result.is_error:
-            self._made.setdefault(call.wanted, ran.result)
-        return ran
-
-    async def _told(self, call: ToolCall, ran: Ran) -> Ran:
-        """What the model is told."""
-        ran = await self.digest(call, ran) if ran.kept else ran
-        self.tell(CameOf(self.name, call, ran.result))
-        return ran
-
-
-async def _all(work: Sequence[Coroutine[Any, Any, Ran]]) -> list[Ran]:
-    """Together; each is let come to its end, and into the journal, before the error of another one ends the stage."""
-    if len(work) == 1:
-        return [await work[0]]
-    done = await asyncio.gather(*work, return_exceptions=True)
-    for one in done:
-        if isinstance(one, BaseException):
-            raise one
-    return cast("list[Ran]", done)

@@ -9,7 +9,8 @@ from transom.agent.caps import Meter
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, SubConversation
 from transom.agent.turns import Conversation
-from transom.llm import Turn, Usage, Window
+from transom.llm import Request, Turn, Usage, Window, render
+from transom.llm.structured import schema_text
 
 Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
 
@@ -49,7 +50,7 @@ def context_of(
     """
     messages = view.messages if view else ()
     host = talk.stage.host if talk else None
-    used, limit = talk.room() if talk else (0, 0)
+    used, limit = _room(talk) if talk else (0, 0)
     return ConversationContext(
         id=talk.name if talk else "",
         run_id=host.id if host else "",
@@ -65,3 +66,11 @@ def context_of(
         window_tokens=used,
         window_limit=limit,
     )
+
+
+def _room(talk: Conversation) -> tuple[int, int]:
+    """Tokens that a window takes before anything more is said, as estimated, and those that there are for it."""
+    role, window = talk.role, Window(talk.role.prompt, talk.history.turns)
+    parts = [render(Request(role.name, window, role.tools)).as_text()]
+    parts += [] if role.output is None else [schema_text(role.output)]
+    return talk.tokens.count("\n\n".join(parts)), talk.window.window_tokens(role.settings.max_tokens)

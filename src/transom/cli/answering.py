@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from transom.cli.command import RunArgument
-from transom.cli.history import RunRow, found_run
+from transom.cli.history import RunRow, RunView, found_run
 from transom.cli.output import print_json, print_text
+from transom.cli.resuming import next_step
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -60,11 +61,11 @@ async def answer(
         row, state = found.row, found.state
         if help_ and state.handed:
             taken = await _give(session, store, row, help_)
-            _say(session, row, f"taken: {taken}", None, words)
+            _say(session, found, f"taken: {taken}", None, words)
         elif state.waiting and words in CHOICES:
             stage = await _decide(session, store, row, str(words), stage, reason)
             left = [one for one in state.waiting if one != stage]
-            _say(session, row, f"{words} {stage}", stage, words, left)
+            _say(session, found, f"{words} {stage}", stage, words, left)
         elif state.waiting:
             asked = any(choice.get("kind") == "approval" for choice in state.waiting.values())
             hint = "say approve or refuse" if asked else "say keep or redo"
@@ -75,12 +76,16 @@ async def answer(
 
 
 def _say(
-    session: Session, row: RunRow, done: str, stage: str | None, words: str | None, left: list[str] | None = None
+    session: Session, found: RunView, done: str, stage: str | None, words: str | None, left: list[str] | None = None
 ) -> None:
     if session.format == "json":
-        print_json({"schema": "transom.answer/1", "run_id": row.id, "stage": stage, "answer": words})
+        print_json({"schema": "transom.answer/1", "run_id": found.row.id, "stage": stage, "answer": words})
         return
-    more = f"{', '.join(left)} waits for an answer, too" if left else f"go on with: transom resume {row.id}"
+    more = (
+        f"{', '.join(left)} waits for an answer, too"
+        if left
+        else next_step(found.row.id, found.row.kind, found.state.entry)
+    )
     print_text(f"{done}; {more}")
 
 

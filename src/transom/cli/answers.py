@@ -38,9 +38,9 @@ def print_verdicts(session: Session, verdicts: Sequence[Verdict], reports: Seque
     if session.format == "json":
         print_json(document)
     elif isinstance(document, Verdict):
-        print_text(text_report(document, _toned).rstrip("\n"))
+        print_text(*text_report(document, _toned).rstrip("\n").split("\n"))
     else:
-        print_text(text_reports(document, _toned).rstrip("\n"))
+        print_text(*text_reports(document, _toned).rstrip("\n").split("\n"))
     plain = text_report(document) if isinstance(document, Verdict) else text_reports(document)
     for kind, path in reports:
         text = pretty_json(document) if kind == "json" else plain

@@ -98,7 +98,7 @@ async def _show(session: Session, verdicts: list[Verdict]) -> None:
         print_text(f"  {status} {verdict.item_id:<14} {counts}")
     shown = next((verdict for verdict in verdicts if verdict.item_id == _SHOWN), verdicts[0])
     run_id = shown.run_id or ""
-    print_text("", style(f"One verdict ({shown.item_id})", "bold"), text_report(shown).rstrip("\n"))
+    print_text("", style(f"One verdict ({shown.item_id})", "bold"), *text_report(shown).rstrip("\n").split("\n"))
     print_text("", style("One window: what the role that writes the parser saw", "bold"))
     await show_blocks(session, run_id, _PARSER_CALL)
     print_text("", style("One trace: what happened when", "bold"))

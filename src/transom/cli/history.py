@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from transom.cli.nearest import near
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -109,10 +110,9 @@ def _find(text: str, rows: list[RunRow], where: str) -> RunRow:
         some = ", ".join(row.id for row in matching[:3])
         what, hint = ("are called", "say which") if called else ("begin with", "give more of it")
         raise InputError(f"{len(matching)} runs {what} {text!r}", where=where, hint=f"{hint}: {some}")
-    from rapidfuzz import fuzz, process
-
-    near = [found[0] for found in process.extract(text, [row.id for row in rows], scorer=fuzz.ratio, limit=3)]
-    hint = f"near: {', '.join(near)}" if near else "none was started here yet"
+    meant = near(text, [row.id for row in rows])
+    there = "see: transom runs list" if rows else "none was started here yet"
+    hint = f"near: {', '.join(meant)}" if meant else there
     raise InputError(f"no run {text!r}", where=where, hint=hint)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
+from transom.cli.output import printable
 from transom.llm.deltas import Again, Delta
 from transom.llm.turns import Text
 
@@ -32,7 +33,7 @@ class Live:
         elif isinstance(delta, Text):
             self._length += len(delta.text)
             if self._whole:
-                self._write(delta.text)
+                self._write("\n".join(map(printable, delta.text.split("\n"))))
             elif self._counts and time.monotonic() - self._shown > _EVERY:
                 self._shown = time.monotonic()
                 self._write(f"{_CLEAR}  {self._length} characters so far")

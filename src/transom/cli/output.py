@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,9 @@ GRAVITY = (2, 3, 1, 0)
 """Exit codes, the gravest first: error, waiting, the answer is no, done."""
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_OURS = re.compile(r"(\x1b\[(?:0|1|2|31|32|33)m)")
+_NOTHING = re.compile(r"(?!)")
+_STEERING = re.compile(r"[\x00-\x08\n-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # all of them but the tabulator
 
 
 def print_json(value: object) -> None:
@@ -24,10 +28,17 @@ def print_json(value: object) -> None:
 
 
 def print_text(*lines: str) -> None:
-    """Lines for people on stdout."""
+    """Lines for people on stdout; what would steer their terminal is shown as an escape."""
+    ours = _OURS if coloured() else _NOTHING
     with unread():
         for line in lines:
-            sys.stdout.write(f"{line}\n")
+            shown = "".join(part if ours.fullmatch(part) else printable(part) for part in ours.split(line))
+            sys.stdout.write(f"{shown}\n")
+
+
+def printable(text: str) -> str:
+    """A text in one line, with an escape for each character that would steer a terminal or turn the line around."""
+    return _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 @contextmanager
@@ -64,9 +75,10 @@ def open_streams() -> None:
 
 
 def say(line: str) -> None:
-    """One line on stderr: progress, warnings, errors. Never raises: its reader may be gone."""
+    """Progress, a warning or an error on stderr. Never raises: its reader may be gone."""
+    shown = "\n".join(map(printable, line.split("\n")))  # a difference is told in several lines
     try:
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{shown}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         return
@@ -84,11 +96,12 @@ def coloured() -> bool:
 
 def style(text: str, name: str) -> str:
     """The text in a style (`bold`, `dim`, `red`, `green`, `yellow`) where stdout shows colours, else as it is."""
-    return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if coloured() else text
+    return f"\x1b[{_STYLES[name]}m{printable(text)}\x1b[0m" if coloured() else text
 
 
 def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
     """Rows as aligned columns, left-justified, no trailing blanks."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()

@@ -10,7 +10,7 @@ from transom.cli.answering import answer
 from transom.cli.command import RunArgument, command, group
 from transom.cli.history import RunView, all_runs, found_run, history, view
 from transom.cli.output import counted, print_json, print_text, style, table
-from transom.cli.resuming import resume_entries
+from transom.cli.resuming import next_step, resume_entries
 from transom.cli.session import Session
 from transom.errors import RunError
 
@@ -49,7 +49,7 @@ async def show_run(session: Session, run: RunArgument) -> int:
     if session.format == "json":
         print_json(document)
     else:
-        print_text(*_lines(document))
+        print_text(*_lines(document, next_step(found.row.id, found.row.kind, found.state.entry)))
     return 0
 
 
@@ -99,9 +99,7 @@ async def resume(session: Session, run: RunArgument) -> int:
     entries = resume_entries()
     if row.kind not in entries or not entry:
         why = f"a run of kind {row.kind} cannot be resumed here" if entry else "no command of transom started this run"
-        kinds = f"runs of these kinds can: {', '.join(sorted(entries))}"
-        hint = kinds if entry else "start the program that did again; it goes on where it was"
-        raise RunError(why, where=row.id, hint=hint)
+        raise RunError(why, where=row.id, hint=next_step(row.id, row.kind, entry))
     session.progress(f"resuming run {row.id} ({row.kind} {row.name})")
     return await entries[row.kind](session, dict(entry))
 
@@ -171,7 +169,7 @@ def _usage(replies: list[dict[str, Any]]) -> dict[str, int]:
     return {"calls": len(replies)} | {name: sum(one["reply"]["usage"][name] for one in replies) for name in names}
 
 
-def _lines(document: dict[str, Any]) -> list[str]:
+def _lines(document: dict[str, Any], next_step: str) -> list[str]:
     status = style(document["status"], _COLOURS.get(document["status"], "green"))
     reason = f": {document['reason']}" if document["reason"] else ""
     usage = document["usage"]
@@ -196,9 +194,10 @@ def _lines(document: dict[str, Any]) -> list[str]:
     several = len(document["waiting"]) > 1
     for one in document["waiting"]:
         which = f" --stage {one['stage']}" if several else ""
-        lines.append(f"answer with: transom answer {document['run_id']} keep|redo{which}")
+        choices = "approve|refuse" if one.get("kind") == "approval" else "keep|redo"
+        lines.append(f"answer with: transom answer {document['run_id']} {choices}{which}")
     if document["waiting"]:
         return lines
     if document["status"] in _COLOURS:
-        lines.append(f"go on with: transom resume {document['run_id']}")
+        lines.append(next_step)
     return lines

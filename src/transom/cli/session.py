@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from transom.cli.live import Live
-from transom.cli.output import say
+from transom.cli.output import printable, say
 from transom.errors import InputError
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Session:
         """One line on stderr, unless -q was given."""
         self.live.end()
         if self.verbosity >= 0:
-            say(line)
+            say(printable(line))
 
     def open_store(self) -> SqliteStore:
         """The workspace's database."""

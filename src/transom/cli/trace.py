@@ -10,6 +10,7 @@ import typer
 
 from transom.cli.command import command, group
 from transom.cli.history import all_runs, history
+from transom.cli.nearest import near
 from transom.cli.output import counted, print_json, print_text, style, table
 from transom.cli.session import Session
 from transom.errors import InputError
@@ -157,7 +158,7 @@ async def _find(session: Session, text: str) -> Path:
     if matching:
         how = "are called" if called else "begin with"
         raise InputError(f"{len(matching)} traces {how} {text!r}", where=str(folder), hint="give more of it")
-    from transom.cli.nearest import nearest
-
-    hint = f"near: {nearest(text, sorted(named))}" if named else "no run has left one here yet"
+    meant = near(text, sorted(named))
+    there = "see: transom trace list" if named else "no run has left one here yet"
+    hint = f"near: {', '.join(meant)}" if meant else there
     raise InputError(f"no trace {text!r}", where=str(folder), hint=hint)

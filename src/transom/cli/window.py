@@ -181,8 +181,11 @@ def _print_overview(calls: list[Call], savings: list[str], run_id: str) -> None:
 
 
 def _print_whole(call: Call) -> None:
-    """The header, the blocks, an empty line, and then the bytes as they were sent."""
+    """The header, the blocks, an empty line, and the bytes as they were sent; a terminal is shown what it can show."""
     print_text(style(_header(call), "bold"), *_block_lines(call), "")
+    if sys.stdout.isatty():
+        print_text(*call.text.split("\n"))
+        return
     with unread():
         sys.stdout.flush()
         sys.stdout.buffer.write(call.rendered + b"\n")

@@ -12,6 +12,7 @@ from transom.context.tokens import Measure, TokenCorrection, measure
 from transom.errors import WindowOverflow
 from transom.llm import Block, Dropped, Request, Role, Share, Tier, ToolSpec, Turn, Window, render
 from transom.llm.render import render_block
+from transom.llm.structured import schema_text
 
 _NOTHING = Measure()
 
@@ -52,6 +53,8 @@ class Draft:
         self._sizes = dict.fromkeys(SHARES, _NOTHING)
         for tool in role.tools:
             self._add("stable_prefix", _tool_size(tool))
+        if role.output is not None:
+            self._add("stable_prefix", _schema_size(role))
         for block in blocks:
             self._add(share_of(block), _block_size(block))
         for turn in self._turns:
@@ -181,7 +184,12 @@ def _tool_size(tool: ToolSpec) -> Measure:
     return _once(tool, lambda: measure(render(Request("", Window(()), (tool,))).as_text()).plus(SEPARATOR))
 
 
-def _once(thing: Block | ToolSpec, find: Callable[[], Measure]) -> Measure:
+def _schema_size(role: Role) -> Measure:
+    schema = role.output or {}
+    return _once(role, lambda: measure(schema_text(schema)).plus(SEPARATOR))
+
+
+def _once(thing: Block | ToolSpec | Role, find: Callable[[], Measure]) -> Measure:
     """The size of something that never changes, found once in its life: it stands in every window of a conversation."""
     kept = thing.__dict__
     if "_size" not in kept:

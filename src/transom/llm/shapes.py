@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, get_args
 
 from transom.canonical import Json, canonical_json, digest, quoted
+from transom.errors import InputError
 from transom.llm.turns import Egress, Trust, Turn
 from transom.once import once
 
@@ -26,6 +27,7 @@ class Tier(StrEnum):
 
 Strategy = Literal["truncate", "sub_conversation", "memory"]
 """What a conversation does that outgrows its window: cut, hand work to a window of its own, or look things up."""
+_STRATEGIES = get_args(Strategy)
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,9 @@ class Role:
         settings: how it asks.
         strategy: what it does when its conversation outgrows the window.
         output: the JSON Schema that its answers are to follow, None for free text.
+
+    Raises:
+        InputError: a strategy that there is not.
     """
 
     name: str
@@ -131,6 +136,11 @@ class Role:
     settings: CallSettings = field(default_factory=CallSettings)
     strategy: Strategy = "truncate"
     output: Mapping[str, Json] | None = None
+
+    def __post_init__(self) -> None:
+        if self.strategy not in _STRATEGIES:
+            hint = f"choose {', '.join(_STRATEGIES)}"
+            raise InputError(f"there is no strategy {self.strategy!r}", where=self.name, hint=hint)
 
     @once
     def digest(self) -> str:

@@ -10,6 +10,7 @@ from transom.canonical import Json, canonical_json
 from transom.errors import InputError, ReplyError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, OnDelta
+from transom.llm.render import render_block
 from transom.llm.reply import Reply
 from transom.llm.shapes import Block, Request
 from transom.llm.turns import Said
@@ -64,6 +65,11 @@ def shown(request: Request, caps: Capabilities) -> Request:
     if request.output is None or caps.structured_output:
         return request
     return _with_block(request, SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(request.output))))
+
+
+def schema_text(schema: Mapping[str, Json]) -> str:
+    """What a request takes of a window for the schema of its answer: servers that hold to one read it as well."""
+    return render_block(Block(SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(schema)))))
 
 
 def _mending(request: Request, first: Reply, wrong: Sequence[str]) -> Request:

@@ -26,11 +26,9 @@ class RunLock:
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            holder = os.read(self._handle, 32).decode("ascii", "replace").strip() or "another process"
+            holder = os.read(self._handle, 32).decode("ascii", "replace").strip()
             os.close(self._handle)
-            raise RunBusy(
-                f"process {holder} is working on run {run_id}", hint="wait for it to end, then give the command again"
-            ) from error
+            raise _busy(holder, run_id) from error
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
@@ -39,3 +37,11 @@ class RunLock:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
+
+
+def _busy(holder: str, run_id: str) -> RunBusy:
+    """For whoever comes second: a command, a program, or another part of the program that holds the run itself."""
+    if holder == str(os.getpid()):
+        return RunBusy(f"this process has run {run_id} open already", hint="go on with what has it open, or close that")
+    who = f"process {holder}" if holder else "another process"
+    return RunBusy(f"{who} is working on run {run_id}", hint="wait for it to end, then try again")

@@ -9,23 +9,23 @@ from pathlib import Path
 
 from transom.errors import StoreError
 
-_ELSEWHERE = "make the folder writable, or use another one with --workspace"
-_UNKNOWN = ("the database failed", "give the command again; if it stays so, start a new one with --workspace")
+_ELSEWHERE = "make the folder writable, or choose another workspace (--workspace, Home)"
+_UNKNOWN = ("the database failed", "try again; if it stays so, begin another workspace (--workspace, Home)")
 _MEANING: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_FULL: (
         "no space left for the database",
-        "make room or name another disk (--workspace, state_dir), then give the command again; what was done is kept",
+        "make room, or choose a workspace on another disk, then try again; what was done is kept",
     ),
     sqlite3.SQLITE_READONLY: ("the database cannot be written", _ELSEWHERE),
     sqlite3.SQLITE_CANTOPEN: ("the database cannot be opened or made", _ELSEWHERE),
     sqlite3.SQLITE_PERM: ("access to the database is denied", _ELSEWHERE),
     sqlite3.SQLITE_NOTADB: (
         "the file is not a database",
-        "move it away, or use another folder with --workspace",
+        "move it away, or choose another workspace (--workspace, Home)",
     ),
     sqlite3.SQLITE_CORRUPT: (
         "the database is damaged",
-        "keep a copy, save what can be read with `sqlite3 FILE .recover`, or start a new one with --workspace",
+        "keep a copy, save what can be read with `sqlite3 FILE .recover`, or begin another workspace",
     ),
     sqlite3.SQLITE_BUSY: (
         "another process kept the database locked for too long",

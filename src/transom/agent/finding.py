@@ -1,0 +1,70 @@
+"""What comes of a sub-conversation: it begins, is summed up and is over in the journal, and its parent is told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import TypeAlias
+
+from transom.agent.events import Completed, Opened
+from transom.agent.turns import Conversation
+from transom.agent.views import Response
+from transom.canonical import Json
+from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
+from transom.errors import OutOfTurns, ProviderError, ReplyError, WindowOverflow
+from transom.llm import Asked, Block
+from transom.llm.render import render_block
+
+_log = logging.getLogger(__name__)
+
+Send: TypeAlias = Callable[[str], Awaitable[Response]]
+FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
+"""What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
+
+
+async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
+    """Journal that a sub-conversation begins."""
+    await talk.stage.tell(name, {"event": "opened", "parent": talk.name, "purpose": purpose})
+    _log.info("sub-conversation %s: opened by %s", name, talk.name)
+    talk.hear(Opened(name, talk.name, purpose))
+
+
+async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
+    """Journal what came of a sub-conversation; from then on it is archived."""
+    how = "summary" if summary.by == "model" else summary.by
+    struck: list[Json] = [*summary.struck]
+    await talk.stage.tell(name, {"event": "completed", "summary": summary.text, "how": how, "struck": struck})
+    _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
+    talk.hear(Completed(name, summary.text, how))
+
+
+async def sum_up(talk: Conversation, given: Sequence[Block], ratio: float, send: Send) -> Summary:
+    """What a sub-conversation of a program found, in its own words and held to what was said in it.
+
+    Where it cannot sum up, lines of it that are chosen by rule stand there.
+
+    Args:
+        talk: the sub-conversation.
+        given: what it is to find out, what it knew, and what its messages came with.
+        ratio: tokens of what was said in it to one of the summary.
+        send: says something in it.
+    """
+    seen, said = seen_in(given, talk.turns), said_in(talk.turns)
+    room = summary_room(talk.tokens.count(f"{seen}\n{said}"), talk.window.result_tokens, ratio)
+    with suppress(*FAILURES):
+        response = await send(f"Now sum up what you found, in at most {room} tokens.")
+        if response.ended == "answered" and response.text.strip():
+            return summarised(response.text, seen, room, talk.tokens)
+    return extract(f"{seen}\n{hold(said, seen)[0]}", room, talk.tokens)
+
+
+async def hand_back(talk: Conversation, sub: Conversation, purpose: str, summary: Summary) -> None:
+    """Journal what came of a sub-conversation, and tell the one that opened it; as local as all that it saw."""
+    await complete_sub(talk, sub.name, summary)
+    block = Block("finding", f"{purpose}\n\n{summary.text}", trust="untrusted", egress=sub.egress)
+    local = talk.stage.host.chain.policy.is_local(block)
+    finding = Asked(render_block(block), "local" if local else "any")
+    told: dict[str, Json] = {"event": "found", "sub": sub.name, "text": finding.text}
+    await talk.stage.tell(talk.name, {**told, "egress": finding.egress} if local else told)
+    talk.add(finding)
