@@ -130,7 +130,13 @@ def test_at_the_command_line(
     request = asyncio.run(waiting(mail))
     assert main(["answer", request.run_id, "keep"]) == 2
     assert "say approve or refuse" in capsys.readouterr().err
+    assert main(["runs", "show", request.run_id]) == 0
+    assert f"answer with: transom answer {request.run_id} approve|refuse" in capsys.readouterr().out
     assert main(["answer", request.run_id, answer, "--reason", "because"]) == 0
+    again = "to go on, start the program that began it again; it goes on where it was"
+    assert capsys.readouterr().out.endswith(f"; {again}\n"), "what `transom resume` would only say, too"
+    assert main(["resume", request.run_id]) == 2
+    assert again in capsys.readouterr().err
     assert asyncio.run(mail.run("ok")) == "ok"
     assert mail.sent == sent
     assert ("because" in mail.told[1]) == (answer == "refuse")

@@ -46,17 +46,18 @@ async def test_the_schema_of_the_answer_takes_room_in_the_window() -> None:
     wide = replace(SEAT, output={"type": "object", "properties": properties})
     history = History.of([Asked("How many?")])
     plain, made = (go_on(role, [], history, budget=Budget(total=40_000)) for role in (SEAT, wide))
-    seen = ScriptedProvider(lambda request: "{}")
+    untaught = Capabilities(structured_output=False)  # whose server does not hold to a schema: it is told in words
+    seen = ScriptedProvider(lambda request: "{}", caps=untaught)
     await Chain((seen,)).answer(made.request)
     assert made.tokens == estimate_tokens(render(seen.requests[0]).as_text()) > plain.tokens + 1_000, "as it is sent"
     small = Budget(total=20_000)
     assert go_on(SEAT, [], history, budget=small).tokens == plain.tokens
     with pytest.raises(WindowOverflow, match="stable_prefix 17"):
         go_on(wide, [], history, budget=small)
-    async with Agent(wide, provider=ScriptedProvider(lambda request: "{}")) as agent:
+    async with Agent(wide, provider=ScriptedProvider(lambda request: "{}", caps=untaught)) as agent:
         await agent.send("How many?")
         used = agent.context().window_tokens
-    async with Agent(SEAT, provider=ScriptedProvider(lambda request: "{}")) as agent:
+    async with Agent(SEAT, provider=ScriptedProvider(lambda request: "{}", caps=untaught)) as agent:
         await agent.send("How many?")
         assert used > agent.context().window_tokens + 1_000
 
