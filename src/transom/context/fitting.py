@@ -51,10 +51,7 @@ class Draft:
         self._kept = list(blocks)
         self._dropped: list[Dropped] = []
         self._sizes = dict.fromkeys(SHARES, _NOTHING)
-        for tool in role.tools:
-            self._add("stable_prefix", _tool_size(tool))
-        if role.output is not None:
-            self._add("stable_prefix", _schema_size(role))
+        self._add("stable_prefix", _declared_size(role))
         for block in blocks:
             self._add(share_of(block), _block_size(block))
         for turn in self._turns:
@@ -184,9 +181,16 @@ def _tool_size(tool: ToolSpec) -> Measure:
     return _once(tool, lambda: measure(render(Request("", Window(()), (tool,))).as_text()).plus(SEPARATOR))
 
 
-def _schema_size(role: Role) -> Measure:
-    schema = role.output or {}
-    return _once(role, lambda: measure(schema_text(schema)).plus(SEPARATOR))
+def _declared_size(role: Role) -> Measure:
+    """Of a role's tools and of the schema of its answers."""
+    return _once(role, lambda: _sum_of_declared(role))
+
+
+def _sum_of_declared(role: Role) -> Measure:
+    sizes = [_tool_size(tool) for tool in role.tools]
+    if role.output is not None:
+        sizes.append(measure(schema_text(role.output)).plus(SEPARATOR))
+    return Measure(sum(one.plain for one in sizes), sum(one.dense for one in sizes))
 
 
 def _once(thing: Block | ToolSpec | Role, find: Callable[[], Measure]) -> Measure:

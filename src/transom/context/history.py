@@ -70,6 +70,12 @@ class Event:
         """The same for events that differ in nothing but the ids of their calls."""
         return digest(canonical_json([self.milestone, *(_plain(turn) for turn in self.turns)]))
 
+    def joined(self, turn: Turn, size: Measure) -> Event:
+        """With one more turn, which takes so much."""
+        failed = self.failed or (isinstance(turn, CameBack) and bool([one for one in turn.results if one.is_error]))
+        turns = (*self.turns, turn)
+        return Event(self.number, turns, self.size.plus(size), failed, self.milestone, self.preserve, self.values)
+
     def marked(self, mark: Mark, *, failed: bool = False) -> Event:
         """With what code says of it added to what it said before."""
         milestones = [one for one in (*self.milestone.split("; "), mark.milestone) if one]
@@ -211,12 +217,20 @@ class History:
         Raises:
             ValueError: a result without its call.
         """
-        history = self
+        live, size = [*self.live], self.size
         for turn in turns:
-            history = history._with(turn)
-        if not history.live or not (failed or mark):
-            return history
-        return replace(history, live=(*history.live[:-1], history.live[-1].marked(mark, failed=failed)))
+            takes = turn_size(turn)
+            size = size.plus(takes)
+            if live and _belongs(turn, live[-1]):
+                live[-1] = live[-1].joined(turn, takes)
+            elif isinstance(turn, CameBack):
+                raise ValueError("a result without its call cannot stand in a conversation")
+            else:
+                number = live[-1].number if live else self.folded.last if self.folded else 0
+                live.append(Event(number + 1, (turn,), takes))
+        if live and (failed or mark):
+            live[-1] = live[-1].marked(mark, failed=failed)
+        return History(self.folded, tuple(live), (*self.turns, *turns), size)
 
     def find(self, name: str) -> Event | None:
         """The event of that name (`event 12`); None where it is gone or never was."""
@@ -227,27 +241,6 @@ class History:
     def count(self) -> int:
         """How many events there ever were."""
         return self.live[-1].number if self.live else self.folded.last if self.folded else 0
-
-    def _with(self, turn: Turn) -> History:
-        size = turn_size(turn)
-        last = self.live[-1] if self.live else None
-        if last and _belongs(turn, last):
-            failed = last.failed or (isinstance(turn, CameBack) and any(result.is_error for result in turn.results))
-            event = Event(
-                last.number,
-                (*last.turns, turn),
-                last.size.plus(size),
-                failed,
-                last.milestone,
-                last.preserve,
-                last.values,
-            )
-            live = (*self.live[:-1], event)
-        elif isinstance(turn, CameBack):
-            raise ValueError("a result without its call cannot stand in a conversation")
-        else:
-            live = (*self.live, Event(self.count + 1, (turn,), size))
-        return History(self.folded, live, (*self.turns, turn), self.size.plus(size))
 
 
 def _listed(names: list[str]) -> str:

@@ -84,8 +84,12 @@ def _fenced_turn(turn: Turn) -> Turn:
 def _fenced_result(result: ToolResult) -> ToolResult:
     if result.trust == "ours":
         return result
-    content = _fenced(result.content)
+    content = _shown(result)
     return ToolResult(result.id, result.name, content, result.is_error, result.trust, result.egress)
+
+
+def _shown(result: ToolResult) -> str:
+    return result.content if result.trust == "ours" else _fenced(result.content)
 
 
 def _tool_text(tool: ToolSpec) -> str:
@@ -95,21 +99,23 @@ def _tool_text(tool: ToolSpec) -> str:
 
 def render_turn(turn: Turn) -> str:
     """One turn as it stands in a request."""
-    return turn_text(_fenced_turn(turn))
+    if isinstance(turn, CameBack):
+        return "\n\n".join([_result_text(result, _shown(result)) for result in turn.results])
+    return turn_text(turn)
 
 
 def turn_text(turn: Turn) -> str:
     """A turn as people read it. Vendors have formats of their own for turns; the texts in it are sent as they stand."""
     if isinstance(turn, CameBack):
-        return "\n\n".join([_result_text(result) for result in turn.results])
+        return "\n\n".join([_result_text(result, result.content) for result in turn.results])
     if isinstance(turn, Asked):
         return f"<asked>\n{turn.text}\n</asked>"
     return "\n".join(["<said>", *(_part_text(part) for part in turn.parts), "</said>"])
 
 
-def _result_text(result: ToolResult) -> str:
+def _result_text(result: ToolResult, content: str) -> str:
     tag = "tool_error" if result.is_error else "tool_result"
-    return f"<{tag} of={quoted(result.id)} from={quoted(result.name)}>\n{result.content}\n</{tag}>"
+    return f"<{tag} of={quoted(result.id)} from={quoted(result.name)}>\n{content}\n</{tag}>"
 
 
 def _part_text(part: Part) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from transom.canonical import Json
-from transom.llm.turns import Egress, Part, Said, Text, ToolCall
+from transom.llm.turns import Egress, Part, Text, ToolCall, calls_of
 from transom.once import once
 
 Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
@@ -89,7 +89,7 @@ class Reply:
 
     @once
     def calls(self) -> tuple[ToolCall, ...]:
-        return Said(self.parts).calls
+        return calls_of(self.parts)
 
     def to_json(self) -> dict[str, Json]:
         told: dict[str, Json] = {

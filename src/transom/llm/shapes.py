@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from transom.canonical import Json, canonical_json, digest, quoted
 from transom.errors import InputError
@@ -159,8 +159,7 @@ class Role:
         return digest(told)
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """What one part of a window takes, and what it is held to once the window is full; in tokens, as estimated."""
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -57,6 +58,11 @@ class Opaque:
 Part = Text | ToolCall | Opaque
 
 
+def calls_of(parts: Sequence[Part]) -> tuple[ToolCall, ...]:
+    """What is to be done of what was said."""
+    return tuple([part for part in parts if isinstance(part, ToolCall)])
+
+
 class _Over:
     """What turns have in common. They never change, so what is found out of one is found out once in its life."""
 
@@ -79,9 +85,9 @@ class Said(_Over):
     parts: tuple[Part, ...]
     egress: ClassVar[Egress] = "any"
 
-    @property
+    @once
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple([part for part in self.parts if isinstance(part, ToolCall)])
+        return calls_of(self.parts)
 
     def to_json(self) -> dict[str, Json]:
         return {"kind": "said", "parts": [part.to_json() for part in self.parts]}

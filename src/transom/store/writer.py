@@ -161,7 +161,7 @@ class Writer:
                 self._ended = True
             for ended in self._closing:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    ended.get_loop().call_soon_threadsafe(_resolve, [(ended, Outcome())])
+                    ended.get_loop().call_soon_threadsafe(_resolve, ended, Outcome())
 
     def _next_batch(self) -> list[Job]:
         """Everything that waits, at least one job; empty once the store is closed and the queue is done."""
@@ -179,17 +179,18 @@ class Writer:
         self, batch: Sequence[Job], outcomes: Sequence[Outcome], *, here: asyncio.AbstractEventLoop | None = None
     ) -> None:
         """Tell everybody; `here` is the loop in whose thread this is called."""
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Outcome]]] = {}
+        elsewhere: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Outcome]]] = {}
         for job, outcome in zip(batch, outcomes, strict=True):
             if job.is_append and outcome.error is None:
                 self._tell(outcome)
-            by_loop.setdefault(job.future.get_loop(), []).append((job.future, outcome))
-        for loop, settled in by_loop.items():
+            loop = job.future.get_loop()
             if loop is here:
-                _resolve(settled)
-                continue
+                _resolve(job.future, outcome)
+            else:
+                elsewhere.setdefault(loop, []).append((job.future, outcome))
+        for loop, settled in elsewhere.items():
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(_resolve, settled)
+                loop.call_soon_threadsafe(_resolve_all, settled)
 
     def _tell(self, outcome: Outcome) -> None:
         self._appends += 1
@@ -201,11 +202,15 @@ class Writer:
             outcome.error = error
 
 
-def _resolve(settled: Sequence[tuple[asyncio.Future[Any], Outcome]]) -> None:
+def _resolve_all(settled: Sequence[tuple[asyncio.Future[Any], Outcome]]) -> None:
     for future, outcome in settled:
-        if future.done():  # cancelled while it waited
-            continue
-        if outcome.error is None:
-            future.set_result(outcome.result)
-        else:
-            future.set_exception(outcome.error)
+        _resolve(future, outcome)
+
+
+def _resolve(future: asyncio.Future[Any], outcome: Outcome) -> None:
+    if future.done():  # cancelled while it waited
+        return
+    if outcome.error is None:
+        future.set_result(outcome.result)
+    else:
+        future.set_exception(outcome.error)

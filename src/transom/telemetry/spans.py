@@ -201,8 +201,13 @@ class Span:
     def _redacted(self, attributes: dict[str, Value]) -> dict[str, Value]:
         """The attributes without secrets; looked for once, since there hardly ever is one."""
         redact = self._owner._redact
-        many = [value if type(value) is list else (value,) for value in attributes.values()]
-        if redact is None or not redact.finds("\0".join([one for each in many for one in each if type(one) is str])):
+        if redact is None:
+            return attributes
+        texts = [value for value in attributes.values() if type(value) is str]
+        for value in attributes.values():
+            if type(value) is list:
+                texts += [one for one in value if type(one) is str]
+        if not redact.finds("\0".join(texts)):
             return attributes
         return {key: _each(redact, value) for key, value in attributes.items()}
 

@@ -263,7 +263,9 @@ async def _begun(tool: ToolDefinition, seconds: float | None) -> asyncio.Timeout
 
 
 def _less(one: float | None, other: float | None) -> float | None:
-    return min((most for most in (one, other) if most is not None), default=None)
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
 
 
 def _is_cancelled(error: BaseException) -> bool:
