@@ -23,6 +23,7 @@ async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Respon
         RunError: the last message is not answered yet, and came with blocks, which are not kept.
     """
     walk = _Walk(talk, deque(talk.stage.told(talk.name)))
+    talk.meter.catch_up()  # who resumes goes on from the end
     last: Response | None = None
     talk.before = walk.before
     try:

@@ -96,6 +96,7 @@ class Conversation:
     late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
     egress: Egress = "any"
+    _came: int = 0
     _unheard: Exception | None = None
 
     def __post_init__(self) -> None:
@@ -232,7 +233,7 @@ class Conversation:
 
         async def ask(request: Request) -> Reply:
             first = request is assembled.request
-            reply = await self._paid(request, seconds if first else self.meter.left(self.deadline))
+            reply = await self._paid(request, seconds if first else self._seconds())
             if first:
                 self.tokens = self.tokens.learned(assembled.size, reply.usage.input_tokens)
             return reply if reply.stop != "pause" else await self._unpaused(request, reply)
@@ -245,6 +246,8 @@ class Conversation:
 
     def _seconds(self) -> float | None:
         """That are left for the next reply; a cap takes away nothing that the journal has."""
+        if self.meter.behind and self.lasting and not self.stage.answered_next(self.name):
+            self.meter.catch_up()
         try:
             return self.meter.left(self.deadline)
         except CapReached:
@@ -275,7 +278,8 @@ class Conversation:
             raise self.meter.late() from error
         if reply.egress == "local":
             self.egress = "local"
-        self.meter.add(reply)
+        self.meter.add(reply, (self.name, self._came))
+        self._came += 1
         self.hear(Replied(self.name, reply))
         return reply
 
@@ -286,7 +290,7 @@ class Conversation:
                 return reply
             turns = (*request.window.turns, Said(reply.parts))
             go_on_with = replace(request, window=replace(request.window, turns=turns))
-            more = await self._paid(go_on_with, self.meter.left(self.deadline))
+            more = await self._paid(go_on_with, self._seconds())
             reply = replace(more, parts=(*reply.parts, *more.parts), usage=reply.usage + more.usage)
         if reply.stop != "pause":
             return reply

@@ -286,6 +286,12 @@ class Stage:
         below, found = f"{conversation}/", self._run.state.tools.items()
         return [(key, one) for key, one in found if key[:2] == (self.name, self.epoch) and key[2].startswith(below)]
 
+    def replies_within(self, conversation: str) -> list[tuple[tuple[str, int], Json]]:
+        """The journaled replies of a conversation and its sub-conversations, oldest first: whose, which, and it."""
+        below, found = f"{conversation}/", self._run.state.replies.items()
+        mine = [(key[2:4], one) for key, one in found if key[:2] == (self.name, self.epoch)]
+        return [(place, one) for place, one in mine if place[0] == conversation or place[0].startswith(below)]
+
     async def carry_out(
         self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Came]], *, lost: Callable[[], Came]
     ) -> Came:
