@@ -15,6 +15,8 @@ from transom.llm import Asked
 async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> Response | None:
     """Take in each thing that was told where it was, and let the replies follow; None where nothing was told.
 
+    What is completed is gone through up to there, and nothing more is asked in it.
+
     Args:
         talk: nothing was said in it yet.
         answer: has the role answer what was told last.
@@ -22,7 +24,11 @@ async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Respon
     Raises:
         RunError: the last message is not answered yet, and came with blocks, which are not kept.
     """
-    walk = _Walk(talk, deque(talk.stage.told(talk.name)))
+    left = deque(talk.stage.told(talk.name))
+    completed = bool(left) and left[-1]["event"] == "completed"
+    if completed:
+        left.pop()
+    walk = _Walk(talk, left)
     talk.meter.catch_up()  # who resumes goes on from the end
     last: Response | None = None
     talk.before = walk.before
@@ -30,7 +36,7 @@ async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Respon
         while walk.left:
             asked = any(told["event"] == "asked" for told in walk.left)
             await walk.take_in()
-            if asked or talk.stage.answered_next(talk.name):
+            if (asked and not completed) or talk.stage.answered_next(talk.name):
                 last = await answer()
     finally:
         talk.before = nothing_before
@@ -49,7 +55,7 @@ class _Walk:
         await talk.give_up()
         await talk.stage.tell(talk.name, told)
         if told["event"] == "found":
-            talk.stage.conversation(f"{talk.name}/sub")  # its name is taken
+            talk.stage.is_over(told["sub"])
         self._lacks_blocks = bool(told.get("blocks"))
         talk.add(Asked(told["text"], told.get("egress", "any")))
 

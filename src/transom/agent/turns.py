@@ -176,7 +176,7 @@ class Conversation:
             told["blocks"] = digest([block.to_json() for block in blocks])
         held = self.stage.told_next(self.name)
         if self.lasting and held not in (None, told):
-            what = f"something else was said here before: {held['text'][:80]!r}"
+            what = f"something else was said here before: {held.get('text', held['event'])[:80]!r}"
             hint = "begin with resume() to go on from the end, or give the conversation another name"
             raise RunError(what, where=self.name, hint=hint)
         if held != told:  # what is in the journal is there

@@ -93,6 +93,7 @@ class Stage:
         self._talks: dict[str, Talk] = {}
         self._told: Counter[str] = Counter()
         self._names: Counter[str] = Counter()
+        self._over: set[str] = set()
 
     @property
     def budget(self) -> Budget:
@@ -109,13 +110,21 @@ class Stage:
 
         That of a sub-conversation is its parent's, a slash, and something of its own.
         """
-        self._names[name] += 1
-        number = self._names[name]
-        return name if number == 1 and name not in self._talks else f"{name}#{number}"
+        while True:
+            self._names[name] += 1
+            number = self._names[name]
+            found = name if number == 1 and name not in self._talks else f"{name}#{number}"
+            if found not in self._over:
+                return found
+
+    def is_over(self, conversation: str) -> None:
+        """A conversation of an earlier life came to its end, and is not opened again: its name is given to nobody."""
+        self._over.add(conversation)
 
     def told(self, conversation: str) -> list[Any]:
-        """What the journal has of a conversation beside replies and results (see `tell`)."""
-        return [*self._run.state.told.get((self.name, self.epoch, conversation), ())]
+        """What the journal has of a conversation beside replies and results (see `tell`), from where it is now."""
+        told = self._run.state.told.get((self.name, self.epoch, conversation), [])
+        return told[self._told[conversation] :]
 
     def marks(self, conversation: str) -> dict[int, list[Any]]:
         """What a program said of the events of a conversation that lasts, by their numbers (see `keep_mark`)."""
@@ -127,8 +136,7 @@ class Stage:
 
     def told_next(self, conversation: str) -> Any | None:
         """What was told next when the code ran before; None where that is new."""
-        later = self.told(conversation)[self._told[conversation] :]
-        return later[0] if later else None
+        return next(iter(self.told(conversation)), None)
 
     async def ask(
         self,
@@ -259,9 +267,9 @@ class Stage:
 
         What is told in another way than the last time voids what was told after it.
         """
-        number = self._told[conversation]
+        number, held = self._told[conversation], self.told_next(conversation)
         self._told[conversation] += 1
-        if self.told(conversation)[number : number + 1] == [told]:
+        if held == told:
             return
         await self._run.append("told", {**self._where(conversation), "number": number, "told": told})
 
