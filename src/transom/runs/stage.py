@@ -301,7 +301,13 @@ class Stage:
         return [(place, one) for place, one in mine if place[0] == conversation or place[0].startswith(below)]
 
     async def carry_out(
-        self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Came]], *, lost: Callable[[], Came]
+        self,
+        key: dict[str, object],
+        tool: ToolSpec,
+        act: Callable[[], Awaitable[Came]],
+        *,
+        lost: Callable[[], Came],
+        doubt: bool = False,
     ) -> Came:
         """Carry out a tool call that has no journaled outcome. What comes of it is journaled.
 
@@ -312,15 +318,16 @@ class Stage:
             key: see `called`.
             tool: what is called. One with effect `once` is journaled before it begins too.
             act: does it, and returns its outcome, whose JSON is journaled.
-            lost: makes the outcome of a call that a person says was carried out before a kill.
+            lost: makes the outcome of a call that a person says was carried out before.
+            doubt: whether an equal call ran out of its time, and may be running still.
 
         Raises:
-            Paused: a `once` call was begun, and nobody knows whether it was carried out.
+            Paused: a `once` call was begun, or an equal one, and nobody knows whether it was carried out.
         """
         attributes = of_tool(tool.name, self.place, str(key["conversation"]))
         with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
             began = time.monotonic()
-            again = tool.effect != "once" or await self._begin_once(key, tool)
+            again = tool.effect != "once" or await self._begin_once(key, tool, doubt)
             came = await act() if again else lost()
             outcome = came.to_json()
             tell_outcome(span, outcome)
@@ -336,10 +343,10 @@ class Stage:
         """Journal what a call is answered with in the place of its outcome, before a request is asked with it."""
         self._run.append_soon("tool", {**key, "attempt": self.attempt, "outcome": outcome})
 
-    async def _begin_once(self, key: dict[str, object], tool: ToolSpec) -> bool:
+    async def _begin_once(self, key: dict[str, object], tool: ToolSpec, doubt: bool) -> bool:
         """Journal that a call which must not be repeated begins; False where a person says that it is done."""
         begun = self._run.state.intents[tool_key(key)]
-        if begun:
+        if begun or doubt:
             choice = {"stage": self.name, "fingerprint": digest([key, begun]), "edited": ""}
             answer = self._run.state.decisions.get((self.name, choice["fingerprint"], ""))
             if answer is None:
