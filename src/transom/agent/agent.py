@@ -138,6 +138,8 @@ class Agent:
     async def go_on(self, *blocks: Block) -> Response:
         """Go on where the last message was left: at a cap that is raised now, a pause, an error.
 
+        At a cap that nobody raised it ends again where it was, and nobody is asked.
+
         Raises:
             RunError: there is nothing to go on with.
         """

@@ -54,10 +54,13 @@ class _Walk:
         talk, told = self._talk, self.left.popleft()
         await talk.give_up()
         await talk.stage.tell(talk.name, told)
+        self._lacks_blocks = bool(told.get("blocks"))
+        asked = Asked(told["text"], told.get("egress", "any"))
         if told["event"] == "found":
             talk.stage.is_over(told["sub"])
-        self._lacks_blocks = bool(told.get("blocks"))
-        talk.add(Asked(told["text"], told.get("egress", "any")))
+            talk.add(asked)
+        else:
+            talk.ask_for(asked)
 
     async def before(self) -> None:
         """A request that has no journaled reply: either something else was told before it, or it is to be sent now."""

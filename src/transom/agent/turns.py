@@ -183,7 +183,12 @@ class Conversation:
             check_message(self.role, (*beside, *blocks), content, budget=self.window, tokens=self.tokens)
         await self.give_up()
         await self.stage.tell(self.name, told)
-        self.add(Asked(content))
+        self.ask_for(Asked(content))
+
+    def ask_for(self, asked: Asked) -> None:
+        """Have somebody ask something: from now on rounds are counted anew."""
+        self.rounds = 0
+        self.add(asked)
 
     async def mark(self, mark: Mark) -> None:
         """Take in what the program says of what was said last, unless it said so before.
