@@ -11,7 +11,7 @@ from typing import Self
 from transom.agent.answer import answer
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.finding import hand_back, open_sub, sum_up
+from transom.agent.finding import hand_back, name_of_sub, open_sub, sum_up
 from transom.agent.given import check_given, given_message, given_role, given_setup
 from transom.agent.home import Desk, Home, open_desk
 from transom.agent.late import registered_before, warn_of_missing
@@ -26,7 +26,7 @@ from transom.agent.views import Response, context_of
 from transom.context import Mark
 from transom.context.summary import Summary
 from transom.errors import InputError, RunError
-from transom.llm import Block, Chain, Provider, Role, Window
+from transom.llm import Block, Chain, Provider, Role
 from transom.runs import Approval, Stage
 from transom.runs.approvals import check_asked, decided
 from transom.telemetry import Redactor
@@ -89,7 +89,7 @@ class Agent:
         self._given: tuple[Block, ...] = ()
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
-        self._window: Window | None = None
+        self._last: Response | None = None
 
     @property
     def caps(self) -> Caps:
@@ -138,6 +138,8 @@ class Agent:
     async def go_on(self, *blocks: Block) -> Response:
         """Go on where the last message was left: at a cap that is raised now, a pause, an error.
 
+        At a cap that nobody raised it ends again where it was, and nobody is asked.
+
         Raises:
             RunError: there is nothing to go on with.
         """
@@ -168,9 +170,9 @@ class Agent:
         if self._parent:  # it will be asked to sum up, and held to what it was given
             self._given += tuple(block for block in blocks if block not in self._given)
         outer = self._parent.deadline if self._parent else None
-        response = await answer(talk, (*self._always, *blocks), outer, self._window)
-        self._window = response.window
-        return response
+        seen = self._last.window if self._last else None
+        self._last = await answer(talk, (*self._always, *blocks), outer, seen)
+        return self._last
 
     async def mark(self, mark: Mark) -> None:
         """Say of what was said last what is to be known of it when it is folded; a tool does so in its `Outcome`.
@@ -248,13 +250,15 @@ class Agent:
     async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Self:
         """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
 
+        In a kept conversation one of the same purpose that was left open before is opened again: `resume` it.
+
         Args:
             purpose: what it is to find out.
             context_summary: what it has to know for that.
         """
         talk = await self._open()
         assert self._desk is not None
-        name = talk.stage.conversation(f"{talk.name}/sub")
+        name = name_of_sub(talk, purpose)
         await open_sub(talk, name, purpose)
         tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
@@ -277,10 +281,10 @@ class Agent:
         async with self._sending:
             sub, talk = self._subs.get(id), await self._open()
             if sub is None:
-                there = f"open are {', '.join(self._subs)}" if self._subs else "none is open"
+                there = f"open are {', '.join(self._subs)}" if self._subs else "create it again, and resume it"
                 raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
             inner, ratio = await sub._open(), self._setup.settings.llm.sub_conversation.ratio
-            summary = await sum_up(inner, sub._given, ratio, sub.send)
+            summary = await sum_up(inner, sub._given, ratio, sub.send, sub._last)
             await hand_back(talk, inner, sub.purpose, summary)
             sub._archived = True
             del self._subs[id]

@@ -25,7 +25,7 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
     Raises:
         See `Conversation.ask`.
     """
-    talk.rounds, talk.deadline = 0, talk.meter.deadline(outer)
+    talk.deadline = talk.meter.deadline(outer)
     name = talk.role.name
     attributes = of_agent(name, talk.stage.place, talk.name)
     with talk.stage.host.telemetry.span(f"invoke_agent {name}", **attributes) as span:

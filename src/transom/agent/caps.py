@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from transom.agent.prices import Prices
 from transom.errors import CapReached, InputError
 from transom.llm import Provider, Reply, Usage
 from transom.runs.spending import Spending
 from transom.tools import MAX_TURNS
+
+Place: TypeAlias = tuple[str, int]
+"""A conversation, and which of its replies."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,17 @@ def _caps(most: object) -> bool:
 
 @dataclass
 class Meter:
-    """What a conversation and its sub-conversations have used. Replies from the journal count as they did at first."""
+    """What a conversation and its sub-conversations have used.
+
+    Replies from the journal count as they did at first. A sub-conversation that came to its end is not walked through
+    again, so what it used is counted together with the reply that followed upon it.
+    """
 
     caps: Caps = field(default_factory=Caps)
     usage: Usage = field(default_factory=Usage)
     purse: Spending | None = None
+    _past: deque[tuple[Place, Reply]] = field(default_factory=deque)  # not counted yet, in the journal's order
+    _known: dict[Place, Reply] = field(default_factory=dict)
 
     @property
     def usd(self) -> float:
@@ -94,8 +105,34 @@ class Meter:
         mine = None if self.caps.seconds is None else time.monotonic() + self.caps.seconds
         return min((one for one in (mine, outer) if one is not None), default=None)
 
-    def add(self, reply: Reply) -> None:
-        """A reply came."""
+    def recall(self, replies: Iterable[tuple[Place, Reply]]) -> None:
+        """Know what earlier lives used; oldest first."""
+        new = [one for one in replies if one[0] not in self._known]
+        self._past.extend(new)
+        self._known.update(new)
+
+    @property
+    def behind(self) -> bool:
+        """Whether earlier lives used more than what is counted so far."""
+        return bool(self._past)
+
+    def catch_up(self) -> None:
+        """Count all that earlier lives used: what comes now is new."""
+        while self._past:
+            self._count(self._past.popleft()[1])
+
+    def add(self, reply: Reply, place: Place) -> None:
+        """A reply came, or one of the journal is passed by; whatever the journal has before it counts too."""
+        if not self._known:
+            self._count(reply)
+        elif self._known.get(place) != reply:
+            self.catch_up()
+            self._count(reply)
+        else:
+            for _ in range(max((number for number, one in enumerate(self._past, 1) if one[0] == place), default=0)):
+                self._count(self._past.popleft()[1])
+
+    def _count(self, reply: Reply) -> None:
         self.usage += reply.usage
         if self.purse:
             self.purse.add(reply.by, reply.usage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from transom.agent.events import Completed, Opened
 from transom.agent.turns import Conversation
@@ -13,14 +13,24 @@ from transom.agent.views import Response
 from transom.canonical import Json
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
 from transom.errors import OutOfTurns, ProviderError, ReplyError, WindowOverflow
-from transom.llm import Asked, Block
+from transom.llm import Asked, Block, Turn
 from transom.llm.render import render_block
 
 _log = logging.getLogger(__name__)
 
 Send: TypeAlias = Callable[[str], Awaitable[Response]]
+_SUM_UP = "Now sum up what you found"
 FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 """What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
+
+
+def name_of_sub(talk: Conversation, purpose: str) -> str:
+    """A name for what a program opens: of one that was left open with this purpose before, else a new one."""
+    while True:
+        name = talk.stage.conversation(f"{talk.name}/sub")
+        held = talk.stage.told_next(name)
+        if held is None or not talk.lasting or held["purpose"] == purpose:
+            return name
 
 
 async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
@@ -39,24 +49,38 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
     talk.hear(Completed(name, summary.text, how))
 
 
-async def sum_up(talk: Conversation, given: Sequence[Block], ratio: float, send: Send) -> Summary:
+async def sum_up(
+    talk: Conversation, given: Sequence[Block], ratio: float, send: Send, last: Response | None
+) -> Summary:
     """What a sub-conversation of a program found, in its own words and held to what was said in it.
 
-    Where it cannot sum up, lines of it that are chosen by rule stand there.
+    Where it cannot sum up, lines of it that are chosen by rule stand there. One that was resumed may have done so.
 
     Args:
         talk: the sub-conversation.
         given: what it is to find out, what it knew, and what its messages came with.
         ratio: tokens of what was said in it to one of the summary.
         send: says something in it.
+        last: what came of its last message in this life.
     """
-    seen, said = seen_in(given, talk.turns), said_in(talk.turns)
+    held = talk.stage.told_next(talk.name)
+    if talk.lasting and held and held["event"] == "completed":
+        by: Literal["model", "extract"] = "model" if held["how"] == "summary" else "extract"
+        return Summary(held["summary"], by, tuple(held["struck"]))
+    asked = max((number for number, turn in enumerate(talk.turns) if isinstance(turn, Asked)), default=0)
+    done = last is not None and talk.at_rest and _is_sum_up(talk.turns[asked])
+    turns = talk.turns[:asked] if done else talk.turns
+    seen, said = seen_in(given, turns), said_in(turns)
     room = summary_room(talk.tokens.count(f"{seen}\n{said}"), talk.window.result_tokens, ratio)
     with suppress(*FAILURES):
-        response = await send(f"Now sum up what you found, in at most {room} tokens.")
+        response = last if done and last else await send(f"{_SUM_UP}, in at most {room} tokens.")
         if response.ended == "answered" and response.text.strip():
             return summarised(response.text, seen, room, talk.tokens)
     return extract(f"{seen}\n{hold(said, seen)[0]}", room, talk.tokens)
+
+
+def _is_sum_up(turn: Turn) -> bool:
+    return isinstance(turn, Asked) and turn.text.startswith(_SUM_UP)
 
 
 async def hand_back(talk: Conversation, sub: Conversation, purpose: str, summary: Summary) -> None:

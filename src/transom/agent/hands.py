@@ -13,7 +13,17 @@ from transom.errors import OutOfTurns, ToolRefused
 from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
 from transom.runs.journal import tool_key
 from transom.runs.stage import Called
-from transom.tools.answers import OUT_OF_TURNS, again, cut_off, cut_short, done_before, out_of_turns, refused, used_up
+from transom.tools.answers import (
+    OUT_OF_TIME,
+    OUT_OF_TURNS,
+    again,
+    cut_off,
+    cut_short,
+    done_before,
+    out_of_turns,
+    refused,
+    used_up,
+)
 from transom.tools.definition import Ran, ToolDefinition, ran_from_json
 
 if TYPE_CHECKING:
@@ -40,6 +50,7 @@ class Hands:
 
     talk: Conversation
     _made: dict[str, ToolResult] = field(default_factory=dict)
+    _out_of_time: set[str] = field(default_factory=set)  # and may be running still
     _capped: bool = False
 
     async def results(self, reply: Reply) -> list[Ran]:
@@ -138,7 +149,9 @@ class Hands:
 
         runs = accepted and not answer  # what is not run has no effect
         spec = accepted[0].spec if accepted and runs else ToolSpec(call.name, "", {})
-        return self._over(call, await talk.stage.carry_out(key, spec, act, lost=lambda: done_before(call)))
+        doubt = call.wanted in self._out_of_time
+        came = await talk.stage.carry_out(key, spec, act, lost=lambda: done_before(call), doubt=doubt)
+        return self._over(call, came)
 
     async def _answered(self, key: Key, call: ToolCall, tool: ToolDefinition) -> Ran | None:
         """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
@@ -161,6 +174,9 @@ class Hands:
         """A call came to its end. Of what is kept elsewhere more is to be said before it is told."""
         if not ran.result.is_error:
             self._made.setdefault(call.wanted, ran.result)
+            self._out_of_time.discard(call.wanted)
+        elif ran.error == OUT_OF_TIME:
+            self._out_of_time.add(call.wanted)
         if not ran.kept:
             self.talk.tell(CameOf(self.talk.name, call, ran.result))
         return ran

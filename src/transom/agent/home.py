@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import weakref
@@ -24,6 +25,8 @@ from transom.store import Record, Store
 STAGE = "conversation"
 KIND = "agent"
 MAIN = "main"
+_OF_PROGRAM = re.compile(rf"{MAIN}(/sub(#\d+)?)*")
+"""Conversations in which a program says something, see `Agent.create_sub_conversation`."""
 
 
 @dataclass(frozen=True, init=False)
@@ -57,6 +60,9 @@ class Home:
     @staticmethod
     async def unfinished(workspace: Path | str, role: Role) -> list[Home]:
         """The role's conversations that somebody still waits for: cut off, at a pause, a cap or an error.
+
+        Also where that happened in a sub-conversation that a program opened: that is gone on with once it is opened
+        again with the same purpose, and resumed.
 
         Those that another process has open now are among them; it is opening them that raises `RunBusy`.
 
@@ -132,10 +138,20 @@ async def open_desk(at: Stage | Home | None, role: str, chain: Chain, settings: 
 
 
 def _is_waited_for(records: Sequence[Record]) -> bool:
-    """Whether what was said last has no answer that asks for nothing more."""
-    for record in reversed(records):
+    """Whether what was said last has no answer that asks for nothing more, in it or in what a program opened in it."""
+    last: dict[str, Record] = {}
+    for record in records:
         data: Any = record.data
-        if record.kind in ("told", "reply", "tool") and data["conversation"] == MAIN:
-            reply = reply_from_json(data["reply"]) if record.kind == "reply" else None
-            return reply is None or bool(reply.calls and reply.stop != "length")
-    return False
+        if record.kind not in ("told", "reply", "tool") or not _OF_PROGRAM.fullmatch(data["conversation"]):
+            continue
+        if record.kind != "told" or data["told"]["event"] not in ("opened", "found"):  # which wait for no answer
+            last[data["conversation"]] = record
+    return any(_is_open(record.kind, record.data) for record in last.values())
+
+
+def _is_open(kind: str, data: Any) -> bool:
+    """Whether something has to follow upon a record."""
+    if kind == "reply":
+        reply = reply_from_json(data["reply"])
+        return bool(reply.calls and reply.stop != "length")
+    return kind == "tool" or data["told"]["event"] != "completed"

@@ -15,6 +15,8 @@ from transom.llm import Asked
 async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> Response | None:
     """Take in each thing that was told where it was, and let the replies follow; None where nothing was told.
 
+    What is completed is gone through up to there, and nothing more is asked in it.
+
     Args:
         talk: nothing was said in it yet.
         answer: has the role answer what was told last.
@@ -22,14 +24,19 @@ async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Respon
     Raises:
         RunError: the last message is not answered yet, and came with blocks, which are not kept.
     """
-    walk = _Walk(talk, deque(talk.stage.told(talk.name)))
+    left = deque(talk.stage.told(talk.name))
+    completed = bool(left) and left[-1]["event"] == "completed"
+    if completed:
+        left.pop()
+    walk = _Walk(talk, left)
+    talk.meter.catch_up()  # who resumes goes on from the end
     last: Response | None = None
     talk.before = walk.before
     try:
         while walk.left:
             asked = any(told["event"] == "asked" for told in walk.left)
             await walk.take_in()
-            if asked or talk.stage.answered_next(talk.name):
+            if (asked and not completed) or talk.stage.answered_next(talk.name):
                 last = await answer()
     finally:
         talk.before = nothing_before
@@ -47,10 +54,13 @@ class _Walk:
         talk, told = self._talk, self.left.popleft()
         await talk.give_up()
         await talk.stage.tell(talk.name, told)
-        if told["event"] == "found":
-            talk.stage.conversation(f"{talk.name}/sub")  # its name is taken
         self._lacks_blocks = bool(told.get("blocks"))
-        talk.add(Asked(told["text"], told.get("egress", "any")))
+        asked = Asked(told["text"], told.get("egress", "any"))
+        if told["event"] == "found":
+            talk.stage.is_over(told["sub"])
+            talk.add(asked)
+        else:
+            talk.ask_for(asked)
 
     async def before(self) -> None:
         """A request that has no journaled reply: either something else was told before it, or it is to be sent now."""

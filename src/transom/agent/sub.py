@@ -28,6 +28,7 @@ from transom.errors import (
     ToolRefused,
 )
 from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult
+from transom.llm.codec import reply_from_json
 from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
@@ -273,7 +274,9 @@ def recall_subs(talk: Conversation) -> None:
     Args:
         talk: nothing was said yet in this life of it.
     """
-    box = talk.toolbox
+    box, replies = talk.toolbox, talk.stage.replies_within(talk.name)
+    if any(place[0] != talk.name for place, _ in replies):
+        talk.meter.recall((place, reply_from_json(reply)) for place, reply in replies)
     if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
         for place, outcome in talk.stage.outcomes_below(talk.name):
             box.recall(ran_from_json(outcome), place)

@@ -96,6 +96,7 @@ class Conversation:
     late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
     egress: Egress = "any"
+    _came: int = 0
     _unheard: Exception | None = None
 
     def __post_init__(self) -> None:
@@ -175,14 +176,19 @@ class Conversation:
             told["blocks"] = digest([block.to_json() for block in blocks])
         held = self.stage.told_next(self.name)
         if self.lasting and held not in (None, told):
-            what = f"something else was said here before: {held['text'][:80]!r}"
+            what = f"something else was said here before: {held.get('text', held['event'])[:80]!r}"
             hint = "begin with resume() to go on from the end, or give the conversation another name"
             raise RunError(what, where=self.name, hint=hint)
         if held != told:  # what is in the journal is there
             check_message(self.role, (*beside, *blocks), content, budget=self.window, tokens=self.tokens)
         await self.give_up()
         await self.stage.tell(self.name, told)
-        self.add(Asked(content))
+        self.ask_for(Asked(content))
+
+    def ask_for(self, asked: Asked) -> None:
+        """Have somebody ask something: from now on rounds are counted anew."""
+        self.rounds = 0
+        self.add(asked)
 
     async def mark(self, mark: Mark) -> None:
         """Take in what the program says of what was said last, unless it said so before.
@@ -232,7 +238,7 @@ class Conversation:
 
         async def ask(request: Request) -> Reply:
             first = request is assembled.request
-            reply = await self._paid(request, seconds if first else self.meter.left(self.deadline))
+            reply = await self._paid(request, seconds if first else self._seconds())
             if first:
                 self.tokens = self.tokens.learned(assembled.size, reply.usage.input_tokens)
             return reply if reply.stop != "pause" else await self._unpaused(request, reply)
@@ -245,6 +251,8 @@ class Conversation:
 
     def _seconds(self) -> float | None:
         """That are left for the next reply; a cap takes away nothing that the journal has."""
+        if self.meter.behind and self.lasting and not self.stage.answered_next(self.name):
+            self.meter.catch_up()
         try:
             return self.meter.left(self.deadline)
         except CapReached:
@@ -275,7 +283,8 @@ class Conversation:
             raise self.meter.late() from error
         if reply.egress == "local":
             self.egress = "local"
-        self.meter.add(reply)
+        self.meter.add(reply, (self.name, self._came))
+        self._came += 1
         self.hear(Replied(self.name, reply))
         return reply
 
@@ -286,7 +295,7 @@ class Conversation:
                 return reply
             turns = (*request.window.turns, Said(reply.parts))
             go_on_with = replace(request, window=replace(request.window, turns=turns))
-            more = await self._paid(go_on_with, self.meter.left(self.deadline))
+            more = await self._paid(go_on_with, self._seconds())
             reply = replace(more, parts=(*reply.parts, *more.parts), usage=reply.usage + more.usage)
         if reply.stop != "pause":
             return reply

@@ -93,6 +93,7 @@ class Stage:
         self._talks: dict[str, Talk] = {}
         self._told: Counter[str] = Counter()
         self._names: Counter[str] = Counter()
+        self._over: set[str] = set()
 
     @property
     def budget(self) -> Budget:
@@ -109,13 +110,21 @@ class Stage:
 
         That of a sub-conversation is its parent's, a slash, and something of its own.
         """
-        self._names[name] += 1
-        number = self._names[name]
-        return name if number == 1 and name not in self._talks else f"{name}#{number}"
+        while True:
+            self._names[name] += 1
+            number = self._names[name]
+            found = name if number == 1 and name not in self._talks else f"{name}#{number}"
+            if found not in self._over:
+                return found
+
+    def is_over(self, conversation: str) -> None:
+        """A conversation of an earlier life came to its end, and is not opened again: its name is given to nobody."""
+        self._over.add(conversation)
 
     def told(self, conversation: str) -> list[Any]:
-        """What the journal has of a conversation beside replies and results (see `tell`)."""
-        return [*self._run.state.told.get((self.name, self.epoch, conversation), ())]
+        """What the journal has of a conversation beside replies and results (see `tell`), from where it is now."""
+        told = self._run.state.told.get((self.name, self.epoch, conversation), [])
+        return told[self._told[conversation] :]
 
     def marks(self, conversation: str) -> dict[int, list[Any]]:
         """What a program said of the events of a conversation that lasts, by their numbers (see `keep_mark`)."""
@@ -127,8 +136,7 @@ class Stage:
 
     def told_next(self, conversation: str) -> Any | None:
         """What was told next when the code ran before; None where that is new."""
-        later = self.told(conversation)[self._told[conversation] :]
-        return later[0] if later else None
+        return next(iter(self.told(conversation)), None)
 
     async def ask(
         self,
@@ -259,9 +267,9 @@ class Stage:
 
         What is told in another way than the last time voids what was told after it.
         """
-        number = self._told[conversation]
+        number, held = self._told[conversation], self.told_next(conversation)
         self._told[conversation] += 1
-        if self.told(conversation)[number : number + 1] == [told]:
+        if held == told:
             return
         await self._run.append("told", {**self._where(conversation), "number": number, "told": told})
 
@@ -286,8 +294,20 @@ class Stage:
         below, found = f"{conversation}/", self._run.state.tools.items()
         return [(key, one) for key, one in found if key[:2] == (self.name, self.epoch) and key[2].startswith(below)]
 
+    def replies_within(self, conversation: str) -> list[tuple[tuple[str, int], Json]]:
+        """The journaled replies of a conversation and its sub-conversations, oldest first: whose, which, and it."""
+        below, found = f"{conversation}/", self._run.state.replies.items()
+        mine = [(key[2:4], one) for key, one in found if key[:2] == (self.name, self.epoch)]
+        return [(place, one) for place, one in mine if place[0] == conversation or place[0].startswith(below)]
+
     async def carry_out(
-        self, key: dict[str, object], tool: ToolSpec, act: Callable[[], Awaitable[Came]], *, lost: Callable[[], Came]
+        self,
+        key: dict[str, object],
+        tool: ToolSpec,
+        act: Callable[[], Awaitable[Came]],
+        *,
+        lost: Callable[[], Came],
+        doubt: bool = False,
     ) -> Came:
         """Carry out a tool call that has no journaled outcome. What comes of it is journaled.
 
@@ -298,15 +318,16 @@ class Stage:
             key: see `called`.
             tool: what is called. One with effect `once` is journaled before it begins too.
             act: does it, and returns its outcome, whose JSON is journaled.
-            lost: makes the outcome of a call that a person says was carried out before a kill.
+            lost: makes the outcome of a call that a person says was carried out before.
+            doubt: whether an equal call ran out of its time, and may be running still.
 
         Raises:
-            Paused: a `once` call was begun, and nobody knows whether it was carried out.
+            Paused: a `once` call was begun, or an equal one, and nobody knows whether it was carried out.
         """
         attributes = of_tool(tool.name, self.place, str(key["conversation"]))
         with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
             began = time.monotonic()
-            again = tool.effect != "once" or await self._begin_once(key, tool)
+            again = tool.effect != "once" or await self._begin_once(key, tool, doubt)
             came = await act() if again else lost()
             outcome = came.to_json()
             tell_outcome(span, outcome)
@@ -322,10 +343,10 @@ class Stage:
         """Journal what a call is answered with in the place of its outcome, before a request is asked with it."""
         self._run.append_soon("tool", {**key, "attempt": self.attempt, "outcome": outcome})
 
-    async def _begin_once(self, key: dict[str, object], tool: ToolSpec) -> bool:
+    async def _begin_once(self, key: dict[str, object], tool: ToolSpec, doubt: bool) -> bool:
         """Journal that a call which must not be repeated begins; False where a person says that it is done."""
         begun = self._run.state.intents[tool_key(key)]
-        if begun:
+        if begun or doubt:
             choice = {"stage": self.name, "fingerprint": digest([key, begun]), "edited": ""}
             answer = self._run.state.decisions.get((self.name, choice["fingerprint"], ""))
             if answer is None:

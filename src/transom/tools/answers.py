@@ -6,12 +6,13 @@ import json
 from dataclasses import replace
 
 from transom.canonical import Json
-from transom.errors import OutOfTurns, ToolRefused
+from transom.errors import OutOfTurns, ToolRefused, ToolTimeoutError
 from transom.llm import ToolCall, ToolResult
 from transom.llm.turns import Trust
 from transom.tools.definition import Ran
 
 OUT_OF_TURNS = OutOfTurns.__name__
+OUT_OF_TIME = ToolTimeoutError.__name__
 
 
 def used_up(call: ToolCall) -> Ran:

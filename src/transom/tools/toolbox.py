@@ -41,6 +41,8 @@ Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 MAX_TURNS = 20
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LONGEST_SCHEMA = 4_000  # characters that a complaint repeats of it
+_TOO_LONG = "ask for less at once, or go on without it"
+_TOO_LONG_ONCE = "it may have been carried out, or still be: do not make the same call again"
 _GO_ON = "try other arguments or go on without it"
 OWN = {
     "delegate": "opens a sub-conversation",
@@ -230,7 +232,7 @@ async def _carried_out(
             raise
         if isinstance(error, TimeoutError) and limit and limit.expired():
             what = f"the tool took longer than the {_less(tool.limits.seconds, seconds):g} s that it may"
-            raise ToolTimeoutError(what, hint="ask for less at once, or go on without it") from error
+            raise ToolTimeoutError(what, hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG) from error
         said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
         raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
 
