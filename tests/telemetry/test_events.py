@@ -14,7 +14,8 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from tests.telemetry.walked import walk
 from transom.agent import Agent, Home
-from transom.errors import NetworkFailed, ProviderError, RateLimited, TransomError
+from transom.agent.call import RETRY, call
+from transom.errors import NetworkFailed, ProviderError, RateLimited, ReplyError, TransomError
 from transom.llm import Block, Chain, Request, ScriptedProvider, Window
 from transom.llm.egress import EgressPolicy
 from transom.llm.retry import RetryPolicy
@@ -84,6 +85,31 @@ async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warni
     about = {name: failed[name] for name in ("error_type", "provider", "attempts", "trace_id")}
     assert about == {"error_type": "NetworkFailed", "provider": "two", "attempts": 3, "trace_id": trace}
     assert failed["span_id"]
+
+
+@pytest.mark.parametrize("how", ["schema", "read", "read once"])
+async def test_answers_that_cannot_be_read_are_a_call_that_failed(tmp_path: Path, how: str) -> None:
+    configure("warning", tmp_path / "log")
+    words, answers = "the words of an answer", 1 if how == "read once" else 2
+    chain = Chain((ScriptedProvider({SEAT.name: [words] * answers}, name="one:a"),))
+    if how == "schema":
+        async with Agent(replace(SEAT, output={"type": "object"}), provider=chain) as agent:
+            with pytest.raises(ReplyError):
+                await agent.send("hi")
+    else:
+        role = SEAT if how == "read once" else replace(SEAT, sees=SEAT.sees | {RETRY})
+        async with Agent(SEAT, provider=chain) as agent:
+            stage = (await agent._open()).stage
+
+            def read(text: str) -> str:
+                raise ReplyError(f"cannot be read: {text}")
+
+            with pytest.raises(ReplyError, match="cannot be read"):
+                await call(stage, role, [Block("extra", "hi")], read)
+    (failed,) = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    about = {name: failed[name] for name in ("level", "error_type", "provider", "attempts")}
+    assert about == {"level": "error", "error_type": "ReplyError", "provider": "one:a", "attempts": answers}
+    assert words not in (tmp_path / "log").read_text()
 
 
 def everything(folder: Path) -> dict[Path, bytes]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 
 server: Any = MCPServer("shelf")
 
@@ -33,8 +34,14 @@ async def hang(at: str | None = None) -> str:
     return str(at)
 
 
+def shown(ctx: Context) -> str:
+    """Says what it was shown."""
+    return f"as {ctx.headers}"
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run("stdio")
     else:
+        server.tool()(shown)
         server.run("streamable-http", port=int(sys.argv[2]))

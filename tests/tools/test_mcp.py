@@ -9,8 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +21,8 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, scripted
 from transom.agent import Agent
-from transom.errors import ToolError
-from transom.llm import CameBack, ToolCall
+from transom.errors import ApprovalNeeded, ToolError
+from transom.llm import CameBack, ToolCall, render
 from transom.tools import ToolLimits
 from transom.tools.mcp import McpServer
 
@@ -105,6 +107,108 @@ async def test_over_http(http: str) -> None:
         check(await told(server, *CALLS))
 
 
+KEY = "tok-91af0c77"
+
+
+async def test_headers_are_shown_to_the_server_and_to_nobody_else(http: str) -> None:
+    shown = ToolCall("1", "shown", {})
+    async with McpServer(http, headers={"Authorization": f"Bearer {KEY}", "X-Tenant": "acme-chips"}) as server:
+        (seen,) = await told(server, shown)
+    assert "authorization" in seen and "x-tenant" in seen
+    assert KEY not in seen and "acme-chips" not in seen
+    async with McpServer(http) as server:
+        assert "authorization" not in (await told(server, shown))[0]
+
+
+class Doorman(BaseHTTPRequestHandler):
+    """Lets nobody in, and says in full who wanted to."""
+
+    def do_POST(self) -> None:
+        said = f"{self.path} {self.headers['authorization']}".encode()
+        self.server.seen.append(said.decode())  # type: ignore[attr-defined]  # of this test
+        self.send_response(401, said.decode())
+        self.send_header("content-length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+async def test_no_error_tells_what_a_server_was_shown() -> None:
+    door: Any = HTTPServer(("127.0.0.1", 0), Doorman)
+    door.seen = []
+    threading.Thread(target=door.serve_forever, daemon=True).start()
+    at = f"http://127.0.0.1:{door.server_port}/mcp?key=query-5c1f&lang=en"
+    try:
+        with pytest.raises(ToolError, match="the MCP server cannot be used") as caught:
+            async with McpServer(at, headers={"Authorization": f"Bearer {KEY}"}):
+                pass
+    finally:
+        door.shutdown()
+        door.server_close()
+    assert f"Bearer {KEY}" in door.seen[0]
+    assert KEY not in str(caught.value) and "query-5c1f" not in str(caught.value)
+    with pytest.raises(ToolError, match="the value of Authorization is none of a header") as wrong:
+        McpServer(at, headers={"Authorization": f"Bearer {KEY}\n"})
+    assert KEY not in str(wrong.value)
+    with pytest.raises(ToolError, match=r"a command is sent no headers.*environ="):
+        McpServer(SERVER, headers={"Authorization": KEY})
+
+
+async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None:
+    def held(**more: Any) -> McpServer:
+        return McpServer([*SERVER, "stdio"], environ={"MCP_TEST_PID": str(tmp_path / "pid")}, **more)
+
+    async def of(**more: Any) -> dict[str, tuple[str, bool, bool]]:
+        async with held(**more) as server:
+            return {tool.name: (tool.effect, tool.needs_approval, tool.fresh) for tool in server.tools}
+
+    once, pure = ("once", False, True), ("pure", True, False)
+    assert await of() == {"look": once, "fail": once, "hang": once}
+    assert await of(effect={"look": "pure"}, needs_approval={"look"}, fresh={"fail", "hang"}) == {
+        "look": pure,
+        "fail": once,
+        "hang": once,
+    }
+    assert await of(effect="pure", needs_approval=True, fresh=False, only={"look", "fail"}) == {
+        "look": pure,
+        "fail": pure,
+    }
+    for what, given in (
+        ("needs_approval", "loook"),
+        ("effect", {"loook": "pure"}),
+        ("fresh", {"loook"}),
+        ("only", ["loook"]),
+    ):
+        with pytest.raises(ToolError, match=f"it has no tool 'loook', which {what} names; it has look, fail, hang"):
+            await of(**{what: given})
+
+
+async def test_a_call_of_a_servers_tool_waits_for_a_person(tmp_path: Path) -> None:
+    environ = {"MCP_TEST_PID": str(tmp_path / "pid")}
+    async with McpServer([*SERVER, "stdio"], environ=environ, needs_approval="look") as server:
+        provider = scripted(asks(ToolCall("1", "look", {"at": "a"})), "ok")
+        async with Agent(SEAT, provider=provider, tools=server.tools) as agent:
+            with pytest.raises(ApprovalNeeded) as paused:
+                await agent.send("go")
+            asked: Any = paused.value.request
+            await agent.decide(asked.approve(by="ann"))
+            assert (await agent.go_on()).text == "ok"
+    assert "saw a in 3 lines" in render(provider.requests[1]).as_text()
+
+
+async def test_long_names_are_cut_the_same_way_every_time() -> None:
+    names = []
+    for _ in range(2):
+        async with McpServer([*ODD, "long"], prefix="its_") as server:
+            Agent(SEAT, provider=scripted(), tools=server.tools)
+            names.append([tool.name for tool in server.tools])
+    assert names[0] == names[1]
+    assert len(set(names[0])) == 2
+    assert [(len(name), name[:55]) for name in names[0]] == [(64, "its_" + "a" * 51)] * 2
+
+
 async def kill_when_it_hangs(pid: Path) -> None:
     while not pid.is_file() or not pid.read_text():
         await asyncio.sleep(0.02)
@@ -162,7 +266,6 @@ ODD = [sys.executable, str(Path(__file__).with_name("mcp_odd_server.py"))]
         ("around", "page 'one' comes twice"),
         ("endless", "more than 100 pages"),
         ("clash", "its tools 'read.file' and 'read_file' would both be called 'read_file'"),
-        ("long", f"'{'a' * 64}c' would both be called"),
         ("remote", "its tool 'far' cannot be used: its parameters are not whole"),
     ],
 )

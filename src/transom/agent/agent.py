@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +19,7 @@ from transom.agent.late import registered_before, warn_of_missing
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
+from transom.agent.recorded import write_talk
 from transom.agent.resume import walk_through
 from transom.agent.setup import LateShelf, Setup
 from transom.agent.sub import Delegation, recall_subs, sub_role, task, without_own
@@ -210,6 +212,19 @@ class Agent:
     def context(self) -> ConversationContext:
         """What is known of the conversation beside its words."""
         return context_of(self._talk, self.conversation(), self._meter, self._chain.name)
+
+    def record(self, path: Path | str, *, local: bool = False) -> None:
+        """Write what was asked and answered so far, its sub-conversations' too, to a file that `replay:PATH` plays.
+
+        Args:
+            path: of the file; an older recording there is replaced.
+            local: whether what is marked local may stand in it.
+
+        Raises:
+            RunError: nothing was said yet.
+            InputError: see `recording_of` and `Recording.write`.
+        """
+        write_talk(self._talk, Path(path), local=local)
 
     def _hear(self, event: Event) -> None:
         self.on_event(event)

@@ -11,6 +11,7 @@ from transom.agent.turns import Conversation
 from transom.errors import OutOfTurns, ProviderError, ReplyError
 from transom.llm import Block, CameBack, Reply, Request, Role, Said, ToolCall, ToolResult, Turn
 from transom.runs import Stage
+from transom.runs.calls import tell_unread
 from transom.telemetry import child_span, keys
 from transom.tools import Toolbox
 
@@ -80,7 +81,13 @@ async def call(
 
     async def ask(*more: Block) -> Answer[T]:
         request, reply = await conversation.ask([*blocks, *more])
-        return Answer(_read(reply, read), reply, request, conversation.requests, tuple(conversation.turns))
+        try:
+            value = _read(reply, read)
+        except ReplyError as error:
+            if more or RETRY not in role.sees:  # nobody asks again
+                tell_unread(request, error, stage.host.chain, conversation.requests)
+            raise
+        return Answer(value, reply, request, conversation.requests, tuple(conversation.turns))
 
     try:
         first = await ask()

@@ -35,6 +35,7 @@ from transom.llm.structured import checked
 from transom.llm.turns import Egress
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
+from transom.runs.calls import tell_unread
 from transom.tools import Toolbox
 from transom.tools.definition import Ran
 
@@ -247,6 +248,7 @@ class Conversation:
             return assembled.request, await checked(ask, assembled.request, self._heard)
         except ReplyError as error:
             unquote(error, assembled.request, self.stage.host.chain.policy)
+            tell_unread(assembled.request, error, self.stage.host.chain, 2)
             raise
 
     def _seconds(self) -> float | None:

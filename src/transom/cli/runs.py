@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -89,6 +90,30 @@ async def clean_runs(
         )
     freed = sum(row["bytes"] for row in gone)
     print_text(f"{counted(len(gone), 'run')}, {freed} bytes {'would be' if dry_run else 'were'} removed")
+    return 0
+
+
+@command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
+async def record_run(
+    session: Session,
+    run: RunArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; an older recording there is replaced.")],
+    local: Annotated[bool, typer.Option("--local", help="Also text that is marked local may stand in it.")] = False,
+) -> int:
+    """Write what a run asked and was answered to a file, for --model replay:FILE."""
+    from transom.llm.egress import EgressPolicy
+    from transom.runs.recording import recording_of
+    from transom.telemetry import Redactor
+
+    policy = EgressPolicy.of(session.settings.egress)
+    async with found_run(session, run) as (store, found):
+        made = recording_of(store, found.records, policy=policy, redact=session.redact or Redactor(), local=local)
+    made.write(session.cwd / file)
+    if session.format == "json":
+        told = {"run_id": found.row.id, "file": str(file), "calls": len(made.calls)}
+        print_json({"schema": "transom.recorded/1", **told})
+    else:
+        print_text(f"{counted(len(made.calls), 'call')} of run {found.row.id} in {file}: --model replay:{file}")
     return 0
 
 

@@ -5,6 +5,7 @@ from transom.llm.deltas import Again, Delta, OnDelta
 from transom.llm.egress import EgressPolicy
 from transom.llm.provider import Chain, Provider, guard_egress
 from transom.llm.render import Rendered, render
+from transom.llm.replay import ReplayProvider
 from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.rules import Rule, RulesProvider
 from transom.llm.scripted import ScriptedProvider
@@ -29,6 +30,7 @@ __all__ = [
     "Part",
     "Provider",
     "Rendered",
+    "ReplayProvider",
     "Reply",
     "Request",
     "Role",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Self
 
 from transom.llm.shapes import Block, Request
 from transom.llm.turns import Asked, CameBack
+
+if TYPE_CHECKING:
+    from transom.config.model import Egress
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,11 @@ class EgressPolicy:
 
     local_blocks: tuple[str, ...] = ()
     keep_untrusted: bool = False
+
+    @classmethod
+    def of(cls, settings: Egress) -> Self:
+        """As the section `egress` of the settings has it."""
+        return cls(settings.local_blocks, keep_untrusted=settings.logs == "local")
 
     def is_local(self, block: Block) -> bool:
         """Whether a block must not reach a remote provider."""

@@ -14,6 +14,7 @@ from transom.llm.hosted import HOSTED, connect
 from transom.llm.limits import Shelf
 from transom.llm.provider import Chain, Provider
 from transom.llm.replay import ReplayProvider
+from transom.llm.rules import RULES
 
 if TYPE_CHECKING:
     from transom.config import Settings
@@ -64,7 +65,7 @@ def named_chain(spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] 
         SettingsError: a seat that names a model and no provider.
     """
     settings = around.settings
-    policy = EgressPolicy(settings.egress.local_blocks, keep_untrusted=settings.egress.logs == "local")
+    policy = EgressPolicy.of(settings.egress)
     names = _names(spec)
     addressed = {_kind(name) for name in names} & set(HOSTED)
     if around.base_url and len(addressed) > 1:
@@ -102,6 +103,9 @@ def named_provider(name: str, around: Surroundings, *, addressed: bool = True) -
         return ReplayProvider(Path(around.cwd, rest))
     if kind in HOSTED:
         return hosted_provider(name, around, addressed=addressed)
+    if name == RULES:
+        hint = f"use {', '.join(around.known[:-1])} or {around.known[-1]}"
+        raise InputError("rules answer only the roles of transom check", where=around.where, hint=hint)
     raise unknown_provider(name, around.known, around.where)
 
 

@@ -1,6 +1,7 @@
 """`replay`: recorded conversations, asked again without a model.
 
 A recording is one JSON file: `{"schema": "transom.recording/1", "calls": [{"role", "digest", "request", "reply"}]}`.
+Its `context_tokens` is the window of the model that answered, where it had one: with another, other things are asked.
 A request that was not recorded is an error that shows where it differs from the nearest one of its role.
 """
 
@@ -8,12 +9,14 @@ from __future__ import annotations
 
 import difflib
 import json
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Self
 
 from transom.canonical import Json, digest, pretty_json, write_atomic
 from transom.errors import InputError, ReplayMiss
-from transom.llm.capabilities import Capabilities
+from transom.llm.capabilities import UNBOUNDED, Capabilities
 from transom.llm.codec import reply_from_json
 from transom.llm.deltas import OnDelta, tell
 from transom.llm.render import render
@@ -23,22 +26,106 @@ from transom.llm.tokens import estimate_tokens
 
 RECORDING_SCHEMA = "transom.recording/1"
 _SHOWN_LINES = 12
+_AGAIN = (
+    "record it again (transom runs record RUN FILE, or agent.record(FILE)), or restore the prompt, tools and settings "
+    "that it was recorded with"
+)
+
+
+@dataclass(frozen=True)
+class RecordedCall:
+    """A request and what it was answered with.
+
+    Attributes:
+        role: who asked.
+        digest: of the request, by which it is found.
+        request: its text, for people and for what is said of a request that is not found.
+        reply: the answer.
+    """
+
+    role: str
+    digest: str
+    request: str
+    reply: Reply
+
+    def to_json(self) -> dict[str, Json]:
+        return {"role": self.role, "digest": self.digest, "request": self.request, "reply": self.reply.to_json()}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What models were asked, and what they answered.
+
+    Attributes:
+        calls: in order; of the same request the last answer counts.
+        context_tokens: the window of the model that answered; None where it had none, or nobody knew.
+    """
+
+    calls: tuple[RecordedCall, ...]
+    context_tokens: int | None = None
+
+    def write(self, path: Path) -> None:
+        """Write it where `ReplayProvider` can answer from it; an older recording there is replaced.
+
+        Raises:
+            InputError: there is another file in its place, or it cannot be written.
+        """
+        if path.exists():
+            self.read(path)
+        rows: list[Json] = [call.to_json() for call in self.calls]
+        window: dict[str, Json] = {"context_tokens": self.context_tokens} if self.context_tokens else {}
+        try:
+            write_atomic(path, pretty_json({"schema": RECORDING_SCHEMA, **window, "calls": rows}).encode())
+        except OSError as error:
+            raise InputError(f"cannot write the recording: {error.strerror or error}", where=str(path)) from error
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The inverse of `write`.
+
+        Raises:
+            InputError: the file cannot be read, or is no recording.
+        """
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot read the recording: {error}", where=str(path)) from error
+        if not isinstance(data, dict) or data.get("schema") != RECORDING_SCHEMA:
+            raise InputError(f"not a recording: its schema is not {RECORDING_SCHEMA}", where=str(path))
+        window = data.get("context_tokens")
+        try:
+            return cls(tuple([_call(one) for one in data["calls"]]), window if window is None else int(window))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"a call of the recording cannot be read: {error}", where=str(path)) from error
+
+
+def _call(data: Any) -> RecordedCall:
+    reply = reply_from_json(data["reply"])
+    return RecordedCall(str(data["role"]), str(data["digest"]), str(data["request"]), reply)
 
 
 class ReplayProvider:
-    """Answers from a recording, by the digest of the request."""
+    """Answers from a recording, by the digest of the request.
+
+    Args:
+        path: of the recording; see `Agent.record` and `transom runs record`.
+
+    Raises:
+        InputError: it cannot be read, or is no recording.
+    """
 
     local = True
-    caps = Capabilities(structured_output=True)  # recorded answers stand as they are, no schema has to be shown
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._digest = digest(path.read_bytes()) if path.is_file() else ""
-        self._replies: dict[str, Reply] = {}
+    def __init__(self, path: Path | str) -> None:
+        self._path = Path(path)
+        recording = Recording.read(self._path)
+        self._digest = digest(self._path.read_bytes())
+        self._replies = {call.digest: call.reply for call in recording.calls}
         self._texts: dict[str, list[str]] = {}
-        for role, asked, text, reply in _read_calls(path):
-            self._replies[asked] = reply
-            self._texts.setdefault(role, []).append(text)
+        for call in recording.calls:
+            self._texts.setdefault(call.role, []).append(call.request)
+        # Recorded answers stand as they are: no schema has to be shown.
+        self.caps = Capabilities(recording.context_tokens or UNBOUNDED, structured_output=True)
 
     @property
     def name(self) -> str:
@@ -63,7 +150,7 @@ class ReplayProvider:
         text = render(request).as_text()
         recorded = self._texts.get(request.role, [])
         if not recorded:
-            return ReplayMiss(f"the recording has no call of role {request.role}", where=str(self._path))
+            return ReplayMiss(f"the recording has no call of role {request.role}", where=str(self._path), hint=_AGAIN)
         nearest = max(
             recorded, key=lambda other: difflib.SequenceMatcher(None, other, text, autojunk=True).quick_ratio()
         )
@@ -74,36 +161,11 @@ class ReplayProvider:
         return ReplayMiss(
             f"no recording of this call of role {request.role}; the nearest differs in\n{shown}",
             where=str(self._path),
-            hint="record it again, or restore the prompt that it was recorded with",
+            hint=_AGAIN,
         )
 
 
-def _read_calls(path: Path) -> list[tuple[str, str, str, Reply]]:
-    """The recorded calls: role, digest of the request, its text, the reply."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read the recording: {error}", where=str(path)) from error
-    if not isinstance(data, dict) or data.get("schema") != RECORDING_SCHEMA:
-        raise InputError(f"not a recording: its schema is not {RECORDING_SCHEMA}", where=str(path))
-    try:
-        return [
-            (str(call["role"]), str(call["digest"]), str(call["request"]), reply_from_json(call["reply"]))
-            for call in data["calls"]
-        ]
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"a call of the recording cannot be read: {error}", where=str(path)) from error
-
-
-def write_recording(path: Path, calls: list[tuple[Request, Reply]]) -> None:
-    """Write a recording that `replay` can answer from."""
-    rows: list[Json] = [
-        {
-            "role": request.role,
-            "digest": request.digest,
-            "request": render(request).as_text(),
-            "reply": reply.to_json(),
-        }
-        for request, reply in calls
-    ]
-    write_atomic(path, pretty_json({"schema": RECORDING_SCHEMA, "calls": rows}).encode())
+def write_recording(path: Path, calls: Sequence[tuple[Request, Reply]]) -> None:
+    """Write a recording of calls that are at hand; for those of a run see `transom.runs.recording`."""
+    rows = [RecordedCall(asked.role, asked.digest, render(asked).as_text(), reply) for asked, reply in calls]
+    Recording(tuple(rows)).write(path)

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable
 
-from transom.errors import EgressError, NeedsModel, ProviderError, TransomError
+from transom.errors import EgressError, NeedsModel, ProviderError, ReplyError, TransomError
 from transom.llm import Chain, Reply, Request, render
 from transom.llm.egress import EgressPolicy
 from transom.telemetry import current_span
@@ -32,7 +32,7 @@ async def logged(request: Request, answer: Awaitable[Reply], chain: Chain, *, to
     except Exception as error:
         seconds = time.monotonic() - began
         if told or not isinstance(error, NeedsModel):
-            _tell_failure(request, error, chain, seconds)
+            _tell_failure(request, error, chain, f"{seconds:.2f} s")
         if told and isinstance(error, TransomError) and _log.isEnabledFor(logging.DEBUG):
             _tell(request, f"failed: {error.what}", "", chain.policy)
         raise
@@ -48,19 +48,25 @@ async def logged(request: Request, answer: Awaitable[Reply], chain: Chain, *, to
     return reply
 
 
-def _tell_failure(request: Request, error: Exception, chain: Chain, seconds: float) -> None:
+def tell_unread(request: Request, error: ReplyError, chain: Chain, answers: int) -> None:
+    """Log a call whose answers cannot be read, of which there were so many, as one that failed."""
+    _tell_failure(request, error, chain, "all of them answered", answers)
+
+
+def _tell_failure(request: Request, error: Exception, chain: Chain, ended: str, answers: int = 0) -> None:
     """Whatever a log is filtered by; none of the error's words: a server may quote what it was sent."""
     names = [provider.name for provider in chain.of(request.role).providers]
     failed = error if isinstance(error, ProviderError) else None
     provider = failed.where if failed and failed.where in names else ",".join(names)
     attempts = len(failed.causes) + 1 if failed else int(not isinstance(error, EgressError))  # which was not sent
+    attempts = answers or attempts
     about: dict[str, str | int] = {"error_type": type(error).__name__, "provider": provider, "attempts": attempts}
     span = current_span()
     if span:
         about |= {"trace_id": span.trace_id, "span_id": span.span_id}
     level = logging.INFO if isinstance(error, NeedsModel) else logging.ERROR  # that the rules abstain is no failure
     how = f"role {request.role} failed with {type(error).__name__}, provider {provider}, attempts {attempts}"
-    _log.log(level, "call %s: %s, %.2f s", request.digest[:16], how, seconds, extra={"about": about})
+    _log.log(level, "call %s: %s, %s", request.digest[:16], how, ended, extra={"about": about})
 
 
 def _tell(request: Request, how: str, came: str, policy: EgressPolicy) -> None:

@@ -14,6 +14,7 @@ from transom.canonical import Json, canonical_json, digest
 from transom.context import Budget
 from transom.errors import ApprovalNeeded, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage
+from transom.llm.capabilities import UNBOUNDED
 from transom.llm.codec import reply_from_json
 from transom.llm.deltas import OnDelta, both, tell
 from transom.llm.provider import of_provider
@@ -246,7 +247,14 @@ class Stage:
         marked = self._run.chain.policy.mark(request)
         window = await keep_window(self._run.store, talk, marked, self._run.state.tools)
         shares = [share.to_json() for share in request.window.shares]
-        told = {"role": request.role, "sees": sorted(role.sees), "window": window, "reply": reply.to_json()}
+        told: dict[str, Any] = {
+            "role": request.role,
+            "sees": sorted(role.sees),
+            "window": window,
+            "reply": reply.to_json(),
+        }
+        if talk.next == 0 and (room := self._run.chain.of(role.name).caps).context_tokens < UNBOUNDED:
+            told |= {"context_tokens": room.context_tokens} if room.context_known else {}
         await self._run.append("reply", {**key, "attempt": self.attempt, **told, "shares": shares})
 
     def called(self, conversation: str = "main") -> Called:

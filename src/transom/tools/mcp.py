@@ -12,17 +12,18 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 
-from transom.canonical import Json
+from transom.canonical import Json, digest
 from transom.errors import ToolError, ToolExecutionError
 from transom.llm.turns import Egress
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
 from transom.tools.mcp_link import Link
+from transom.tools.mcp_place import Place
 from transom.tools.schema import AT_THE_TOP, Check
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST = 64
 _MOST_PAGES = 100
-_URLS = ("http://", "https://")
 
 
 class McpServer:
@@ -34,14 +35,19 @@ class McpServer:
     Args:
         server: a command with its arguments, which is started and spoken to over stdio, or a URL.
         limits: of each of its tools.
-        only: names of the tools that are taken; all where None.
+        only: names of the tools that are taken, as the server has them; all where None.
         prefix: before each name, where several servers have tools of one name.
+        effect: what a repetition of a tool does, by its name, or of all; what the server says of it where it is not
+            named here.
+        needs_approval: names of the tools of which a person has to approve each call; True for all.
+        fresh: names of the tools whose equal calls are carried out again; True for all.
+        headers: of each request to a URL, such as `Authorization`. Their values stand in no result and no error.
         egress: `local` where what it yields must not reach a remote provider.
         environ: variables of a command, beside the few that it is given anyhow. Keys among them stand in no result.
         seconds: that it may take to answer at all, and then to name its tools.
 
     Raises:
-        ToolError: neither a command nor a URL.
+        ToolError: neither a command nor a URL; headers for a command, or one that is none.
     """
 
     def __init__(
@@ -51,25 +57,31 @@ class McpServer:
         limits: ToolLimits | None = None,
         only: Collection[str] | None = None,
         prefix: str = "",
+        effect: Effect | Mapping[str, Effect] | None = None,
+        needs_approval: bool | Collection[str] = False,
+        fresh: bool | Collection[str] = True,
         egress: Egress = "any",
+        headers: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         seconds: float = 30.0,
     ) -> None:
-        self._server = _checked(server)
+        self._place = Place.of(server, headers or {}, environ or {})
         self._limits = limits or ToolLimits()
-        self._only = only
+        self._only = None if only is None else _names(only)
         self._prefix = prefix
+        self._effect = effect
+        self._needs_approval = needs_approval if isinstance(needs_approval, bool) else _names(needs_approval)
+        self._fresh = fresh if isinstance(fresh, bool) else _names(fresh)
         self._egress = egress
-        self._environ = dict(environ or {})
         self._seconds = seconds
-        self._redact = Redactor({**os.environ, **self._environ})
-        self._link = Link(self._client, seconds)
+        self._redact = Redactor({**os.environ, **self._place.environ}, self._place.secrets)
+        self._link = Link(self._place.client, seconds)
         self.tools: tuple[ToolDefinition, ...] = ()
 
     @property
     def name(self) -> str:
         """As it is called in errors."""
-        return self._server if isinstance(self._server, str) else " ".join(self._server)
+        return self._redact(self._place.name)
 
     async def __aenter__(self) -> Self:
         """Connect, and ask for its tools.
@@ -102,15 +114,6 @@ class McpServer:
     ) -> None:
         await self._link.close()
 
-    def _client(self) -> Any:
-        import mcp  # noqa: PLC0415  an extra
-
-        target: Any = self._server
-        if not isinstance(self._server, str):
-            command, *arguments = self._server
-            target = mcp.StdioServerParameters(command=command, args=arguments, env=self._environ or None)
-        return mcp.Client(target, cache=None)
-
     async def _listed(self, client: Any) -> list[Any]:
         """Its tools, of all pages.
 
@@ -124,7 +127,7 @@ class McpServer:
                 page = await client.list_tools(cursor=cursors[-1])
                 found += page.tools
                 if page.next_cursor is None:
-                    return [one for one in found if self._only is None or one.name in self._only]
+                    return found
                 if page.next_cursor in cursors:
                     raise ConnectionError(f"its list of tools goes round: page {page.next_cursor!r} comes twice")
                 cursors.append(page.next_cursor)
@@ -134,10 +137,11 @@ class McpServer:
         """Tools of ours.
 
         Raises:
-            ToolError: one cannot be one, or two of them would have one name.
+            ToolError: one cannot be one, two of them would have one name, or there is none of a name that was given.
         """
+        self._check_named([one.name for one in found])
         tools: dict[str, tuple[str, ToolDefinition]] = {}
-        for one in found:
+        for one in found if self._only is None else [one for one in found if one.name in self._only]:
             tool = self._tool(one)
             if tool.name in tools:
                 what = f"its tools {tools[tool.name][0]!r} and {one.name!r} would both be called {tool.name!r}"
@@ -150,16 +154,31 @@ class McpServer:
             tools[tool.name] = one.name, tool
         return tuple(tool for _, tool in tools.values())
 
+    def _check_named(self, there: Collection[str]) -> None:
+        """A name that is misspelled would leave a tool without what is asked for it.
+
+        Raises:
+            ToolError: the server has no tool of that name.
+        """
+        for what in ("only", "effect", "needs_approval", "fresh"):
+            given = getattr(self, f"_{what}")
+            named = [] if given is None or isinstance(given, bool | str) else given
+            if missing := [name for name in named if name not in there]:
+                said = f"it has no tool {', '.join(map(repr, missing))}, which {what} names"
+                raise ToolError(said, where=self.name, hint=f"it has {', '.join(there) or 'none'}")
+
     def _tool(self, tool: Any) -> ToolDefinition:
         schema, more = _shown(tool.input_schema)
+        given = self._effect.get(tool.name) if isinstance(self._effect, Mapping) else self._effect
         return _ServerTool(
-            _NOT_IN_NAMES.sub("_", self._prefix + tool.name)[:64],
-            f"{tool.description or tool.name}{more}",
+            _named(self._prefix + tool.name),
+            self._redact(f"{tool.description or tool.name}{more}"),
             schema,
             self._handler(tool.name),
-            _effect(tool.annotations),
+            given or _effect(tool.annotations),
             self._limits,
-            fresh=True,
+            needs_approval=self._needs_approval is True or tool.name in (self._needs_approval or ()),
+            fresh=self._fresh is True or tool.name in (self._fresh or ()),
             egress=self._egress,
         )
 
@@ -190,23 +209,14 @@ class McpServer:
         return self._redact(f"{type(error).__name__}: {error}").partition("\n")[0][:500].removesuffix(": ")
 
 
-def _checked(server: object) -> str | tuple[str, ...]:
-    """A URL or a command.
+def _named(whole: str) -> str:
+    """A name as models take it; of one that is too long the beginning, and a digest of all of it."""
+    name = _NOT_IN_NAMES.sub("_", whole)
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 9]}_{digest(whole)[:8]}"
 
-    Raises:
-        ToolError: it is neither.
-    """
-    if isinstance(server, str):
-        if server.startswith(_URLS):
-            return server
-        hint = f"a command is a list: {server.split()}" if server.strip() else "give a command as a list, or a URL"
-        raise ToolError(f"{server!r} is no URL of an MCP server", hint=hint)
-    words = tuple(server) if isinstance(server, Sequence) else ()
-    if not words or not all(isinstance(word, str) and word for word in words):
-        raise ToolError(f"{server!r} is no command of an MCP server", hint="give a command as a list, or a URL")
-    if words[0].startswith(_URLS):
-        raise ToolError(f"{words[0]!r} is a URL and no command", hint="give it by itself, not in a list")
-    return words
+
+def _names(given: Collection[str]) -> Collection[str]:
+    return {given} if isinstance(given, str) else given
 
 
 def _effect(annotations: Any) -> Effect:
