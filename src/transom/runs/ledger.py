@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from asyncio import Future
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from transom.canonical import Json
-from transom.errors import InputError
+from transom.errors import InputError, StoreError
 from transom.runs.checkpoints import Retention, Shelf, checkpoints, following
 from transom.runs.journal import apply, fold
 from transom.store import Store
@@ -18,6 +21,15 @@ _FREE = frozenset({"opened", "nodes", "told", "closed"})
 """What nobody paid for or decided: it outlives a kill at once, and a power cut together with the next of the others."""
 SUCCESSES = frozenset({"done", "READY", "PASS", "FAIL"})
 """How a run is closed that came to its end; a check whose answer is no did."""
+
+
+@dataclass(slots=True)
+class _Soon:
+    """A record that nobody waits for yet."""
+
+    kind: str
+    data: dict[str, Any]
+    written: Future[int]
 
 
 class Ledger:
@@ -41,13 +53,22 @@ class Ledger:
         self.state = fold(records)
         self._shelf = Shelf(folder)
         self._checkpoints = checkpoints(records)
-        self._soon: list[Awaitable[int]] = []
+        self._soon: list[_Soon] = []
         self._stops = sum(record.kind in _STOPS for record in records)
 
     async def append(self, kind: str, data: dict[str, Any]) -> None:
-        """Append to the journal and take it into the state."""
-        position = await self._store.append(self._stream, kind, data, sync=kind not in _FREE)
-        await self.settle()
+        """Append to the journal and take it into the state. Who is cancelled meanwhile is so when that is done.
+
+        Raises:
+            StoreError: it could not be written, or what was appended before it without waiting could not.
+        """
+        try:
+            self._hand_over_again()
+            position = await self._store.append(self._stream, kind, data, sync=kind not in _FREE)
+            await self.settle()
+        except BaseException:  # a cancelled task's record may be written all the same
+            self._take_in()
+            raise
         apply(self.state, kind, data)
         if kind in _STOPS:
             self._stops += 1
@@ -59,10 +80,27 @@ class Ledger:
             (record, *_) = self._store.read(self._stream, after=position - 1)
             self._checkpoints.append(following(self._checkpoints, record))
 
+    def _take_in(self) -> None:
+        """The journal as it is after something went wrong on the way to it, and what is still to be written."""
+        self._soon = [one for one in self._soon if not one.written.done() or one.written.exception()]
+        with suppress(StoreError):
+            records = self._store.read(self._stream)
+            self.state, self._checkpoints = fold(records), checkpoints(records)
+            self._stops = sum(record.kind in _STOPS for record in records)
+            for one in self._soon:
+                apply(self.state, one.kind, one.data)
+
+    def _hand_over_again(self) -> None:
+        """Nothing gets into the journal before what came before it does."""
+        for one in self._soon:
+            if one.written.done() and one.written.exception():
+                one.written = self._store.append_soon(self._stream, one.kind, one.data)
+
     async def settle(self) -> None:
         """Wait until all that was appended is in the journal."""
         while self._soon:
-            await self._soon.pop()
+            await self._soon[0].written
+            del self._soon[0]
 
     def append_soon(self, kind: str, data: dict[str, Any]) -> None:
         """Append without waiting. What is appended next is in the journal only where this is.
@@ -70,7 +108,7 @@ class Ledger:
         A write that fails is an error then. It is for what may be done again where the journal lost it together with
         all that came after.
         """
-        self._soon.append(self._store.append_soon(self._stream, kind, data))
+        self._soon.append(_Soon(kind, data, self._store.append_soon(self._stream, kind, data)))
         apply(self.state, kind, data)
 
     def shelve(self, path: Path, by: str) -> None:

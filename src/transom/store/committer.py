@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transom.errors import TransomError
 from transom.store.sqlite_errors import primary_code, store_error
 
 _LOG_PAGES = 256
@@ -30,7 +31,7 @@ class Job:
     work: Work  # may be run twice: in a batch that failed, and then alone
     future: asyncio.Future[Any]
     sync: bool
-    is_append: bool
+    stream: str  # that it appends to; "" for another write
 
 
 @dataclass(slots=True)
@@ -39,6 +40,14 @@ class Outcome:
 
     result: Any = None
     error: BaseException | None = None
+
+
+class _CommittedAllTheSame(Exception):
+    """A commit ended well, and the handler of a signal raised something before anybody knew."""
+
+    def __init__(self, results: list[Any]) -> None:
+        super().__init__()
+        self.results = results
 
 
 class Committer:
@@ -65,40 +74,63 @@ class Committer:
         self._has_log = False
 
     def commit(self, batch: Sequence[Job]) -> list[Outcome]:
-        """All of them in one transaction, or where one is bad each in one of its own."""
+        """All of them in one transaction, or where one is bad each in one of its own.
+
+        What follows a bad append in its stream fails with it: a stream has no gaps.
+        """
         try:
             return [Outcome(result) for result in self._transaction(batch, self._patience)]
         except Exception as error:  # noqa: BLE001 - re-raised, typed, where the job is awaited
             if len(batch) == 1 or primary_code(error) == sqlite3.SQLITE_BUSY:
                 return [Outcome(error=store_error(error, self._path)) for _ in batch]
         # One bad write must not take its neighbours along: each gets a transaction of its own.
-        return [self.commit([job])[0] for job in batch]
+        broken: dict[str, Outcome] = {}
+        outcomes = []
+        for job in batch:
+            outcome = broken.get(job.stream) or self.commit([job])[0]
+            if outcome.error and job.stream:
+                broken[job.stream] = Outcome(error=outcome.error)
+            outcomes.append(outcome)
+        return outcomes
 
-    def commit_at_once(self, batch: Sequence[Job]) -> list[Outcome] | None:
-        """The same without waiting for another process; None, and nothing done, where something is in the way."""
+    def commit_at_once(self, batch: Sequence[Job]) -> tuple[list[Outcome] | None, BaseException | None]:
+        """The same without waiting for another process.
+
+        Returns:
+            What came of it, None where something was in the way and nothing was done; and what the handler of a signal
+            raised meanwhile, which says nothing of the writes.
+        """
         try:
-            return [Outcome(result) for result in self._transaction(batch, 0)]
-        except Exception:  # noqa: BLE001 - `commit` is next, and tells what is wrong
-            return None
+            return [Outcome(result) for result in self._transaction(batch, 0)], None
+        except _CommittedAllTheSame as told:
+            return [Outcome(result) for result in told.results], told.__cause__
+        except (sqlite3.Error, TransomError):  # `commit` is next, and tells what is wrong
+            return None, None
+        except BaseException as error:  # noqa: BLE001 - raised once the writes are with somebody
+            return None, error
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
     def _transaction(self, batch: Sequence[Job], patience: int) -> list[Any]:
-        connection, began = self._connection, time.monotonic()
+        connection, began, results, ending = self._connection, time.monotonic(), [], False
         sync = any([job.sync for job in batch])  # noqa: C419  a list costs no calls
         self._pragma("busy_timeout", patience)
         self._pragma("synchronous", "FULL" if sync else "NORMAL")
-        connection.execute("BEGIN IMMEDIATE")
         try:
+            connection.execute("BEGIN IMMEDIATE")
             if sync and not self._has_log:
                 self._lengthen_log()
             results = [job.work(connection) for job in batch]
+            ending = True
             connection.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             if connection.in_transaction:  # SQLite has rolled back by itself after some errors
                 connection.execute("ROLLBACK")
+            elif ending and not isinstance(error, sqlite3.Error):
+                self.commits += 1
+                raise _CommittedAllTheSame(results) from error
             raise
         self.commits += 1
         if sync:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection
+from asyncio import Future
+from collections.abc import Collection
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -46,7 +47,7 @@ class Store(Protocol):
         """Add a record to the end of `stream`; returns its `seq`. Appends of one task keep their order."""
         ...
 
-    def append_soon(self, stream: str, kind: str, data: Json) -> Awaitable[int]:
+    def append_soon(self, stream: str, kind: str, data: Json) -> Future[int]:
         """Hand a record over without waiting. It is committed in a moment, before or with whatever is written next.
 
         Returns:

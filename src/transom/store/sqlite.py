@@ -77,11 +77,11 @@ class SqliteStore:
         return self._writer.commits
 
     async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
-        number: int = await self._writer.submit(_insertion(stream, kind, data), sync=sync, is_append=True)
+        number: int = await self._writer.submit(_insertion(stream, kind, data), sync=sync, stream=stream)
         return number
 
     def append_soon(self, stream: str, kind: str, data: Json) -> asyncio.Future[int]:
-        return self._writer.hand_over_soon(_insertion(stream, kind, data), is_append=True)
+        return self._writer.hand_over_soon(_insertion(stream, kind, data), stream=stream)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
         rows = self._query(

@@ -43,7 +43,7 @@ class Writer:
         self._queued = 0  # jobs that are the thread's, and not committed yet
         self._held: list[Job] = []
         self._last = 0  # who waited for a write last; 0 as long as nobody has
-        self._timed = False
+        self._timed: asyncio.AbstractEventLoop | None = None  # which knows when held writes have waited enough
         self._turn = 0.0
         self._door = Lock()  # so that no job can slip in behind the last one
         self._closed = False
@@ -56,47 +56,48 @@ class Writer:
         """Transactions committed so far."""
         return self._committer.commits
 
-    async def submit(self, work: Work, *, sync: bool = False, is_append: bool = False) -> Any:
+    async def submit(self, work: Work, *, sync: bool = False, stream: str = "") -> Any:
         """Run `work` in a transaction, after all that was handed over before.
 
         Args:
             work: is given the connection, may be called again after a rollback.
             sync: the commit reaches the disk (`synchronous=FULL`) before its result is there.
-            is_append: count it for `after_append`.
+            stream: that it appends to; "" for a write that is no append.
 
         Returns:
-            Its result after the commit.
+            Its result after the commit. Who is cancelled meanwhile hears of it when the write is over.
 
         Raises:
             StoreError: the write failed and left nothing behind, or the store is closed.
         """
         loop = asyncio.get_running_loop()
-        job = Job(work, loop.create_future(), sync, is_append)
+        job = Job(work, _Decided(loop=loop), sync, stream)
         with self._door:
             self._hold(job)
             me = id(asyncio.current_task(loop))
             here = self._last in (0, me) and not self._queued and self._committer.quick >= PROVEN
             self._last = me
-            outcomes = self._committer.commit_at_once(self._held) if here else None
+            batch, self._held = self._held, []
+            outcomes, raised = self._committer.commit_at_once(batch) if here else (None, None)
             if outcomes is None:
-                self._push()
-            else:
-                batch, self._held = self._held, []
+                self._push(batch)
         if outcomes is not None:
             self._settle(batch, outcomes, here=loop)
-            if loop.time() > self._turn + _TURN:
-                await asyncio.sleep(0)
-                self._turn = loop.time()
+        if raised:
+            raise raised
+        if outcomes is not None and loop.time() > self._turn + _TURN:
+            await asyncio.sleep(0)
+            self._turn = loop.time()
         return await job.future
 
-    def hand_over_soon(self, work: Work, *, is_append: bool = False) -> asyncio.Future[Any]:
+    def hand_over_soon(self, work: Work, *, stream: str = "") -> asyncio.Future[Any]:
         """The same without waiting: it is committed together with the next write, or in a moment."""
         loop = asyncio.get_running_loop()
-        job = Job(work, loop.create_future(), False, is_append)
+        job = Job(work, _Decided(loop=loop), False, stream)
         with self._door:
             self._hold(job)
-            if not self._timed:
-                self._timed = True
+            if self._timed is not loop:  # one that has ended by now tells nobody
+                self._timed = loop
                 loop.call_later(_GATHERING, self._time_is_up)
         return job.future
 
@@ -105,23 +106,26 @@ class Writer:
             raise StoreError("the store is closed", where=str(self._path))
         self._held.append(job)
 
-    def _push(self) -> None:
-        held, self._held = self._held, []
-        if held:
-            self._queued += len(held)
-            self._queue.put(held)
+    def _push(self, batch: list[Job]) -> None:
+        if batch:
+            self._queued += len(batch)
+            self._queue.put(batch)
             self._start()
 
+    def _push_held(self) -> None:
+        batch, self._held = self._held, []
+        self._push(batch)
+
     def _start(self) -> None:
-        if self._thread is None:
+        if self._thread is None or not self._thread.is_alive():  # a signal may have come in the middle of starting it
             # A daemon: a process that dies without closing must not hang; an open transaction then rolls back.
             self._thread = Thread(target=self._serve, name="transom-store", daemon=True)
             self._thread.start()
 
     def _time_is_up(self) -> None:
         with self._door:
-            self._timed = False
-            self._push()
+            self._timed = None
+            self._push_held()
 
     async def close(self) -> None:
         """Finish the queue, then close the connection. Closing twice does no harm."""
@@ -140,7 +144,7 @@ class Writer:
 
     def _end(self) -> None:
         """By whoever commits: closing the connection puts what is in the log into the database."""
-        self._push()
+        self._push_held()
         if self._thread is None and self._committer.quick >= PROVEN:
             self._committer.close()
             self._ended = True
@@ -181,7 +185,7 @@ class Writer:
         """Tell everybody; `here` is the loop in whose thread this is called."""
         elsewhere: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Outcome]]] = {}
         for job, outcome in zip(batch, outcomes, strict=True):
-            if job.is_append and outcome.error is None:
+            if job.stream and outcome.error is None:
                 self._tell(outcome)
             loop = job.future.get_loop()
             if loop is here:
@@ -205,6 +209,14 @@ class Writer:
 def _resolve_all(settled: Sequence[tuple[asyncio.Future[Any], Outcome]]) -> None:
     for future, outcome in settled:
         _resolve(future, outcome)
+
+
+class _Decided(asyncio.Future[Any]):
+    """A write that is under way comes to its end, also where nobody waits for it any more."""
+
+    def cancel(self, msg: object = None) -> bool:
+        del msg
+        return False
 
 
 def _resolve(future: asyncio.Future[Any], outcome: Outcome) -> None:
