@@ -117,16 +117,42 @@ async def one_by_one(store: SqliteStore) -> None:
         await store.append("s", "k", n)
 
 
-def test_a_task_that_writes_alone_commits_by_itself_once_the_disk_has_shown_itself_quick(
+def writers() -> int:
+    """How many threads there are that write."""
+    return sum(thread.name == "transom-store" for thread in threading.enumerate())
+
+
+def test_a_task_that_writes_alone_commits_by_itself_and_needs_no_thread(
     db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(committer, "_QUICK", math.inf)
-    assert asyncio.run(who_commits(db, one_by_one)) == [False] * 3 + [True] * 7
+
+    async def write(store: SqliteStore) -> None:
+        await one_by_one(store)
+        assert writers() == before
+
+    before = writers()
+    assert all(asyncio.run(who_commits(db, write)))
+    with raw(db) as other:
+        assert other.execute("SELECT count(*) FROM records").fetchone()[0] == 10
+    assert not db.with_name("state.db-wal").exists(), "it is closed for good"
 
 
-def test_a_slow_disk_never_holds_up_the_loop(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_disk_holds_up_the_loop_once(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committer, "_QUICK", 0.0)
-    assert not any(asyncio.run(who_commits(db, one_by_one)))
+    assert asyncio.run(who_commits(db, one_by_one)) == [True] + [False] * 9
+
+
+def test_a_disk_that_was_slow_is_trusted_again_once_it_has_shown_itself_quick(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write(store: SqliteStore) -> None:
+        monkeypatch.setattr(committer, "_QUICK", 0.0)
+        await store.append("s", "k", 0)
+        monkeypatch.setattr(committer, "_QUICK", math.inf)
+        await one_by_one(store)
+
+    assert asyncio.run(who_commits(db, write)) == [True] + [False] * 3 + [True] * 7
 
 
 def test_a_disk_that_turns_slow_holds_up_the_loop_once(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,8 @@ def given_role(role: Role, tools: Sequence[ToolDefinition]) -> Role:
     Raises:
         ToolError: that is missing.
     """
-    specs = [tool.spec for tool in tools if isinstance(tool, ToolDefinition)]  # the toolbox refuses others
+    given: Sequence[object] = tools
+    specs = [tool.spec for tool in given if isinstance(tool, ToolDefinition)]  # the toolbox refuses others
     missing = [spec.name for spec in role.tools if spec not in specs]
     if missing:
         what = f"it names {', '.join(missing)} among its tools, and no such tool is given"

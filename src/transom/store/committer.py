@@ -17,6 +17,8 @@ from transom.store.sqlite_errors import primary_code, store_error
 _LOG_PAGES = 256
 _LOG_BYTES = 32 + _LOG_PAGES * (24 + 4096)  # SQLite's write-ahead log: its header, and pages with a header each
 _QUICK = 0.002  # seconds
+PROVEN = 3
+"""Quick commits in a row, after which the next one is expected to be quick, too."""
 
 Work = Callable[[sqlite3.Connection], Any]
 
@@ -49,12 +51,12 @@ class Committer:
 
     Attributes:
         commits: transactions committed so far.
-        quick: how many synced ones, up to the last, took less than 2 ms each.
+        quick: how many synced ones, up to the last, took less than 2 ms each. A disk is trusted until it is slow.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
         self.commits = 0
-        self.quick = 0
+        self.quick = PROVEN
         self._connection = connection
         self._path = path
         self._patience = int(busy_seconds * 1000)

@@ -1,4 +1,4 @@
-"""The store of one machine: a SQLite file in WAL mode, one writer thread a process, any number of processes."""
+"""The store of one machine: a SQLite file in WAL mode, one writer a process, any number of processes."""
 
 from __future__ import annotations
 

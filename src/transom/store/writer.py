@@ -2,9 +2,10 @@
 
 Handing a write to the thread and waiting for it costs more than the commit. So a task whose writes nobody else's come
 between commits them itself, in the event loop, as long as that does not hold up the loop: the last synced commits were
-quick, nothing waits for the thread, and no other process holds the lock. A disk that turns slow does so once; the
-thread then commits until it has been quick for a while. Where many tasks write in turn the thread commits, and what
-was handed over while it was at that shares the next commit (group commit).
+quick, nothing waits for the thread, and no other process holds the lock. A slow disk holds it up once, as opening the
+database did; the thread then commits until the disk has been quick for a while. Where many tasks write in turn the
+thread commits, and what was handed over while it was at that shares the next commit (group commit). It is started with
+the first write that is handed to it.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ from threading import Lock, Thread
 from typing import Any
 
 from transom.errors import StoreError
-from transom.store.committer import Committer, Job, Outcome, Work
+from transom.store.committer import PROVEN, Committer, Job, Outcome, Work
 
 _GATHERING = 0.02  # seconds that a write which nobody waits for yet waits for the next one, to share its commit
-_PROVEN = 3  # quick commits in a row, after which the next is expected to be quick, too
 _TURN = 0.005  # seconds, after which a task that commits by itself lets others have their turn
 
 
@@ -42,16 +42,14 @@ class Writer:
         self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._queued = 0  # jobs that are the thread's, and not committed yet
         self._held: list[Job] = []
-        self._last = 0  # who waited for a write last
+        self._last = 0  # who waited for a write last; 0 as long as nobody has
         self._timed = False
         self._turn = 0.0
         self._door = Lock()  # so that no job can slip in behind the last one
         self._closed = False
         self._ended = False
         self._closing: list[asyncio.Future[Any]] = []
-        # A daemon: a process that dies without closing must not hang; an open transaction then rolls back.
-        self._thread = Thread(target=self._serve, name="transom-store", daemon=True)
-        self._thread.start()
+        self._thread: Thread | None = None
 
     @property
     def commits(self) -> int:
@@ -77,7 +75,7 @@ class Writer:
         with self._door:
             self._hold(job)
             me = id(asyncio.current_task(loop))
-            here = me == self._last and not self._queued and self._committer.quick >= _PROVEN
+            here = self._last in (0, me) and not self._queued and self._committer.quick >= PROVEN
             self._last = me
             outcomes = self._committer.commit_at_once(self._held) if here else None
             if outcomes is None:
@@ -112,6 +110,13 @@ class Writer:
         if held:
             self._queued += len(held)
             self._queue.put(held)
+            self._start()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            # A daemon: a process that dies without closing must not hang; an open transaction then rolls back.
+            self._thread = Thread(target=self._serve, name="transom-store", daemon=True)
+            self._thread.start()
 
     def _time_is_up(self) -> None:
         with self._door:
@@ -124,14 +129,24 @@ class Writer:
         with self._door:
             if not self._closed:
                 self._closed = True
-                self._push()
-                self._queue.put(None)
+                self._end()
             if not self._ended:
                 self._closing.append(ended)
             else:
                 ended.set_result(None)
         await ended  # not by a thread that joins: starting one, and ending it, costs more than the last commit
-        self._thread.join()
+        if self._thread:
+            self._thread.join()
+
+    def _end(self) -> None:
+        """By whoever commits: closing the connection puts what is in the log into the database."""
+        self._push()
+        if self._thread is None and self._committer.quick >= PROVEN:
+            self._committer.close()
+            self._ended = True
+        else:
+            self._queue.put(None)
+            self._start()
 
     def _serve(self) -> None:
         try:
