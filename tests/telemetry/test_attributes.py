@@ -53,6 +53,11 @@ TABLE: dict[str, dict[str, tuple[str, type | None]]] = {
         "agent": ("gen_ai.agent.name", str),
         "message count": ("transom.conversation.messages", int),
     },
+    "sub_conversation": {
+        "conversation": ("gen_ai.conversation.id", str),
+        "parent conversation": ("transom.conversation.parent.id", str),
+        "agent": ("gen_ai.agent.name", str),
+    },
     "attempt": {
         "conversation": ("gen_ai.conversation.id", str),
         "parent conversation": ("transom.conversation.parent.id", None),
@@ -190,7 +195,13 @@ def test_what_they_say_is_so(spans: list[SpanRow]) -> None:
     (sub,) = {span.attributes["gen_ai.conversation.id"] for span in agents if span.attributes.get(PARENT)}
     inside = [span for span in spans if span.attributes.get("gen_ai.conversation.id") == sub]
     assert {span.attributes[PARENT] for span in inside} == {first.attributes["gen_ai.conversation.id"]}
-    assert {span.attributes["gen_ai.operation.name"] for span in inside} == {"invoke_agent", "chat", "attempt"}
+    kinds = {span.attributes["gen_ai.operation.name"] for span in inside}
+    assert kinds == {"sub_conversation", "invoke_agent", "chat", "attempt"}
+    opened, completed = of(inside, "sub_conversation")
+    assert [opened.name, completed.name] == [
+        f"{does} sub_conversation {SEAT.name}.sub" for does in ("open", "complete")
+    ]
+    assert completed.span_id in {span.parent_id for span in of(inside, "invoke_agent")}, "it was asked to sum up"
 
     folded = of(spans, "compact")[0].attributes
     ratio = folded["transom.compaction.tokens_after"] / folded["transom.compaction.tokens_before"]

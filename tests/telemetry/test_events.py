@@ -21,7 +21,7 @@ from transom.llm.egress import EgressPolicy
 from transom.llm.retry import RetryPolicy
 from transom.llm.steady import SteadyProvider
 from transom.llm.unquoted import unquote
-from transom.telemetry import configure
+from transom.telemetry import configure, read_trace
 
 KEY = "hunter2-hunter2-hunter2"
 LOCAL = "the-netlist-of-block-zeta"
@@ -59,6 +59,21 @@ def test_each_kind_of_event_is_logged_with_its_trace(tmp_path: Path) -> None:
                     (line["trace_id"], line["span_id"] in ids) == (run.telemetry.trace_id, True) for line in found
                 )
             assert all(line["trace_id"] for line in found)
+
+
+async def test_what_a_program_opens_and_completes_is_logged_within_its_span(tmp_path: Path) -> None:
+    configure("info", tmp_path / "log")
+    provider = ScriptedProvider({f"{SEAT.name}.sub": ["there", "summed up"]})
+    async with Agent(SEAT, provider=provider, at=Home(tmp_path / "w", "t")) as agent:
+        sub = await agent.create_sub_conversation("what is there")
+        await sub.send("Look.")
+        await agent.complete_sub_conversation(sub.id)
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    (trace,) = (tmp_path / "w" / "traces").iterdir()
+    spans = {span.span_id: span.name for span in read_trace(trace)}
+    assert {line["trace_id"] for line in lines} == {trace.stem}
+    told = [spans[line["span_id"]] for line in lines if line["message"].startswith("sub-conversation main/sub: ")]
+    assert told == [f"{does} sub_conversation {SEAT.name}.sub" for does in ("open", "complete")]
 
 
 @pytest.mark.parametrize("told", [True, False])

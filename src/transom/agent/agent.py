@@ -12,7 +12,7 @@ from typing import Self
 from transom.agent.answer import answer
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.finding import hand_back, name_of_sub, open_sub, sum_up
+from transom.agent.finding import hand_back, name_of_sub, open_sub, sub_span, sum_up
 from transom.agent.given import check_given, given_message, given_role, given_setup
 from transom.agent.home import Desk, Home, open_desk
 from transom.agent.late import registered_before, warn_of_missing
@@ -274,9 +274,10 @@ class Agent:
         talk = await self._open()
         assert self._desk is not None
         name = name_of_sub(talk, purpose)
-        await open_sub(talk, name, purpose)
         tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
+        with sub_span(talk, "open", role.name, name):
+            await open_sub(talk, name, purpose)
         sub = type(self)(role, tools=tools, at=talk.stage, on_event=self._hear)
         sub._name, sub._always, sub._parent = name, task(purpose, context_summary, talk.egress), talk
         sub._meter, sub._lasting, sub._toolbox = self._meter, self._lasting, self._toolbox.within(tools)
@@ -299,8 +300,9 @@ class Agent:
                 there = f"open are {', '.join(self._subs)}" if self._subs else "create it again, and resume it"
                 raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
             inner, ratio = await sub._open(), self._setup.settings.llm.sub_conversation.ratio
-            summary = await sum_up(inner, sub._given, ratio, sub.send, sub._last)
-            await hand_back(talk, inner, sub.purpose, summary)
+            with sub_span(talk, "complete", inner.role.name, id):
+                summary = await sum_up(inner, sub._given, ratio, sub.send, sub._last)
+                await hand_back(talk, inner, sub.purpose, summary)
             sub._archived = True
             del self._subs[id]
             return summary

@@ -15,6 +15,8 @@ from transom.context.summary import Summary, extract, hold, said_in, seen_in, su
 from transom.errors import OutOfTurns, ProviderError, ReplyError, WindowOverflow
 from transom.llm import Asked, Block, Turn
 from transom.llm.render import render_block
+from transom.runs.spans import of_agent
+from transom.telemetry import Span, keys
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +33,19 @@ def name_of_sub(talk: Conversation, purpose: str) -> str:
         held = talk.stage.told_next(name)
         if held is None or not talk.lasting or held["purpose"] == purpose:
             return name
+
+
+def sub_span(talk: Conversation, does: str, role: str, name: str) -> Span:
+    """What a program does with a sub-conversation, in which its requests and what is logged of it have their place.
+
+    Args:
+        talk: whose sub-conversation.
+        does: `open` or `complete`.
+        role: of the sub-conversation.
+        name: its name.
+    """
+    attributes = {**of_agent(role, talk.stage.place, name), keys.OPERATION: keys.SUB_CONVERSATION}
+    return talk.stage.host.telemetry.span(f"{does} sub_conversation {role}", **attributes)
 
 
 async def open_sub(talk: Conversation, name: str, purpose: str) -> None:

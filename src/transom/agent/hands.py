@@ -149,7 +149,7 @@ class Hands:
 
         runs = accepted and not answer  # what is not run has no effect
         spec = accepted[0].spec if accepted and runs else ToolSpec(call.name, "", {})
-        doubt = call.wanted in self._out_of_time
+        doubt = bool(self._out_of_time) and call.wanted in self._out_of_time
         came = await talk.stage.carry_out(key, spec, act, lost=lambda: done_before(call), doubt=doubt)
         return self._over(call, came)
 

@@ -18,6 +18,7 @@ RETRIEVAL: Final = "retrieval"
 # Values of OPERATION that are ours, since the conventions have none for them.
 ATTEMPT_CHAT: Final = "attempt"
 COMPACT: Final = "compact"
+SUB_CONVERSATION: Final = "sub_conversation"
 CHECK: Final = "check"
 STAGE_RUN: Final = "stage"
 
