@@ -194,11 +194,10 @@ class Delegation:
         talk = self.talk
         box = talk.toolbox.within(without_own(talk.toolbox))
         role = replace(sub_role(talk.role, self.seat, [block.name for block in blocks], room), tools=box.specs)
-        sub = Conversation(talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear)
+        sub = Conversation(
+            talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear, learned=talk.learned
+        )
         sub.lasting = talk.lasting
-        chain = talk.stage.host.chain
-        if chain.of(role.name) is chain.of(talk.role.name):
-            sub.tokens = talk.tokens  # the same model counts alike
         hands = Delegation(sub, self.seat)
         sub.keep, sub.digest, sub.folded = hands.keep, hands.digest, hands.offer_reading
         if READ_SLICE in talk.toolbox.specs:  # of what it is given there may be only an outline

@@ -18,6 +18,8 @@ from transom.agent.hands import Hands, Keep, Shrink, as_it_is
 from transom.agent.late import tell_registered
 from transom.canonical import Json, digest
 from transom.context import Assembled, Budget, History, Mark, TokenCorrection, check_message, go_on
+from transom.context.tokens import Measure
+from transom.context.window import UNCORRECTED
 from transom.errors import CapReached, ProviderError, ReplyError, RunError, ToolError
 from transom.llm import (
     Asked,
@@ -61,7 +63,9 @@ class Conversation:
         requests: how many there were.
         rounds: how many replies called tools since somebody last asked something.
         pending: the last request and its reply, while what it calls for is not yet answered.
-        tokens: how they are estimated, as learned from the usage that came back.
+        learned: by the name of a model, how its tokens are estimated, as learned from the usage that came back; begins
+            with what the run had learned, where it is not given.
+        tokens: how they are estimated now, see `learned`.
         meter: what is used, and may be.
         deadline: when the message that is under way has to be over, see `Meter.deadline`.
         tell: is told what happens.
@@ -85,6 +89,7 @@ class Conversation:
     requests: int = 0
     rounds: int = 0
     pending: tuple[Request, Reply] | None = None
+    learned: dict[str, TokenCorrection] = field(default_factory=dict)
     tokens: TokenCorrection = field(default_factory=TokenCorrection)
     meter: Meter = field(default_factory=Meter)
     deadline: float | None = None
@@ -99,6 +104,7 @@ class Conversation:
     egress: Egress = "any"
     _came: int = 0
     _unheard: Exception | None = None
+    _settled: bool = False
 
     def __post_init__(self) -> None:
         if self.role.tools != self.toolbox.specs:
@@ -109,6 +115,8 @@ class Conversation:
             raise ToolError(what, where=self.role.name, hint="give the role the specs of its toolbox")
         self.role = self.window.held(self.role)
         self._hands = Hands(self)
+        self.learned = {**self.learned} or self.stage.counted(self.name)
+        self._count()
         if self.lasting:
             kept = self.stage.marks(self.name)
             self.marks = {event: [Mark.from_json(one) for one in marks] for event, marks in kept.items()}
@@ -227,6 +235,8 @@ class Conversation:
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         await self.before()
+        if not self._settled:
+            self._count()
         if self.late:
             tell_registered(self.stage, self.name, self.late)
         seconds = self._seconds()
@@ -241,7 +251,7 @@ class Conversation:
             first = request is assembled.request
             reply = await self._paid(request, seconds if first else self._seconds())
             if first:
-                self.tokens = self.tokens.learned(assembled.size, reply.usage.input_tokens)
+                self._learn(reply, assembled.size)
             return reply if reply.stop != "pause" else await self._unpaused(request, reply)
 
         try:
@@ -250,6 +260,17 @@ class Conversation:
             unquote(error, assembled.request, self.stage.host.chain.policy)
             tell_unread(assembled.request, error, self.stage.host.chain, 2)
             raise
+
+    def _count(self) -> None:
+        """Have tokens estimated as the model counts that answers next."""
+        by, self._settled = self.stage.answering(self.role.name, self.name)
+        self.tokens = self.learned.get(by, UNCORRECTED)
+
+    def _learn(self, reply: Reply, size: Measure) -> None:
+        """From what a model says that it read; conversations that begin later in this run begin with it."""
+        known = self.learned.get(reply.by, UNCORRECTED)
+        self.tokens = self.learned[reply.by] = known.learned(size, reply.usage.input_tokens)
+        self.stage.host.learned[reply.by] = self.tokens
 
     def _seconds(self) -> float | None:
         """That are left for the next reply; a cap takes away nothing that the journal has."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from transom.context.cache import CacheMonitor, Seen
 from transom.llm import Request, Usage, render
 from transom.llm.cache_terms import terms_of
 from transom.llm.codec import request_from_json
+from transom.runs.journal import TalkKey, talk_key
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
 
@@ -59,26 +61,29 @@ def _read(store: SqliteStore, number: int, reply: dict[str, Any], request: dict[
     return Call(number, reply, request, render(request_from_json(request)).as_text().encode("utf-8", "surrogatepass"))
 
 
-def watched(calls: list[Call]) -> tuple[list[Call], list[str]]:
+def watched(calls: list[Call], begun: Mapping[TalkKey, dict[str, Any]]) -> tuple[list[Call], list[str]]:
     """The calls, each as it was estimated then and with what the cache monitor says of it; and what caches saved.
 
-    Each conversation learns from its own usage, and a sub-conversation begins with what its parent had learned, as they
-    did when the calls were made.
+    Each conversation learns of each model from its own usage. It begins with what was known then, as they did when the
+    calls were made: as the journal says (`begun`), else a sub-conversation with what its parent had learned.
     """
     monitors: dict[str, CacheMonitor] = {}
-    learned: dict[tuple[str, str], TokenCorrection] = {}
-    told = []
+    learned: dict[TalkKey, dict[str, TokenCorrection]] = {}
+    seen_so = []
     for call in calls:
-        answer, stage, name = call.reply["reply"], call.reply["stage"], call.reply["conversation"]
-        above = learned.get((stage, name.rpartition("/")[0]), TokenCorrection())
-        usage, tokens = Usage(**answer["usage"]), learned.get((stage, name), above)
+        answer, key = call.reply["reply"], talk_key(call.reply)
+        stage, epoch, name = key
+        if key not in learned:
+            told = {by: TokenCorrection.from_json(one) for by, one in begun.get(key, {}).items()}
+            learned[key] = told or {**learned.get((stage, epoch, name.rpartition("/")[0]), {})}
+        usage, tokens = Usage(**answer["usage"]), learned[key].get(answer["by"], TokenCorrection())
         monitor = monitors.setdefault(answer["by"], CacheMonitor(terms_of(answer["by"])))
         monitor.tokens = tokens
         seen = monitor.watch(call.asked, usage, conversation=name)
-        learned[stage, name] = tokens.learned(seen.size, usage.input_tokens)
-        told.append(replace(call, tokens=tokens, seen=seen))
+        learned[key][answer["by"]] = tokens.learned(seen.size, usage.input_tokens)
+        seen_so.append(replace(call, tokens=tokens, seen=seen))
     saved = [(by, monitor.savings()) for by, monitor in monitors.items()]
-    return told, [
+    return seen_so, [
         f"cache of {by}: {line}"
         for by, savings in saved
         if savings.reported_read or savings.cost != 1

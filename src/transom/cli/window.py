@@ -35,7 +35,7 @@ async def show_window(
     from transom.cli.calls import calls_of, watched
 
     async with found_run(session, run) as (store, found):
-        calls, savings = watched(calls_of(store, found))
+        calls, savings = watched(calls_of(store, found), found.state.counted)
     chosen = [_numbered(calls, call, "--call", found.row.id)] if call is not None else calls
     first = _numbered(calls, diff, "--diff", found.row.id) if diff is not None else None
     changes = _changes(first, chosen[-1]) if first else None
@@ -56,7 +56,7 @@ async def show_blocks(session: Session, run: str, call: int) -> None:
     from transom.cli.calls import calls_of, watched
 
     async with found_run(session, run) as (store, found):
-        calls, _ = watched(calls_of(store, found))
+        calls, _ = watched(calls_of(store, found), found.state.counted)
     chosen = _numbered(calls, call, "call", found.row.id)
     print_text(style(_header(chosen), "bold"), *_block_lines(chosen))
 

@@ -15,6 +15,7 @@ Records of a run's stream, by kind:
     decided   {stage, fingerprint, edited, answer, approval?}     a person's "keep" or "redo", "approve" or "refuse"
     told      {stage, epoch, conversation, number, told}          what a conversation holds beside replies and results
     registered {stage, epoch, conversation, name, digest}         the next request is the first to have this tool
+    counted   {stage, epoch, conversation, tokens}                by model, how tokens are estimated as it begins
     marked    {stage, epoch, conversation, event, mark}           what a program says of an event of a conversation
     settled   {stage}                                             the choice that it waited for is none any more
     nodes     {table, nodes}                                      which nodes a walk was begun with
@@ -125,6 +126,8 @@ class RunState:
         approvals: what a person said to tool calls, by the fingerprint of the question.
         told: what each conversation holds beside replies and results, in order.
         registered: tools that came while a conversation was under way, by name, with their digests.
+        begun: conversations that have a reply.
+        counted: how tokens were estimated when a conversation began, by the name of the model.
         followed: of the others, the replies after which there is another one.
         marks: what programs say of the events of each conversation, by their numbers.
         said: of conversations in which what was said stays said, each reply and its key by its ordinal (`Stage.ask`).
@@ -140,6 +143,8 @@ class RunState:
     told: dict[TalkKey, list[Any]] = field(default_factory=dict)
     said: dict[TalkKey, dict[int, Any]] = field(default_factory=dict)
     registered: dict[TalkKey, dict[str, str]] = field(default_factory=dict)
+    begun: set[TalkKey] = field(default_factory=set)
+    counted: dict[TalkKey, dict[str, Any]] = field(default_factory=dict)
     followed: set[tuple[str, str, str, int, str]] = field(default_factory=set)
     marks: dict[TalkKey, dict[int, list[Any]]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
@@ -247,6 +252,8 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
             told[number:] = [data["told"]]
         case "registered":
             state.registered.setdefault(talk_key(data), {})[data["name"]] = data["digest"]
+        case "counted":
+            state.counted[talk_key(data)] = data["tokens"]
         case "marked":
             state.marks.setdefault(talk_key(data), {}).setdefault(data["event"], []).append(data["mark"])
         case "helped":
@@ -255,6 +262,8 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
 
 def _apply_said(state: RunState, data: Any) -> None:
     """In a conversation that lasts a reply voids whatever followed at its place before."""
+    if data["ordinal"] == 0:
+        state.begun.add(talk_key(data))
     if "told" not in data:
         state.followed.add((*talk_key(data), data["ordinal"] - 1, data["window"].get("after", "")))
         return

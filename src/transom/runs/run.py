@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
 from transom.canonical import Json, digest
-from transom.context import Budget
+from transom.context import Budget, TokenCorrection
 from transom.errors import CapReached, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.deltas import OnDelta
@@ -56,6 +56,7 @@ class Run:
         self.on_delta: OnDelta | None = None
         self.budget = Budget(open=True)
         self.spending: Spending | None = None
+        self.learned: dict[str, TokenCorrection] = {}
         self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
         self._ledger = Ledger(store, f"run/{run_id}", folder, lambda line: self.progress(line))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from transom.canonical import Json, canonical_json, digest
-from transom.context import Budget
+from transom.context import Budget, TokenCorrection
 from transom.errors import ApprovalNeeded, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage
 from transom.llm.capabilities import UNBOUNDED
@@ -41,6 +41,7 @@ class Host(Protocol):
     on_delta: OnDelta | None
     budget: Budget
     spending: Spending | None
+    learned: dict[str, TokenCorrection]
 
     @property
     def state(self) -> RunState: ...
@@ -200,6 +201,30 @@ class Stage:
             span.update(of_reply(reply, replayed=replayed))
         self._talks[conversation] = _after(talk, request, reply, asked=key, found=found)
         return reply
+
+    def counted(self, conversation: str) -> dict[str, TokenCorrection]:
+        """How tokens are estimated as a conversation begins, by the name of the model: as the run had learned by then.
+
+        What it begins with is journaled, so that its windows are the same whenever the code runs again.
+        """
+        key, learned = (self.name, self.epoch, conversation), self._run.learned
+        found = self._run.state.counted.get(key)
+        if found is not None:
+            return {model: TokenCorrection.from_json(one) for model, one in found.items()}
+        if not learned or key in self._run.state.begun:
+            return {}
+        tokens = {model: one.to_json() for model, one in learned.items()}
+        self._run.append_soon("counted", {**self._where(conversation), "tokens": tokens})
+        return {**learned}
+
+    def answering(self, role: str, conversation: str) -> tuple[str, bool]:
+        """The name of the model that the next reply is expected of or journaled by, and whether it will stay so."""
+        chain = self._run.chain.of(role)
+        if id(chain) in self._pinned:
+            return self._pinned[id(chain)], True
+        said = self._run.state.said.get((self.name, self.epoch, conversation), {})
+        found = said.get(self._talks.get(conversation, Talk()).next)
+        return (found["reply"]["by"] if found else chain.providers[0].name), False
 
     def answered_next(self, conversation: str) -> bool:
         """Whether the journal of a conversation that lasts has a reply to what it holds now."""
