@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
-import tempfile
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
@@ -24,14 +24,13 @@ def make_blank(path: Path) -> None:
     if path.exists():
         return
     with suppress(OSError):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        beside = Path(name)
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)  # less what umask says
         try:
             with os.fdopen(handle, "wb") as out:
                 out.write(_blank())
                 out.flush()
                 os.fsync(handle)
-            beside.chmod(0o644)
             os.link(beside, path)  # not a rename, which takes the place of one that another process just made
         finally:
             beside.unlink()

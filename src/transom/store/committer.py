@@ -32,6 +32,7 @@ class Job:
     future: asyncio.Future[Any]
     sync: bool
     stream: str  # that it appends to; "" for another write
+    soon: bool = False  # nobody waits for it before the next one
 
 
 @dataclass(slots=True)
@@ -76,7 +77,7 @@ class Committer:
     def commit(self, batch: Sequence[Job]) -> list[Outcome]:
         """All of them in one transaction, or where one is bad each in one of its own.
 
-        What follows a bad append in its stream fails with it: a stream has no gaps.
+        What follows an append in its stream that nobody waits for yet fails with it: it may rest on it.
         """
         try:
             return [Outcome(result) for result in self._transaction(batch, self._patience)]
@@ -88,7 +89,7 @@ class Committer:
         outcomes = []
         for job in batch:
             outcome = broken.get(job.stream) or self.commit([job])[0]
-            if outcome.error and job.stream:
+            if outcome.error and job.soon:
                 broken[job.stream] = Outcome(error=outcome.error)
             outcomes.append(outcome)
         return outcomes

@@ -93,7 +93,7 @@ class Writer:
     def hand_over_soon(self, work: Work, *, stream: str = "") -> asyncio.Future[Any]:
         """The same without waiting: it is committed together with the next write, or in a moment."""
         loop = asyncio.get_running_loop()
-        job = Job(work, _Decided(loop=loop), False, stream)
+        job = Job(work, _Decided(loop=loop), False, stream, soon=True)
         with self._door:
             self._hold(job)
             if self._timed is not loop:  # one that has ended by now tells nobody
