@@ -300,7 +300,7 @@ class Agent:
                 raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
             inner, ratio = await sub._open(), self._setup.settings.llm.sub_conversation.ratio
             summary = await sum_up(inner, sub._given, ratio, sub.send, sub._last)
-            await hand_back(talk, inner, sub.purpose, summary)
+            await hand_back(talk, inner, sub.purpose, sub._given, summary)
             sub._archived = True
             del self._subs[id]
             return summary
