@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -123,8 +124,6 @@ async def test_in_one_process_too(tmp_path: Path) -> None:
 def test_at_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answer: str, sent: list[str]
 ) -> None:
-    import asyncio
-
     monkeypatch.chdir(tmp_path)
     mail = Mail(tmp_path)
     request = asyncio.run(waiting(mail))
@@ -159,3 +158,33 @@ async def test_an_answer_counts_for_what_was_asked_and_for_nothing_else(tmp_path
     with pytest.raises(InputError, match=r"(ann|bob) said approve to it already"):
         await mail.decide(request.refuse("carl"))
     assert await mail.run("ok") == "ok"
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["same life", "resumed"])
+async def test_arguments_made_of_local_text_are_shown_to_whoever_decides_and_to_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], again: bool
+) -> None:
+    async def secret(at: str) -> str:
+        return f"{at} is HUSH-9471"
+
+    home = Home(tmp_path / ".transom", "mail")
+    tools = [tool(secret, egress="local"), tool(name="send", needs_approval=True)]
+    run_id, script = "", [asks(look("pin")), asks(look("pin HUSH-9471", "2", "send")), "ok"]
+    for answers in [script, []][: 1 + again]:
+        async with Agent(SEAT, provider=scripted(*answers), tools=tools, at=home) as agent:
+            with pytest.raises(ApprovalNeeded, match="its arguments are made of local text") as caught:
+                await agent.send("go")
+            assert "HUSH" not in str(caught.value)
+            request = caught.value.request
+            assert isinstance(request, ApprovalRequest) and request.arguments == {"at": "pin HUSH-9471"}
+            with pytest.raises(ValueError, match="was changed after it was asked") as changed:
+                ApprovalRequest.model_validate({**request.model_dump(), "tool": "look"})
+            assert "HUSH" not in str(changed.value)
+            run_id = request.run_id
+    monkeypatch.chdir(tmp_path)
+    assert await asyncio.to_thread(main, ["answer", run_id, "keep"]) == 2
+    assert "HUSH" not in capsys.readouterr().err
+    assert await asyncio.to_thread(main, ["runs", "show", run_id]) == 0
+    assert "HUSH-9471" in capsys.readouterr().out
+    traces = list((tmp_path / ".transom" / "traces").glob("*.jsonl"))
+    assert traces and not any("HUSH" in trace.read_text() for trace in traces)

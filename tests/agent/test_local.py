@@ -11,8 +11,10 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from transom.agent import Agent, Home, Setup
+from transom.agent.events import Completed, Event
+from transom.agent.sub import Delegation
 from transom.config import Settings
-from transom.errors import EgressError, ProviderError
+from transom.errors import EgressError, NetworkFailed, ProviderError
 from transom.llm import Block, Chain, EgressPolicy, Reply, Request, ScriptedProvider, ToolCall
 
 SECRET = "SECRETNET u_core/x slack -0.5"
@@ -152,3 +154,54 @@ async def test_a_local_block_that_was_refused_taints_nothing() -> None:
             await agent.send("q", Block("extra", SECRET, egress="local"))
         assert (await agent.go_on()).text == "ok"
     assert none_told(there)
+
+
+class Stopped(BaseException):
+    pass
+
+
+def stop_at_completed(event: Event) -> None:
+    if isinstance(event, Completed):
+        raise Stopped
+
+
+@pytest.mark.parametrize("how", ["refused", "failed", "policy", "told later"])
+async def test_what_a_sub_conversation_was_given_makes_its_finding_local_although_nobody_answered_from_it(
+    how: str, tmp_path: Path
+) -> None:
+    here = how == "failed"  # who is to answer in the sub-conversation
+    script = [NetworkFailed("down")] * 2 if here else ["Nothing.", "Nothing more."]
+    main, sub = seat("t.seat", "hello", "ok", "ok", local=False), seat("t.seat.sub", *script, local=here)
+    policy = EgressPolicy(("background",)) if how == "policy" else EgressPolicy()
+    chain = Chain((main,), policy=policy, seats={"t.seat.sub": Chain((sub,))})
+    given = Block("background", SECRET, trust="untrusted", egress="any" if how == "policy" else "local")
+    home = Home(tmp_path, "t")
+    async with Agent(SEAT, provider=chain, at=home) as agent:
+        await agent.send("hi")
+        opened = await agent.create_sub_conversation("look")
+        with pytest.raises(NetworkFailed if here else EgressError):
+            await opened.send("look", given)
+        if how == "told later":  # it is summed up, and the program ends before the finding is told
+            agent.on_event = stop_at_completed
+            with pytest.raises(Stopped):
+                await agent.complete_sub_conversation(opened.id)
+        else:
+            assert "u_core/x" in (await agent.complete_sub_conversation(opened.id)).text
+    async with Agent(SEAT, provider=chain, at=home) as agent:
+        await agent.resume()
+        if how == "told later":
+            opened = await agent.create_sub_conversation("look")
+            await opened.resume()
+            assert "u_core/x" in (await agent.complete_sub_conversation(opened.id)).text
+        with pytest.raises(EgressError, match="finding of a sub-conversation is marked local"):
+            await agent.send("go")
+    assert not any("u_core" in sent(request) for request in main.requests) and none_told(main)
+
+
+async def test_what_failed_in_a_delegate_is_as_local_as_what_it_was_given() -> None:
+    given = Block("background", SECRET, trust="untrusted", egress="local")
+    _, _, chain = two([], [NetworkFailed("down")])
+    async with Agent(DELEGATING, provider=chain) as agent:
+        talk = await agent._open()
+        found = await Delegation(talk)._found("main/1", "look", (given,), 100)
+    assert (found.text, found.egress) == ("", "local")

@@ -302,3 +302,13 @@ def test_the_environment_of_an_application_does_not_thin_out_our_traces(tmp_path
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=environ)
     (row,) = read_trace(tmp_path / f"{'a' * 32}.jsonl")
     assert row.attributes == {"long": "y" * 100}
+
+
+def test_an_error_of_ours_is_told_without_its_hint(tmp_path: Path) -> None:
+    with Telemetry.open(tmp_path) as telemetry, pytest.raises(TransomError), telemetry.span("chat rules"):
+        raise TransomError("it waits", where="here", hint="its arguments are HUSH")
+    (span,) = spans(tmp_path / f"{telemetry.trace_id}.jsonl")
+    (event,) = span["events"]
+    told = {one["key"]: one["value"]["stringValue"] for one in event["attributes"]}
+    assert told == {"exception.type": "TransomError", "exception.message": "here: it waits"}
+    assert "HUSH" not in json.dumps(span)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 from typing import Any, Literal
 
 import jsonschema
@@ -215,3 +216,45 @@ async def test_a_complaint_repeats_no_schema_that_fills_a_window() -> None:
     box = Toolbox([ToolDefinition("wide", "Wide.", wide, lambda arguments: "x")])
     ran = await box.run(ToolCall("1", "wide", {"p7": 7}))
     assert "p7: must be of type string" in ran.result.content and len(ran.result.content) < 300
+
+
+def _leading(parts: Any, times: int, part: Any = None) -> dict[str, Any]:
+    at = {"anyOf": [{"$ref": "#/$defs/x"}] * times} if part is None else part
+    return {"type": "object", "properties": {"at": at}, "$defs": {"x": parts}}
+
+
+SLOW: dict[str, tuple[dict[str, Any], Any]] = {
+    "references to much": (_leading({"allOf": [*[{}] * 5_000, False]}, 1_500), 1),
+    "references to forms that do not fit": (_leading({"anyOf": [{"type": "string"}] * 1_500}, 1_300), 1),
+    "references to values": (_leading({"enum": ["x"] * 5_000}, 1_400), 1),
+    "items": (_leading({}, 0, {"items": {"allOf": [{}] * 5_000}}), [1] * 5_000),
+    "names": (_leading({}, 0, {"propertyNames": {"allOf": [{}] * 5_000}}), dict.fromkeys(map(str, range(5_000)), 1)),
+    "others": (_leading({}, 0, {"additionalProperties": {"allOf": [{}] * 5_000}}), {str(n): n for n in range(5_000)}),
+}
+
+
+@pytest.mark.parametrize(("schema", "value"), SLOW.values(), ids=SLOW)
+def test_a_schema_of_a_server_is_gone_through_only_so_far(schema: Any, value: Any) -> None:
+    check = Check(schema, "t", foreign=True)
+    seen, before = 0, sys.getprofile()
+
+    def count(_frame: Any, event: str, _argument: Any) -> None:
+        nonlocal seen
+        seen += event == "call"
+        assert seen < 5_000_000
+
+    sys.setprofile(count)
+    try:
+        with pytest.raises(InvalidArgumentsError, match="nested too deeply"):
+            check.complaints({"at": value})
+    finally:
+        sys.setprofile(before)
+
+
+def test_what_a_server_may_be_given_at_once_is_much_all_the_same() -> None:
+    spot = {"type": "object", "properties": {"file": {"type": "string"}, "line": {"type": "integer"}}}
+    schema = _leading(spot, 0, {"type": "array", "items": {"$ref": "#/$defs/x"}})
+    rows: list[Any] = [{"file": "a", "line": n} for n in range(9_000)]
+    check = Check(schema, "t", foreign=True)
+    assert check.complaints({"at": rows}) == []
+    assert check.complaints({"at": [*rows, {"line": "x"}]}) == ["at[9000].line: must be of type integer"]

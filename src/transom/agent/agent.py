@@ -302,7 +302,7 @@ class Agent:
             inner, ratio = await sub._open(), self._setup.settings.llm.sub_conversation.ratio
             with sub_span(talk, "complete", inner.role.name, id):
                 summary = await sum_up(inner, sub._given, ratio, sub.send, sub._last)
-                await hand_back(talk, inner, sub.purpose, summary)
+                await hand_back(talk, inner, sub.purpose, sub._given, summary)
             sub._archived = True
             del self._subs[id]
             return summary

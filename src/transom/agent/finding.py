@@ -15,6 +15,7 @@ from transom.context.summary import Summary, extract, hold, said_in, seen_in, su
 from transom.errors import OutOfTurns, ProviderError, ReplyError, WindowOverflow
 from transom.llm import Asked, Block, Turn
 from transom.llm.render import render_block
+from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import Span, keys
 
@@ -55,11 +56,12 @@ async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
     talk.hear(Opened(name, talk.name, purpose))
 
 
-async def complete_sub(talk: Conversation, name: str, summary: Summary) -> None:
-    """Journal what came of a sub-conversation; from then on it is archived."""
+async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: Egress) -> None:
+    """Journal what came of a sub-conversation, and how local it is; from then on it is archived."""
     how = "summary" if summary.by == "model" else summary.by
     struck: list[Json] = [*summary.struck]
-    await talk.stage.tell(name, {"event": "completed", "summary": summary.text, "how": how, "struck": struck})
+    told: dict[str, Json] = {"event": "completed", "summary": summary.text, "how": how, "struck": struck}
+    await talk.stage.tell(name, {**told, "egress": egress} if egress == "local" else told)
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.hear(Completed(name, summary.text, how))
 
@@ -98,10 +100,23 @@ def _is_sum_up(turn: Turn) -> bool:
     return isinstance(turn, Asked) and turn.text.startswith(_SUM_UP)
 
 
-async def hand_back(talk: Conversation, sub: Conversation, purpose: str, summary: Summary) -> None:
-    """Journal what came of a sub-conversation, and tell the one that opened it; as local as all that it saw."""
-    await complete_sub(talk, sub.name, summary)
-    block = Block("finding", f"{purpose}\n\n{summary.text}", trust="untrusted", egress=sub.egress)
+def seen_egress(sub: Conversation, given: Sequence[Block]) -> Egress:
+    """As local as all that a sub-conversation saw and was given, whether or not anybody answered from it."""
+    policy = sub.stage.host.chain.policy
+    return "local" if any(policy.is_local(block) for block in given) else sub.egress
+
+
+async def hand_back(
+    talk: Conversation, sub: Conversation, purpose: str, given: Sequence[Block], summary: Summary
+) -> None:
+    """Journal what came of a sub-conversation, and tell the one that opened it; as local as all that it saw.
+
+    What an earlier life made of more than this one was given is as local as it was then.
+    """
+    held = sub.stage.told_next(sub.name) if sub.lasting else None
+    egress = strictest(seen_egress(sub, given), held.get("egress", "any") if held else "any")
+    await complete_sub(talk, sub.name, summary, egress)
+    block = Block("finding", f"{purpose}\n\n{summary.text}", trust="untrusted", egress=egress)
     local = talk.stage.host.chain.policy.is_local(block)
     finding = Asked(render_block(block), "local" if local else "any")
     told: dict[str, Json] = {"event": "found", "sub": sub.name, "text": finding.text}

@@ -164,7 +164,7 @@ class Hands:
             return again(call, before)
         if not tool.needs_approval:
             return None
-        said = await self.talk.stage.approval(key, call)
+        said = await self.talk.stage.approval(key, call, self.talk.egress)
         if said.decision == "approve":
             return None
         why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")

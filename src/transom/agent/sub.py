@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from transom.agent.delegate import DELEGATE
-from transom.agent.finding import FAILURES, complete_sub, open_sub
+from transom.agent.finding import FAILURES, complete_sub, open_sub, seen_egress
 from transom.agent.setup import SUB, seated
 from transom.agent.turns import Conversation
 from transom.canonical import Json, digest
@@ -69,7 +69,7 @@ class Found:
     Attributes:
         text: its answer; "" where it failed.
         why: it failed.
-        egress: the strictest of all that it saw.
+        egress: the strictest of all that it saw and was given.
         seen: what it was given and what came back to it; its text is held to that.
     """
 
@@ -128,7 +128,7 @@ class Delegation:
         blocks = (*task(purpose, self._asked(), self.talk.egress), source)
         found = await self._found(sub, purpose, blocks, summary_room(big.tokens, big.limit, self.seat.ratio))
         result, summary = big.returned(found.text, self.talk.tokens, ratio=self.seat.ratio, also=found.seen)
-        await complete_sub(self.talk, sub, summary)
+        await complete_sub(self.talk, sub, summary, found.egress)
         return replace(ran, result=replace(result, egress=strictest(result.egress, found.egress)))
 
     def delegate_tool(self) -> ToolDefinition:
@@ -161,7 +161,7 @@ class Delegation:
             error.egress = found.egress
             raise error
         summary = summarised(found.text, whole or found.seen, room, talk.tokens, also=found.seen)
-        await complete_sub(talk, sub, summary)
+        await complete_sub(talk, sub, summary, found.egress)
         return Outcome(summary.text, egress=found.egress)
 
     async def _found(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Found:
@@ -181,13 +181,13 @@ class Delegation:
                 await sub.give_up()
                 span.fail(type(error).__name__, "lines of its sources stand in for its answer")
                 del self._subs[name]
-                return Found("", error.what, sub.egress, "")
+                return Found("", error.what, seen_egress(sub, blocks), "")
             finally:
                 span.set(keys.MESSAGES, len(sub.turns))
         del self._subs[name]
         good = reply.stop in ("end", "tool_calls") and reply.text.strip()
         why = "" if good else f"it ended with {reply.stop} and no answer"
-        return Found(reply.text if good else "", why, sub.egress, seen_in(blocks, sub.turns))
+        return Found(reply.text if good else "", why, seen_egress(sub, blocks), seen_in(blocks, sub.turns))
 
     async def _opened(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Conversation:
         """A sub-conversation in which nothing was said yet."""

@@ -220,6 +220,8 @@ def _lines(document: dict[str, Any], next_step: str) -> list[str]:
     for one in document["waiting"]:
         which = f" --stage {one['stage']}" if several else ""
         choices = "approve|refuse" if one.get("kind") == "approval" else "keep|redo"
+        if one.get("kind") == "approval":
+            lines.append(f"waits for leave: {one['tool']}({one['arguments']})")
         lines.append(f"answer with: transom answer {document['run_id']} {choices}{which}")
     if document["waiting"]:
         return lines

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from transom.canonical import Json, canonical_json, digest
 from transom.errors import InputError
 from transom.llm import ToolCall
+from transom.llm.turns import Egress
 from transom.store import Record
 
 APPROVE, REFUSE = "approve", "refuse"
@@ -35,7 +36,7 @@ class ApprovalRequest(BaseModel):
         fingerprint: digest of all the rest, so that an answer counts for what she was shown and for nothing else.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)  # arguments may be local
 
     run_id: str
     stage: str
@@ -97,9 +98,10 @@ def check_asked(approval: Approval, records: Iterable[Record]) -> None:
         raise InputError("no call of this run waits for that answer", hint="answer what ApprovalNeeded.request says")
 
 
-def choice_of(request: ApprovalRequest) -> dict[str, str]:
-    """The choice that a run pauses with."""
+def choice_of(request: ApprovalRequest, egress: Egress) -> dict[str, str]:
+    """The choice that a run pauses with; `egress` of what the arguments are made of."""
     return {
+        **({"egress": egress} if egress == "local" else {}),
         "kind": "approval",
         "stage": request.stage,
         "fingerprint": request.fingerprint,
@@ -130,7 +132,8 @@ def from_words(choice: dict[str, str], answer: str, reason: str) -> Approval:
         return Approval(fingerprint=choice["fingerprint"], decision="approve", by=_somebody(), reason=reason)
     if answer == REFUSE:
         return Approval(fingerprint=choice["fingerprint"], decision="refuse", by=_somebody(), reason=reason)
-    what = f"{answer!r} does not say whether {choice['tool']}({choice['arguments']}) is to be carried out"
+    shown = "..." if choice.get("egress") == "local" else choice["arguments"]
+    what = f"{answer!r} does not say whether {choice['tool']}({shown}) is to be carried out"
     raise InputError(what, hint="say approve or refuse")
 
 

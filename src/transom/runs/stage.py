@@ -18,6 +18,7 @@ from transom.llm.capabilities import UNBOUNDED
 from transom.llm.codec import reply_from_json
 from transom.llm.deltas import OnDelta, both, tell
 from transom.llm.provider import of_provider
+from transom.llm.turns import Egress
 from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.calls import logged
 from transom.runs.journal import RunState, ToolKey, talk_key, tool_key
@@ -306,8 +307,13 @@ class Stage:
             return
         await self._run.append("told", {**self._where(conversation), "number": number, "told": told})
 
-    async def approval(self, key: dict[str, object], call: ToolCall) -> Approval:
+    async def approval(self, key: dict[str, object], call: ToolCall, egress: Egress) -> Approval:
         """What a person said to a tool call.
+
+        Args:
+            key: see `called`.
+            call: what is asked for.
+            egress: of the conversation. Arguments made of local text stand in the request and the journal alone.
 
         Raises:
             ApprovalNeeded: she has not said anything yet.
@@ -317,9 +323,12 @@ class Stage:
         if found is not None:
             return Approval.model_validate(found)
         reason = f"tool {call.name} needs a person's approval"
-        await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice_of(request)})
+        await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice_of(request, egress)})
         told = f"transom answer {self._run.id}"
-        hint = f"say {told} approve, or {told} refuse; its arguments are {canonical_json(call.arguments)[:500]}"
+        shown = f"its arguments are {canonical_json(call.arguments)[:500]}"
+        if egress == "local":
+            shown = f"its arguments are made of local text: `transom runs show {self._run.id}` shows them"
+        hint = f"say {told} approve, or {told} refuse; {shown}"
         raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=hint)
 
     def outcomes_below(self, conversation: str) -> list[tuple[ToolKey, Json]]:

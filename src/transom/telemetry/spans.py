@@ -192,6 +192,8 @@ class Span:
         if file and self._record and self._token:
             if error:
                 name, message = type(error).__name__, str(error)
+                if isinstance(error, TransomError):  # without its hint, which may quote what stays where it is
+                    message = f"{error.where}: {error.what}" if error.where else error.what
                 self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
                 self.fail(name, message)
             self._record.attributes = self._redacted(self._record.attributes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
@@ -17,6 +18,7 @@ from transom.tools.complaints import complaints_of
 MOST_COMPLAINTS = 5
 _LONGEST = 65_536  # characters of a schema; it stands in every window
 _MOST_REFERENCES = 10_000  # followed for one call
+_MOST_PARTS = 120_000  # of a foreign schema, that references and items lead to in one call: within about a second
 AT_THE_TOP = ("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const")
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -25,11 +27,39 @@ _SINGLE = (
     *("unevaluatedItems", "unevaluatedProperties"),
 )
 _SLOW = ("pattern", "patternProperties", "uniqueItems")
+_FOR_EACH: dict[str, type[Any]] = {"items": list, "additionalProperties": dict, "propertyNames": dict}
 _TURNING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedProperties")
 
 _PLAIN = {"object": dict, "array": list, "string": str, "integer": int, "number": float, "boolean": bool}
 
-_followed: ContextVar[list[None]] = ContextVar("references that were followed for one call")
+
+@dataclass(slots=True)
+class _Followed:
+    """What one call was led to: by references, and in a foreign schema by whatever holds for each of several values.
+
+    Attributes:
+        sizes: see `_sizes`.
+    """
+
+    sizes: Mapping[int | str, int]
+    references: int = 0
+    parts: int = 0
+
+    def refer(self, reference: str) -> None:
+        self.references += 1
+        if self.references > _MOST_REFERENCES:
+            raise RecursionError
+        self.parts += self.sizes.get(reference, 0)
+        if self.parts > _MOST_PARTS:
+            raise RecursionError
+
+    def repeat(self, part: Any, times: int) -> None:
+        self.parts += self.sizes.get(id(part), 1) * times
+        if self.parts > _MOST_PARTS:
+            raise RecursionError
+
+
+_followed: ContextVar[_Followed] = ContextVar("what was followed for one call")
 
 
 class Check:
@@ -47,7 +77,7 @@ class Check:
     """
 
     def __init__(self, schema: object, where: str, *, foreign: bool = False) -> None:
-        self._validator, self._refers = _made(_text(schema, where), where, foreign)
+        self._validator, self._sizes = _made(_text(schema, where), where, foreign)
 
     def complaints(self, value: Json) -> list[str]:
         """What is wrong with arguments, at five places at most; [] where nothing is.
@@ -55,8 +85,8 @@ class Check:
         Raises:
             InvalidArgumentsError: they cannot be checked.
         """
-        if self._refers:
-            _followed.set([])
+        if self._sizes is not None:
+            _followed.set(_Followed(self._sizes))
         try:
             found = list(islice(self._validator.iter_errors(value), MOST_COMPLAINTS))
             return list(dict.fromkeys(one for error in found for one in complaints_of(error))) if found else found
@@ -73,8 +103,8 @@ def _text(schema: object, where: str) -> str:
 
 
 @lru_cache(maxsize=256)  # conversation after conversation has tools of the same few schemas
-def _made(text: str, where: str, foreign: bool) -> tuple[Any, bool]:
-    """A validator, and whether references are followed in it; see `Check`."""
+def _made(text: str, where: str, foreign: bool) -> tuple[Any, Mapping[int | str, int] | None]:
+    """A validator, and what is counted of what it is led to; None where it is led nowhere. See `Check`."""
     from jsonschema import SchemaError  # noqa: PLC0415  only where there is a tool
     from referencing import Registry  # noqa: PLC0415  only where there is a tool
 
@@ -89,7 +119,8 @@ def _made(text: str, where: str, foreign: bool) -> tuple[Any, bool]:
     except RecursionError as error:
         raise _none(where, "nested too deeply to be checked") from error
     refers = _hold_references(own, where)
-    return dialect(own, registry=Registry()), refers  # the library's own registry fetches what is remote
+    sizes = _sizes(own) if foreign else {} if refers else None
+    return dialect(own, registry=Registry()), sizes  # the library's own registry fetches what is remote
 
 
 def _own(text: str, where: str) -> dict[str, Any]:
@@ -157,7 +188,8 @@ def _dialect(foreign: bool) -> Any:
     ours |= {key: _counted(theirs[key]) for key in ("$ref", "$dynamicRef")}
     if foreign:
         ours |= dict.fromkeys((*_SLOW, *_TURNING), _left_out)
-        ours |= {"oneOf": theirs["anyOf"], "additionalProperties": _unless_patterns(theirs["additionalProperties"])}
+        ours |= {key: _repeated(theirs[key], kind) for key, kind in _FOR_EACH.items()}
+        ours |= {"oneOf": theirs["anyOf"], "additionalProperties": _unless_patterns(ours["additionalProperties"])}
     make: Any = extend  # it has no types
     return make(Draft202012Validator, ours)
 
@@ -181,13 +213,19 @@ def _properties(validator: Any, properties: _Properties, instance: Any, schema: 
 
 def _counted(follow: Any) -> Any:
     def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-        followed = _followed.get()
-        followed.append(None)
-        if len(followed) > _MOST_REFERENCES:
-            raise RecursionError
+        _followed.get().refer(value)
         return follow(validator, value, instance, schema)
 
     return counted
+
+
+def _repeated(follow: Any, kind: type[Any]) -> Any:
+    def repeated(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        if isinstance(instance, kind):
+            _followed.get().repeat(value, len(instance))
+        return follow(validator, value, instance, schema)
+
+    return repeated
 
 
 def _left_out(validator: Any, value: Any, instance: Any, schema: Any) -> None:
@@ -223,6 +261,33 @@ def _parts(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, 
             left += [((*path, key), part[key]) for key in _SINGLE if key in part]
             left += [((*path, key, name), one) for key in _NAMED for name, one in part.get(key, {}).items()]
             left += [((*path, key, str(n)), one) for key in _LISTED for n, one in enumerate(part.get(key, ()))]
+
+
+def _sizes(schema: dict[str, Any]) -> dict[int | str, int]:
+    """How much there is to be gone through in each part of a schema, by its id and by the references that lead to it.
+
+    All that stands in it counts, names and remarks too: the library looks at each. What holds for each of several
+    values, or is referred to, is gone through once more each time.
+    """
+    sizes: dict[int | str, int] = {}
+
+    def size(node: Any) -> int:
+        if isinstance(node, dict):
+            sizes[id(node)] = found = 1 + sum(map(size, node.values()))
+            return found
+        if isinstance(node, list):
+            return 1 + sum(map(size, node))
+        return 1 + len(node) // 100 if isinstance(node, str) else 1
+
+    size(schema)
+    parts = dict(_parts(schema))
+    for part in parts.values():
+        for key in ("$ref", "$dynamicRef"):
+            if key in part:
+                reference = str(part[key])
+                led = parts[_led(reference) or ()]
+                sizes[reference] = sizes.get(id(led), 1) + reference.count("/")  # each step to it takes its time
+    return sizes
 
 
 def _led(reference: str) -> tuple[str, ...] | None:
