@@ -25,7 +25,7 @@ def unbroken(path: Path) -> list[dict[str, object]]:
 def test_a_run_killed_at_any_record_leaves_its_whole_tree_and_is_gone_on_with(tmp_path: Path) -> None:
     (tmp_path / "0").mkdir()
     assert program(tmp_path / "0", 0) == 0
-    for failpoint in (3, 7, 12):
+    for failpoint in (3, 7, 13):  # a reply, an intent, and a reply in a sub-conversation
         work = tmp_path / str(failpoint)
         work.mkdir()
         assert os.WIFSIGNALED(program(work, failpoint))
