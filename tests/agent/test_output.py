@@ -145,3 +145,15 @@ def test_a_schema_is_part_of_role_and_request() -> None:
     assert COUNTER.digest != SEAT.digest
     request = Request("r", Window(()), output=COUNT)
     assert request_from_json(json.loads(json.dumps(request.to_json()))) == request
+
+
+@pytest.mark.parametrize(
+    ("tree", "answer"),
+    [({"type": "array", "items": {"$ref": "#/$defs/t"}}, "[" * 400 + "]" * 400), ({"$ref": "#/$defs/t"}, "{}")],
+    ids=["a deep answer", "a schema that goes round"],
+)
+async def test_an_answer_that_cannot_be_checked_does_not_follow(tree: dict[str, Any], answer: str) -> None:
+    round_about = replace(SEAT, output={"$defs": {"t": tree}, "$ref": "#/$defs/t"})
+    async with Agent(round_about, provider=scripted(answer, answer)) as agent:
+        with pytest.raises(ReplyError, match="nested too deeply"):
+            await agent.send("go")

@@ -119,3 +119,16 @@ def test_a_result_goes_to_the_loop_that_waits_for_it_and_a_loop_that_is_gone_is_
     gate.set()
     assert ended.wait(60)
     assert [asyncio.run(stay(word)) for word in ("one", "two")] == ["one", "two"]
+
+
+async def test_a_plain_handler_of_the_run_has_a_place_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = Threads(2)
+    monkeypatch.setattr(toolbox, "THREADS", threads)
+    monkeypatch.setattr(definition, "THREADS", threads)
+    box = Toolbox([ToolDefinition("own", "Works.", ANY, lambda arguments: "good", of_run=True)])
+    for number in range(3):
+        assert (await box.run(ToolCall(str(number), "own", {}))).result.content == "good"
+    for _ in range(2):
+        await threads.place(1)
+    with pytest.raises(ToolBusyError):
+        await threads.place(0.01)

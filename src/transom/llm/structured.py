@@ -121,6 +121,8 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
             found = sorted(validator.iter_errors(value), key=lambda error: [str(step) for step in error.absolute_path])
         except Unresolvable as error:
             raise InputError(f"{error}", where=where, hint="put what it refers to into $defs") from error
+        except RecursionError:
+            return ["it is nested too deeply, or its schema refers to itself for ever"]
         return [f"{error.json_path}: {error.message[:300]}" for error in found[:_MOST_COMPLAINTS]]
 
     return held

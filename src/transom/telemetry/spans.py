@@ -48,9 +48,7 @@ def child_span(name: str, kind: Kind = "internal", /, **attributes: Any) -> Span
     if open_one is None or open_one._record is None:
         return _OFF
     known = open_one._record.attributes
-    inherited: dict[str, Any] = {
-        key: known[key] for key in (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION) if key in known
-    }
+    inherited: dict[str, Any] = {key: known[key] for key in _INHERITED if key in known}
     return open_one._owner.span(name, kind, **{**inherited, **attributes})
 
 

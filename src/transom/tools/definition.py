@@ -113,7 +113,7 @@ class ToolDefinition:
         return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
 
     async def run(self, arguments: Arguments) -> Outcome:
-        """Carry it out, whatever kind of function the handler is; a plain one has a place in `THREADS`."""
+        """Carry it out, whatever kind of function the handler is; for a plain one a place in `THREADS` was taken."""
         found: Any
         if not self.plain:
             found = await cast("Awaitable[Any]", self.handler(arguments))

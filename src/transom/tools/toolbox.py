@@ -216,6 +216,8 @@ async def _carried_out(
 ) -> Ran:
     """What came of a call: what the model is told, the tool's note, and what it says of the call."""
     if tool.of_run:
+        if tool.plain:
+            await THREADS.place(None)
         return _came(tool, call, await tool.run(_own(arguments)), redact)
     limit: asyncio.Timeout | None = None
     try:

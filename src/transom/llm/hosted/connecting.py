@@ -140,7 +140,7 @@ def connect(
     known = known_model(service, model, context_tokens=settings.context_tokens)
     provider = HostedProvider(_KINDS[kind].vendor(server), model, server, known, local=settings.local)
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
-    account = f" {settings.key_variable}" if settings.key_variable else ""
+    account = "" if place.key_variable == _KEYS[place.service or kind] else f" {place.key_variable}"
     server_name = f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}{account}"
     bucket = Bucket(server_name, limits, shelf=shelf, beside=(PROCESS,))
     return SteadyProvider(provider, _policy(settings), bucket)
