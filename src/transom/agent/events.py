@@ -1,8 +1,9 @@
 """What a listener hears of a conversation while it goes on.
 
 Of what the journal has, a resumed conversation says what a fresh one said: each reply, that each call began, and what
-came of it. Two things differ: a reply comes in fewer pieces; and the calls of one reply, which may have been over in
-any order, come in the order of the reply. What an error or a pause cut off is told again when it goes on.
+came of it. Three things differ: a reply comes in fewer pieces; the calls of one reply, which may have been over in any
+order, come in the order of the reply; and of results that are too much together, each was told whole when it came, and
+is told later as the model was told it. What an error or a pause cut off is told again when it goes on.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ class Began:
 
 @dataclass(frozen=True)
 class CameOf:
-    """What came of a tool call and the model will be told, as soon as that is known.
+    """What came of a tool call, as soon as that is known.
 
-    It is in the journal, or on its way there: a kill before the next reply may have the call made again, unless it must
+    The model is told so, or told an outline of it where it came with others that are too much together. It is in the journal, or on its way there: a kill before the next reply may have the call made again, unless it must
     not be made twice.
     """
 
