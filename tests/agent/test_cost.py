@@ -17,7 +17,7 @@ from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Caps, Home
 from transom.llm import Reply, Request, ScriptedProvider, Text, Usage
 from transom.runs import Workspace
-from transom.store import committer
+from transom.store import committer, writer
 from transom.telemetry import read_trace
 
 CALLS, BYTES = 850, 2_800
@@ -69,7 +69,9 @@ async def kept(folder: Path) -> tuple[int, int, int]:
 
 
 def test_a_turn_costs_few_calls_however_long_the_conversation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(committer, "_QUICK", math.inf)  # who commits must not depend on how busy the disk is now
+    # Who commits, and with what, must not depend on how busy disk and processor are now.
+    monkeypatch.setattr(committer, "_QUICK", math.inf)
+    monkeypatch.setattr(writer, "_GATHERING", 3_600.0)
     asyncio.run(talk(tmp_path / "warm", 60))  # imports and caches, folding included
     few, more, many = (calls(tmp_path / str(turns), turns) for turns in (10, 40, 160))
     a_turn = (more - few) / 30

@@ -44,8 +44,9 @@ class Began:
 class CameOf:
     """What came of a tool call, as soon as that is known.
 
-    The model is told so, or told an outline of it where it came with others that are too much together. It is in the journal, or on its way there: a kill before the next reply may have the call made again, unless it must
-    not be made twice.
+    The model is told so, or told an outline of it where it came with others that are too much together. It is in the
+    journal, or on its way there: a kill before the next reply may have the call made again, unless it must not be made
+    twice.
     """
 
     conversation: str
