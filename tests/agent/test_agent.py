@@ -132,6 +132,7 @@ async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("slip", "told"),
     [
+        # Each is of another type on purpose: no type checker has looked at what a newcomer writes.
         (lambda: Agent("x", provider=scripted()), 'a Role, and this is str; say Role("clerk"'),  # type: ignore[arg-type]
         (lambda: Agent(SEAT, provider=scripted(), at="x"), "this is str; say at=Home"),  # type: ignore[arg-type]
         (lambda: Agent(SEAT, provider=scripted(), tools=[len]), "this is builtin_function_or_method; say ToolDef"),  # type: ignore[list-item]

@@ -11,8 +11,8 @@ from transom.agent.events import Began, CameOf
 from transom.context.oversized import level
 from transom.errors import OutOfTurns, ToolRefused
 from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
+from transom.runs.called import Called
 from transom.runs.journal import tool_key
-from transom.runs.stage import Called
 from transom.tools.answers import (
     OUT_OF_TIME,
     OUT_OF_TURNS,

@@ -3,74 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any
 
-from transom.canonical import Json, canonical_json, digest
+from transom.canonical import Json
 from transom.context import Budget, TokenCorrection
-from transom.errors import ApprovalNeeded, Paused, TransomError
-from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, ToolCall, ToolSpec, Usage
+from transom.errors import TransomError
+from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, Usage
 from transom.llm.capabilities import UNBOUNDED
 from transom.llm.codec import reply_from_json
 from transom.llm.deltas import OnDelta, both, tell
 from transom.llm.provider import of_provider
-from transom.llm.turns import Egress
-from transom.runs.approvals import Approval, approval_request, choice_of
+from transom.runs.called import Calls
 from transom.runs.calls import logged
-from transom.runs.journal import RunState, ToolKey, talk_key, tool_key
-from transom.runs.spans import of_reply, of_request, of_tool, tell_outcome
-from transom.runs.spending import Spending
-from transom.runs.windows import Key, Talk, call_key, keep_window
+from transom.runs.host import Host
+from transom.runs.journal import talk_key
+from transom.runs.spans import of_reply, of_request
+from transom.runs.windows import Talk, call_key, keep_window
 from transom.runs.written import write_file
-from transom.store import Record, Store
-from transom.telemetry import Telemetry
 
 
-class Host(Protocol):
-    """What a stage needs of its run."""
-
-    id: str
-    folder: Path
-    store: Store
-    chain: Chain
-    telemetry: Telemetry
-    log_calls: bool
-    on_delta: OnDelta | None
-    budget: Budget
-    spending: Spending | None
-    learned: dict[str, TokenCorrection]
-
-    @property
-    def state(self) -> RunState: ...
-
-    async def append(self, kind: str, data: dict[str, Any]) -> None: ...
-
-    def append_soon(self, kind: str, data: dict[str, Any]) -> None: ...
-
-    async def settle(self) -> None: ...
-
-    def records(self) -> list[Record]: ...
-
-    def journaled_reply(self, key: dict[str, Any]) -> Any | None: ...
-
-
-class _Outcome(Protocol):
-    def to_json(self) -> dict[str, Json]: ...
-
-
-Came = TypeVar("Came", bound=_Outcome)
-"""What comes of a tool call."""
-
-
-Called: TypeAlias = tuple[list[Key], list[Json], bool]
-"""See `Stage.called`."""
-
-
-class Stage:
+class Stage(Calls):
     """One attempt of one stage.
 
     Attributes:
@@ -172,13 +127,7 @@ class Stage:
         """
         talk = self._talks.setdefault(conversation, Talk())
         chain = self._run.chain.of(role.name)
-        key: dict[str, Any] = {
-            **self._where(conversation),
-            "ordinal": talk.next,
-            "request": request.digest,
-            "chain": self._run.chain.fingerprint(role),
-            **({"told": self._told[conversation]} if lasting else {}),
-        }
+        key = self._key(talk, request, role, conversation, lasting=lasting)
         with self._run.telemetry.span(
             f"chat {role.name}", "client", **of_request(request, self.place, conversation)
         ) as span:
@@ -266,6 +215,16 @@ class Stage:
         found = self._run.state.said.get(talk_key(key), {}).get(key["ordinal"])
         return found if found and found["told"] == key["told"] else None
 
+    def _key(self, talk: Talk, request: Request, role: Role, conversation: str, *, lasting: bool) -> dict[str, Any]:
+        """What a reply is journaled under."""
+        return {
+            **self._where(conversation),
+            "ordinal": talk.next,
+            "request": request.digest,
+            "chain": self._run.chain.fingerprint(role),
+            **({"told": self._told[conversation]} if lasting else {}),
+        }
+
     def _where(self, conversation: str) -> dict[str, object]:
         return {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
 
@@ -283,19 +242,6 @@ class Stage:
             told |= {"context_tokens": room.context_tokens} if room.context_known else {}
         await self._run.append("reply", {**key, "attempt": self.attempt, **told, "shares": shares})
 
-    def called(self, conversation: str = "main") -> Called:
-        """What the journal has of the calls of a conversation's last reply.
-
-        Returns:
-            What their outcomes are journaled under, in order; the outcomes, None for each that there is not; and
-            whether there is a reply after that one, so that what it called for is settled.
-        """
-        talk, state = self._talks[conversation], self._run.state
-        keys = [tool_key(key) for key in talk.calls]
-        said = state.said.get((self.name, self.epoch, conversation))
-        settled = talk.next in said if said is not None else any(key[:-1] in state.followed for key in keys[:1])
-        return talk.calls, [state.tools.get(key) for key in keys], settled
-
     async def tell(self, conversation: str, told: Json) -> None:
         """Journal something of a conversation that is neither a reply nor a result; not again when code runs again.
 
@@ -307,100 +253,11 @@ class Stage:
             return
         await self._run.append("told", {**self._where(conversation), "number": number, "told": told})
 
-    async def approval(self, key: dict[str, object], call: ToolCall, egress: Egress) -> Approval:
-        """What a person said to a tool call.
-
-        Args:
-            key: see `called`.
-            call: what is asked for.
-            egress: of the conversation. Arguments made of local text stand in the request and the journal alone.
-
-        Raises:
-            ApprovalNeeded: she has not said anything yet.
-        """
-        request = approval_request(self._run.id, key, call)
-        found = self._run.state.approvals.get(request.fingerprint)
-        if found is not None:
-            return Approval.model_validate(found)
-        reason = f"tool {call.name} needs a person's approval"
-        await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice_of(request, egress)})
-        told = f"transom answer {self._run.id}"
-        shown = f"its arguments are {canonical_json(call.arguments)[:500]}"
-        if egress == "local":
-            shown = f"its arguments are made of local text: `transom runs show {self._run.id}` shows them"
-        hint = f"say {told} approve, or {told} refuse; {shown}"
-        raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=hint)
-
-    def outcomes_below(self, conversation: str) -> list[tuple[ToolKey, Json]]:
-        """The journaled outcomes of tool calls in a conversation's sub-conversations, and what each is found by."""
-        below, found = f"{conversation}/", self._run.state.tools.items()
-        return [(key, one) for key, one in found if key[:2] == (self.name, self.epoch) and key[2].startswith(below)]
-
     def replies_within(self, conversation: str) -> list[tuple[tuple[str, int], Json]]:
         """The journaled replies of a conversation and its sub-conversations, oldest first: whose, which, and it."""
         below, found = f"{conversation}/", self._run.state.replies.items()
         mine = [(key[2:4], one) for key, one in found if key[:2] == (self.name, self.epoch)]
         return [(place, one) for place, one in mine if place[0] == conversation or place[0].startswith(below)]
-
-    async def carry_out(
-        self,
-        key: dict[str, object],
-        tool: ToolSpec,
-        act: Callable[[], Awaitable[Came]],
-        *,
-        lost: Callable[[], Came],
-        doubt: bool = False,
-    ) -> Came:
-        """Carry out a tool call that has no journaled outcome. What comes of it is journaled.
-
-        What must not be done twice is synced before its outcome is used. What may be is synced with the next reply: no
-        reply is ever in the journal without the results that it was given.
-
-        Args:
-            key: see `called`.
-            tool: what is called. One with effect `once` is journaled before it begins too.
-            act: does it, and returns its outcome, whose JSON is journaled.
-            lost: makes the outcome of a call that a person says was carried out before.
-            doubt: whether an equal call ran out of its time, and may be running still.
-
-        Raises:
-            Paused: a `once` call was begun, or an equal one, and nobody knows whether it was carried out.
-        """
-        attributes = of_tool(tool.name, self.place, str(key["conversation"]))
-        with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
-            began = time.monotonic()
-            again = tool.effect != "once" or await self._begin_once(key, tool, doubt)
-            came = await act() if again else lost()
-            outcome = came.to_json()
-            tell_outcome(span, outcome)
-            about = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
-            told = {**key, "attempt": self.attempt, **about, "outcome": outcome}
-            if tool.effect == "once":
-                await self._run.append("tool", told)
-            else:
-                self._run.append_soon("tool", told)
-        return came
-
-    def tell_instead(self, key: dict[str, object], outcome: Json) -> None:
-        """Journal what a call is answered with in the place of its outcome, before a request is asked with it."""
-        self._run.append_soon("tool", {**key, "attempt": self.attempt, "outcome": outcome})
-
-    async def _begin_once(self, key: dict[str, object], tool: ToolSpec, doubt: bool) -> bool:
-        """Journal that a call which must not be repeated begins; False where a person says that it is done."""
-        begun = self._run.state.intents[tool_key(key)]
-        if begun or doubt:
-            choice = {"stage": self.name, "fingerprint": digest([key, begun]), "edited": ""}
-            answer = self._run.state.decisions.get((self.name, choice["fingerprint"], ""))
-            if answer is None:
-                reason = f"tool {tool.name} was begun, and whether it was carried out is not known"
-                await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice})
-                told = f"transom answer {self._run.id}"
-                hint = f"if it was, say {told} keep; if it is to be done again, {told} redo"
-                raise Paused(reason, run_id=self._run.id, hint=hint)
-            if answer == "keep":
-                return False
-        await self._run.append("intent", key)
-        return True
 
     def note(self, name: str, text: str) -> Path:
         """Leave a file for people beside the artifact. It is written and never read.

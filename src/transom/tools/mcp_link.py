@@ -104,7 +104,7 @@ class Link:
 
 def _is_gone(error: Exception) -> bool:
     """Whether an error says that nobody is there any more; others are answers."""
-    from mcp_types import CONNECTION_CLOSED  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+    from mcp_types import CONNECTION_CLOSED  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
 
     lost = getattr(error, "code", None) == CONNECTION_CLOSED or "Session terminated" in str(error)
     return lost or isinstance(error, OSError)

@@ -1,0 +1,142 @@
+"""Tool calls in a stage: what the journal has of them, a person's leave, and carrying them out, none of them twice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias, TypeVar
+
+from transom.canonical import Json, canonical_json, digest
+from transom.errors import ApprovalNeeded, Paused
+from transom.llm import ToolCall, ToolSpec
+from transom.llm.turns import Egress
+from transom.runs.approvals import Approval, approval_request, choice_of
+from transom.runs.host import Host
+from transom.runs.journal import ToolKey, tool_key
+from transom.runs.spans import of_tool, tell_outcome
+from transom.runs.windows import Key, Talk
+
+
+class _Outcome(Protocol):
+    def to_json(self) -> dict[str, Json]: ...
+
+
+Came = TypeVar("Came", bound=_Outcome)
+"""What comes of a tool call."""
+
+
+Called: TypeAlias = tuple[list[Key], list[Json], bool]
+"""See `Stage.called`."""
+
+
+class Calls:
+    """The part of a `Stage` that has to do with tools; see there."""
+
+    name: str
+    attempt: int
+    epoch: str
+    place: str
+    _run: Host
+    _talks: dict[str, Talk]
+
+    def called(self, conversation: str = "main") -> Called:
+        """What the journal has of the calls of a conversation's last reply.
+
+        Returns:
+            What their outcomes are journaled under, in order; the outcomes, None for each that there is not; and
+            whether there is a reply after that one, so that what it called for is settled.
+        """
+        talk, state = self._talks[conversation], self._run.state
+        keys = [tool_key(key) for key in talk.calls]
+        said = state.said.get((self.name, self.epoch, conversation))
+        settled = talk.next in said if said is not None else any(key[:-1] in state.followed for key in keys[:1])
+        return talk.calls, [state.tools.get(key) for key in keys], settled
+
+    async def approval(self, key: dict[str, object], call: ToolCall, egress: Egress) -> Approval:
+        """What a person said to a tool call.
+
+        Args:
+            key: see `called`.
+            call: what is asked for.
+            egress: of the conversation. Arguments made of local text stand in the request and the journal alone.
+
+        Raises:
+            ApprovalNeeded: she has not said anything yet.
+        """
+        request = approval_request(self._run.id, key, call)
+        found = self._run.state.approvals.get(request.fingerprint)
+        if found is not None:
+            return Approval.model_validate(found)
+        reason = f"tool {call.name} needs a person's approval"
+        await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice_of(request, egress)})
+        told = f"transom answer {self._run.id}"
+        shown = f"its arguments are {canonical_json(call.arguments)[:500]}"
+        if egress == "local":
+            shown = f"its arguments are made of local text: `transom runs show {self._run.id}` shows them"
+        hint = f"say {told} approve, or {told} refuse; {shown}"
+        raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=hint)
+
+    def outcomes_below(self, conversation: str) -> list[tuple[ToolKey, Json]]:
+        """The journaled outcomes of tool calls in a conversation's sub-conversations, and what each is found by."""
+        below, found = f"{conversation}/", self._run.state.tools.items()
+        return [(key, one) for key, one in found if key[:2] == (self.name, self.epoch) and key[2].startswith(below)]
+
+    async def carry_out(
+        self,
+        key: dict[str, object],
+        tool: ToolSpec,
+        act: Callable[[], Awaitable[Came]],
+        *,
+        lost: Callable[[], Came],
+        doubt: bool = False,
+    ) -> Came:
+        """Carry out a tool call that has no journaled outcome. What comes of it is journaled.
+
+        What must not be done twice is synced before its outcome is used. What may be is synced with the next reply: no
+        reply is ever in the journal without the results that it was given.
+
+        Args:
+            key: see `called`.
+            tool: what is called. One with effect `once` is journaled before it begins too.
+            act: does it, and returns its outcome, whose JSON is journaled.
+            lost: makes the outcome of a call that a person says was carried out before.
+            doubt: whether an equal call ran out of its time, and may be running still.
+
+        Raises:
+            Paused: a `once` call was begun, or an equal one, and nobody knows whether it was carried out.
+        """
+        attributes = of_tool(tool.name, self.place, str(key["conversation"]))
+        with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
+            began = time.monotonic()
+            again = tool.effect != "once" or await self._begin_once(key, tool, doubt)
+            came = await act() if again else lost()
+            outcome = came.to_json()
+            tell_outcome(span, outcome)
+            about = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
+            told = {**key, "attempt": self.attempt, **about, "outcome": outcome}
+            if tool.effect == "once":
+                await self._run.append("tool", told)
+            else:
+                self._run.append_soon("tool", told)
+        return came
+
+    def tell_instead(self, key: dict[str, object], outcome: Json) -> None:
+        """Journal what a call is answered with in the place of its outcome, before a request is asked with it."""
+        self._run.append_soon("tool", {**key, "attempt": self.attempt, "outcome": outcome})
+
+    async def _begin_once(self, key: dict[str, object], tool: ToolSpec, doubt: bool) -> bool:
+        """Journal that a call which must not be repeated begins; False where a person says that it is done."""
+        begun = self._run.state.intents[tool_key(key)]
+        if begun or doubt:
+            choice = {"stage": self.name, "fingerprint": digest([key, begun]), "edited": ""}
+            answer = self._run.state.decisions.get((self.name, choice["fingerprint"], ""))
+            if answer is None:
+                reason = f"tool {tool.name} was begun, and whether it was carried out is not known"
+                await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice})
+                told = f"transom answer {self._run.id}"
+                hint = f"if it was, say {told} keep; if it is to be done again, {told} redo"
+                raise Paused(reason, run_id=self._run.id, hint=hint)
+            if answer == "keep":
+                return False
+        await self._run.append("intent", key)
+        return True
