@@ -59,7 +59,7 @@ async def test_a_write_that_nobody_waited_for_fails_with_the_next_one(tmp_path: 
             raise StoreError("the disk is full")
 
     async with SqliteStore.open(tmp_path / "state.db", after_append=full) as store:
-        ledger = Ledger(store, "run/x", tmp_path, print)
+        ledger = Ledger(store, "run/x", tmp_path)
         await ledger.append("opened", {})
         ledger.append_soon("told", {**TALK, "number": 0, "told": "a"})
         with pytest.raises(StoreError, match="the disk is full"):
@@ -68,7 +68,7 @@ async def test_a_write_that_nobody_waited_for_fails_with_the_next_one(tmp_path: 
 
 async def test_a_cancelled_task_leaves_the_state_as_the_journal_is(tmp_path: Path) -> None:
     async with SqliteStore.open(tmp_path / "state.db") as store:
-        ledger = Ledger(store, "run/x", tmp_path, print)
+        ledger = Ledger(store, "run/x", tmp_path)
         await ledger.append("opened", {})
         writing = asyncio.create_task(ledger.append("told", {**TALK, "number": 0, "told": "a"}))
         await asyncio.sleep(0)
@@ -86,7 +86,7 @@ async def test_what_could_not_be_written_is_written_before_what_comes_next(tmp_p
                 "CREATE TRIGGER full BEFORE INSERT ON records WHEN NEW.data LIKE '%large%' "
                 "BEGIN SELECT RAISE(ABORT, 'no room'); END"
             )
-            ledger = Ledger(store, "run/x", tmp_path, print)
+            ledger = Ledger(store, "run/x", tmp_path)
             ledger.append_soon("told", {**TALK, "number": 0, "told": "large"})
             for _ in range(2):
                 with pytest.raises(StoreError):
