@@ -12,7 +12,8 @@ from functools import cached_property
 # A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, data_bus[15], report.rpt, 1.2.3, 3fa9.
 # What is longer is none: a line of code, a picture in letters. And a search takes no time that grows with its square.
 _ID = re.compile(
-    r"(?<!\w)(?:[A-Za-z_][\w./:\[\]+-]{0,300}[\w\]](?!\w)|/[\w./-]{1,300}\w(?!\w)|\d+(?:[.:/-]\w+){2,}"
+    r"(?<!\w)(?:[A-Za-z_][\w./:\[\]+-]{0,300}[\w\]](?!\w)|/[\w./-]{1,300}\w(?!\w)"
+    r"|(?!\d+\.\d+[eE][-+]?\d+[A-Za-z]{0,4}(?![.:/-]?\w))\d+(?:[.:/-]\w+){2,}"  # 1.5e-30 is a number
     r"|(?!\d+[eE]\d+\b)\d+[A-Za-z_]\w*[\d_]\w*)"
 )
 _HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2,}\.\w{2,}")
@@ -21,7 +22,7 @@ _NUMBER = re.compile(
 )
 _BULLET = re.compile(r"^\s*\d+[.)]\s", re.MULTILINE)
 _LEAST_DIGITS = 2  # a number of one digit is not taken for a rounded one
-_LONGEST = 300  # digits, and powers of ten: no float has more of them; what has more is looked up to the letter
+_LONGEST = 400  # digits, and powers of ten: no float has more of them; what has more is looked up to the letter
 _EXACT = Context(prec=4 * _LONGEST)  # so that nothing is rounded and nothing fails, whatever context the program set
 
 
