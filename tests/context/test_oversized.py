@@ -159,13 +159,13 @@ def test_the_tool_has_a_schema_that_vendors_take() -> None:
 
 def test_numbers_and_ids_are_looked_up_in_the_source() -> None:
     source = Source("BUG-12 has 1,234 hits; slack -0.0134 at u_core/u_alu[3]; 97.5 % of 12 ms, ratio 0.857142, v1.2.3.")
-    said = "BUG-12: 1234 hits, slack 0.0134, about -0.013, u_core/u_alu[3] 97.5% = 0.975, 12ms, 85.7 %, v1.2.3 passed."
+    said = "BUG-12: 1234 hits, slack -0.0134, about -0.013, u_core/u_alu[3] 97.5% = 0.975, 12ms, 85.7 %, v1.2.3 passed."
     assert [fact.text for fact in facts_of(said) if not source.has(fact)] == []
     assert source.has(next(facts_of("-1.34e-02 V"))) and source.has(next(facts_of("1.23e+3hits")))
     assert not source.has(next(facts_of("-1.34e-03 V"))) and not source.has(next(facts_of("v1.2.3e-4")))
-    wrong = "BUG-13, 1,235 hits, slack 0.0135, u_core/u_alu[4], 96 %, 13 ms, 85.8 %, v1.2.4, 7 more"
+    wrong = "BUG-13, 1,235 hits, slack -0.0135, 0.0134, u_core/u_alu[4], 96 %, 13 ms, 85.8 %, v1.2.4, 7 more"
     assert [fact.text for fact in facts_of(wrong) if source.has(fact)] == []
-    assert len(list(facts_of(wrong))) == 9
+    assert len(list(facts_of(wrong))) == 10
     assert list(facts_of("1. first and/or second, e.g. pass/fail\n2) then")) == []
 
 
@@ -192,6 +192,45 @@ def test_numbers_and_ids_are_looked_up_in_the_source() -> None:
 )
 def test_numbers_of_any_length_and_size_are_looked_up(said: str, source: str, struck: bool) -> None:
     assert bool(hold(said, source)[1]) == struck
+
+
+@pytest.mark.parametrize(
+    ("said", "source", "struck"),
+    [
+        ("slack is 0.512, met", "slack -0.512 VIOLATED", ["0.512"]),
+        ("slack is -0.512", "slack 0.512 MET", ["-0.512"]),
+        ("it grew by +12.5 %, by 12.5%, by 0.125", "it fell: -12.5 %", ["+12.5 %", "12.5%", "0.125"]),
+        ("-12.5 %, -0.125, −12.5 %, –12.5 %, it fell by 12.5 %", "it fell: -12.5 %", []),
+        ("+5, 5 and 5.0", "it is 5", []),
+        ("5, -5", "it is +5", ["-5"]),
+        ("-0.52 -0.53 -0.51 0.53", "it is -0.525", ["-0.51", "0.53"]),
+        ("−7 of them", "it is 7", ["−7"]),
+        ("about -0.5 to -0.51", "−0.5123", ["-0.5"]),  # two places and one digit of them
+        # Words may tell the sign, in what is said and in the source.
+        ("It violates setup by 0.512, by about 0.512", "slack -0.512", ["0.512"]),
+        ("a negative slack of about 0.51; minus 0.51; negative 0.512; a violation of 0.512", "slack -0.512", []),
+        ("It is not violated by 0.512; no violation of 0.512; it is better by 0.512.", "-0.512", ["0.512"] * 3),
+        ("slack -0.512", "violated at u_core/reg_7 by 0.512 ns", []),
+        ("slack -0.512", "met by 0.512 ns", ["-0.512"]),
+        # What has no sign, and what has both.
+        ("-5, -10 %", "in 1-5 of 5%-10%, (2)-5, x[1]-5", ["-5", "-10 %"]),
+        ("1 to 5, 5 to 10 %", "in 1-5 of 5%-10%", []),
+        ("-3, 3, +3, 1.5", "1.5+/-3", []),
+        ("±3 V", "±3 V and 3±1", []),
+        ("0, -0, 0.0", "-0.0", []),
+    ],
+)
+def test_a_number_keeps_its_sign(said: str, source: str, struck: list[str]) -> None:
+    assert hold(said, source)[1] == tuple(struck)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False).filter(bool), st.sampled_from(["", " %", "ns"]))
+def test_no_number_stands_for_its_opposite(value: float, unit: str) -> None:
+    assert len(hold(f"It is {value!r}{unit}.", f"It is {-value!r}{unit}.")[1]) == 1
+    for sign in "−–":
+        printed = f"It is {value!r}.".replace("-", sign)
+        assert hold(printed, f"It is {value!r}.") == (printed, ())
 
 
 NUMBERS = st.one_of(
