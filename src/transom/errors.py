@@ -242,7 +242,7 @@ class ToolTimeoutError(ToolRefused):
 
 
 class ToolBusyError(ToolRefused):
-    """A tool could not begin: the threads for plain handlers are taken by calls that do not end."""
+    """A tool could not begin: the threads for plain handlers are taken, or its MCP server is still being started."""
 
 
 class ToolQuotaError(ToolRefused):

@@ -6,14 +6,14 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 
 from transom.canonical import Json, digest
-from transom.errors import ToolError, ToolExecutionError
+from transom.errors import ToolBusyError, ToolError, ToolExecutionError
 from transom.llm.turns import Egress
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
@@ -30,7 +30,7 @@ class McpServer:
     """A server and its tools, while it is entered. What it yields is untrusted, whatever it says of itself.
 
     A server that dies, now or in the middle of a call, is a failed tool call that the model is told of. The next call
-    starts it again, or connects again, three times at most.
+    starts it again, or connects again, three times at most; it has `seconds` for that, however little its tools have.
 
     Args:
         server: a command with its arguments, which is started and spoken to over stdio, or a URL.
@@ -75,7 +75,7 @@ class McpServer:
         self._egress = egress
         self._seconds = seconds
         self._redact = Redactor({**os.environ, **self._place.environ}, self._place.secrets)
-        self._link = Link(self._place.client, seconds)
+        self._link: Link
         self.tools: tuple[ToolDefinition, ...] = ()
 
     @property
@@ -94,6 +94,7 @@ class McpServer:
             import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415
         except ImportError as error:
             raise ToolError("tools of MCP servers need the extra mcp", hint="pip install 'transom[mcp]'") from error
+        self._link = Link(self._place.client, self._seconds)
         try:
             self.tools = self._tools(await self._link.ask(self._listed))
         except ToolError:
@@ -180,20 +181,39 @@ class McpServer:
             needs_approval=self._needs_approval is True or tool.name in (self._needs_approval or ()),
             fresh=self._fresh is True or tool.name in (self._fresh or ()),
             egress=self._egress,
+            there=self._ready,
         )
+
+    async def _ready(self, seconds: float | None) -> None:
+        """Wait until it is there. A call that it was never asked for is no call that may have been carried out.
+
+        Raises:
+            ToolBusyError: it is still being started.
+            ToolExecutionError: it cannot be started.
+        """
+        try:
+            ready = await self._link.ready(seconds)
+        except Exception as error:
+            raise self._failed(error) from error
+        if not ready:
+            what = "the tool could not begin: its MCP server is still being started again"
+            raise ToolBusyError(what, hint="go on without it, or call it again later")
 
     def _handler(self, name: str) -> Any:
         async def run(arguments: Arguments) -> Json:
             try:
                 result = await self._link.ask(lambda client: client.call_tool(name, arguments))
             except Exception as error:
-                raise ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=self._hint()) from error
+                raise self._failed(error) from error
             text = self._redact("\n".join(_text(part) for part in result.content))
             if result.is_error:
                 raise ToolExecutionError(text or "the tool failed and did not say why", hint="try other arguments")
             return text if text or result.structured_content is None else self._redact.inside(result.structured_content)
 
         return run
+
+    def _failed(self, error: Exception) -> ToolExecutionError:
+        return ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=self._hint())
 
     def _hint(self) -> str:
         if self._link.spent:
@@ -241,6 +261,15 @@ def _shown(schema: Mapping[str, Any]) -> tuple[dict[str, Json], str]:
 @dataclass(frozen=True)
 class _ServerTool(ToolDefinition):
     """A tool whose server fills in defaults, and checks the arguments once more."""
+
+    there: Callable[[float | None], Awaitable[None]] = field(kw_only=True)
+
+    @cached_property
+    def waits(self) -> bool:
+        return True
+
+    async def ready(self, seconds: float | None) -> None:
+        await self.there(seconds)
 
     @cached_property
     def check(self) -> Check:
