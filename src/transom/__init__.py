@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from transom.tools import ToolDefinition as ToolDefinition
     from transom.tools import ToolLimits as ToolLimits
     from transom.tools.mcp import McpServer as McpServer
+    from transom.tools.mcp_terms import ToolTerms as ToolTerms
 
 __version__ = "0.1.0"
 
@@ -59,6 +60,7 @@ _WHERE = {
     "transom.runs": ("Approval", "ApprovalRequest", "Run", "Stage", "Workspace"),
     "transom.tools": ("Outcome", "ToolDefinition", "ToolLimits"),
     "transom.tools.mcp": ("McpServer",),
+    "transom.tools.mcp_terms": ("ToolTerms",),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 

@@ -14,11 +14,11 @@ from typing import Any, Self
 
 from transom.canonical import Json, digest
 from transom.errors import ToolBusyError, ToolError, ToolExecutionError
-from transom.llm.turns import Egress
 from transom.telemetry import Redactor
-from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
+from transom.tools.definition import Arguments, Effect, ToolDefinition
 from transom.tools.mcp_link import Link
 from transom.tools.mcp_place import Place
+from transom.tools.mcp_terms import ToolTerms
 from transom.tools.schema import AT_THE_TOP, Check
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -27,22 +27,16 @@ _MOST_PAGES = 100
 
 
 class McpServer:
-    """A server and its tools, while it is entered. What it yields is untrusted, whatever it says of itself.
+    """A server and its tools, while it is entered. What it says of them is a hint: what holds is in its terms.
 
     A server that dies, now or in the middle of a call, is a failed tool call that the model is told of. The next call
     starts it again, or connects again, three times at most; it has `seconds` for that, however little its tools have.
 
     Args:
         server: a command with its arguments, which is started and spoken to over stdio, or a URL.
-        limits: of each of its tools.
-        only: names of the tools that are taken, as the server has them; all where None.
+        terms: which of its tools are taken, and what holds for them.
         prefix: before each name, where several servers have tools of one name.
-        effect: what a repetition of a tool does, by its name, or of all; what the server says of it where it is not
-            named here.
-        needs_approval: names of the tools of which a person has to approve each call; True for all.
-        fresh: names of the tools whose equal calls are carried out again; True for all.
         headers: of each request to a URL, such as `Authorization`. Their values stand in no result and no error.
-        egress: `local` where what it yields must not reach a remote provider.
         environ: variables of a command, beside the few that it is given anyhow. Keys among them stand in no result.
         seconds: that it may take to answer at all, and then to name its tools.
 
@@ -54,25 +48,15 @@ class McpServer:
         self,
         server: str | Sequence[str],
         *,
-        limits: ToolLimits | None = None,
-        only: Collection[str] | None = None,
+        terms: ToolTerms | None = None,
         prefix: str = "",
-        effect: Effect | Mapping[str, Effect] | None = None,
-        needs_approval: bool | Collection[str] = False,
-        fresh: bool | Collection[str] = True,
-        egress: Egress = "any",
         headers: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         seconds: float = 30.0,
     ) -> None:
         self._place = Place.of(server, headers or {}, environ or {})
-        self._limits = limits or ToolLimits()
-        self._only = None if only is None else _names(only)
+        self._terms = terms or ToolTerms()
         self._prefix = prefix
-        self._effect = effect
-        self._needs_approval = needs_approval if isinstance(needs_approval, bool) else _names(needs_approval)
-        self._fresh = fresh if isinstance(fresh, bool) else _names(fresh)
-        self._egress = egress
         self._seconds = seconds
         self._redact = Redactor({**os.environ, **self._place.environ}, self._place.secrets)
         self._link: Link
@@ -142,16 +126,16 @@ class McpServer:
         """
         self._check_named([one.name for one in found])
         tools: dict[str, tuple[str, ToolDefinition]] = {}
-        for one in found if self._only is None else [one for one in found if one.name in self._only]:
+        for one in [one for one in found if self._terms.takes(one.name)]:
             tool = self._tool(one)
             if tool.name in tools:
                 what = f"its tools {tools[tool.name][0]!r} and {one.name!r} would both be called {tool.name!r}"
-                raise ToolError(what, where=self.name, hint="take one of them: only={'NAME', ...}")
+                raise ToolError(what, where=self.name, hint="take one of them: ToolTerms(only={'NAME', ...})")
             try:
                 _ = tool.check
             except ToolError as error:
                 what = f"its tool {one.name!r} cannot be used: {error.what}"
-                raise ToolError(what, where=self.name, hint="take the others: only={'NAME', ...}") from error
+                raise ToolError(what, where=self.name, hint="take the others: ToolTerms(only={'NAME', ...})") from error
             tools[tool.name] = one.name, tool
         return tuple(tool for _, tool in tools.values())
 
@@ -161,26 +145,25 @@ class McpServer:
         Raises:
             ToolError: the server has no tool of that name.
         """
-        for what in ("only", "effect", "needs_approval", "fresh"):
-            given = getattr(self, f"_{what}")
-            named = [] if given is None or isinstance(given, bool | str) else given
-            if missing := [name for name in named if name not in there]:
+        for what, names in self._terms.named.items():
+            if missing := [name for name in names if name not in there]:
                 said = f"it has no tool {', '.join(map(repr, missing))}, which {what} names"
                 raise ToolError(said, where=self.name, hint=f"it has {', '.join(there) or 'none'}")
 
     def _tool(self, tool: Any) -> ToolDefinition:
         schema, more = _shown(tool.input_schema)
-        given = self._effect.get(tool.name) if isinstance(self._effect, Mapping) else self._effect
+        terms = self._terms
         return _ServerTool(
             _named(self._prefix + tool.name),
             self._redact(f"{tool.description or tool.name}{more}"),
             schema,
             self._handler(tool.name),
-            given or _effect(tool.annotations),
-            self._limits,
-            needs_approval=self._needs_approval is True or tool.name in (self._needs_approval or ()),
-            fresh=self._fresh is True or tool.name in (self._fresh or ()),
-            egress=self._egress,
+            terms.effect_of(tool.name) or _effect(tool.annotations),
+            terms.limits,
+            needs_approval=terms.approves(tool.name),
+            fresh=terms.repeats(tool.name),
+            trust=terms.trust,
+            egress=terms.egress,
             there=self._ready,
         )
 
@@ -233,10 +216,6 @@ def _named(whole: str) -> str:
     """A name as models take it; of one that is too long the beginning, and a digest of all of it."""
     name = _NOT_IN_NAMES.sub("_", whole)
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 9]}_{digest(whole)[:8]}"
-
-
-def _names(given: Collection[str]) -> Collection[str]:
-    return {given} if isinstance(given, str) else given
 
 
 def _effect(annotations: Any) -> Effect:
