@@ -112,7 +112,11 @@ class Hands:
         held = await self._bound(calls, keys, ran) if len(calls) > 1 and not settled else set()
         for number, call in enumerate(calls):
             if ran[number].kept:
-                ran[number] = await self._handed_on(call, ran[number], told=number in held)
+                whole = ran[number]
+                ran[number] = await self._handed_on(call, whole, told=number in held)
+                for later in range(number + 1, len(calls)):
+                    if ran[later] == again(calls[later], whole.result):
+                        ran[later] = again(calls[later], ran[number].result)
         return [ran[number] for number in range(len(calls))]
 
     async def _bound(self, calls: Sequence[ToolCall], keys: Sequence[Key], ran: dict[int, Ran]) -> set[int]:
@@ -182,8 +186,10 @@ class Hands:
         return ran
 
     async def _handed_on(self, call: ToolCall, ran: Ran, *, told: bool) -> Ran:
-        """What the model is told of what is kept elsewhere."""
-        ran = await self.talk.digest(call, ran)
+        """What the model is told of what is kept elsewhere; equal calls are answered from that."""
+        whole, ran = ran, await self.talk.digest(call, ran)
+        if self._made.get(call.wanted) is whole.result:
+            self._made[call.wanted] = ran.result
         if not told:
             self.talk.tell(CameOf(self.talk.name, call, ran.result))
         return ran
