@@ -208,7 +208,15 @@ class ReplayMiss(ProviderError):
 
 
 class ReplyError(TransomError):
-    """A reply came but cannot be read as what was asked for."""
+    """A reply came but cannot be read as what was asked for.
+
+    Attributes:
+        bare: what is wrong, without a word of the reply, where that can be said.
+    """
+
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None, bare: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.bare = bare
 
 
 class ToolError(TransomError):

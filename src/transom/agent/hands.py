@@ -28,6 +28,7 @@ from transom.tools.definition import Ran, ToolDefinition, ran_from_json
 
 if TYPE_CHECKING:
     from transom.agent.turns import Conversation
+    from transom.tools import Toolbox
 
 Key = dict[str, object]
 Keep = Callable[[ToolCall, Ran, int], Awaitable[Ran]]
@@ -152,7 +153,7 @@ class Hands:
             return await talk.keep(call, ran, talk.window.result_tokens)
 
         runs = accepted and not answer  # what is not run has no effect
-        spec = accepted[0].spec if accepted and runs else ToolSpec(call.name, "", {})
+        spec = accepted[0].spec if accepted and runs else ToolSpec(_told_name(call, talk.toolbox), "", {})
         doubt = bool(self._out_of_time) and call.wanted in self._out_of_time
         came = await talk.stage.carry_out(key, spec, act, lost=lambda: done_before(call), doubt=doubt)
         return self._over(call, came)
@@ -193,6 +194,12 @@ class Hands:
         if not told:
             self.talk.tell(CameOf(self.talk.name, call, ran.result))
         return ran
+
+
+def _told_name(call: ToolCall, box: Toolbox) -> str:
+    """Of what is called, as traces and logs have it: where there is no such tool its name is the model's own words."""
+    known = call.name in box.before or any(spec.name == call.name for spec in box.specs)
+    return call.name if known else "unknown"
 
 
 def _batches(numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:

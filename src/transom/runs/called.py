@@ -111,7 +111,7 @@ class Calls:
             again = tool.effect != "once" or await self._begin_once(key, tool, doubt)
             came = await act() if again else lost()
             outcome = came.to_json()
-            tell_outcome(span, outcome)
+            tell_outcome(span, tool.name, outcome)
             about = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
             told = {**key, "attempt": self.attempt, **about, "outcome": outcome}
             if tool.effect == "once":
