@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from json.encoder import encode_basestring_ascii as quoted
+from json.encoder import encode_basestring_ascii as ascii_quoted
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -124,7 +124,7 @@ class TraceFile:
         above = f'"parentSpanId":"{span.parent_id}",' if span.parent_id else ""
         return (
             f'{_HEAD}"spans":[{{"traceId":"{self.trace_id}","spanId":"{span.span_id}",{above}"flags":{_LOCAL_PARENT},'
-            f'"name":{quoted(name)},"kind":{_KINDS[span.kind]},"startTimeUnixNano":"{span.start}",'
+            f'"name":{ascii_quoted(name)},"kind":{_KINDS[span.kind]},"startTimeUnixNano":"{span.start}",'
         )
 
     def close(self) -> None:
@@ -141,11 +141,11 @@ def pairs_text(attributes: Mapping[str, Value]) -> str:
     """The same as text, without the brackets: written out, since every span has two dozen of them."""
     return ",".join(
         [
-            f'{{"key":{quoted(key)},"value":{{"stringValue":{quoted(value)}}}}}'
+            f'{{"key":{ascii_quoted(key)},"value":{{"stringValue":{ascii_quoted(value)}}}}}'
             if type(value) is str
-            else f'{{"key":{quoted(key)},"value":{{"intValue":"{value}"}}}}'  # OTLP's JSON has no 64-bit integers
+            else f'{{"key":{ascii_quoted(key)},"value":{{"intValue":"{value}"}}}}'  # OTLP's JSON has no 64-bit integers
             if type(value) is int
-            else f'{{"key":{quoted(key)},"value":{_encode(_value(value))}}}'
+            else f'{{"key":{ascii_quoted(key)},"value":{_encode(_value(value))}}}'
             for key, value in attributes.items()
         ]
     )
