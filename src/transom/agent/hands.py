@@ -13,6 +13,7 @@ from transom.errors import OutOfTurns, ToolRefused
 from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
 from transom.runs.called import Called
 from transom.runs.journal import tool_key
+from transom.runs.windows import CallKey
 from transom.tools.answers import (
     OUT_OF_TIME,
     OUT_OF_TURNS,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from transom.agent.turns import Conversation
     from transom.tools import Toolbox
 
-Key = dict[str, object]
 Keep = Callable[[ToolCall, Ran, int], Awaitable[Ran]]
 """Keeps a result of more than so many tokens elsewhere, with an outline in its place; hands others back as they are."""
 Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
@@ -120,7 +120,7 @@ class Hands:
                         ran[later] = again(calls[later], ran[number].result)
         return [ran[number] for number in range(len(calls))]
 
-    async def _bound(self, calls: Sequence[ToolCall], keys: Sequence[Key], ran: dict[int, Ran]) -> set[int]:
+    async def _bound(self, calls: Sequence[ToolCall], keys: Sequence[CallKey], ran: dict[int, Ran]) -> set[int]:
         """Hold results of one reply together to what one may take by itself: the largest are kept elsewhere.
 
         Returns:
@@ -139,7 +139,7 @@ class Hands:
                 self._made[call.wanted] = ran[number].result
         return held
 
-    async def _one(self, key: Key, call: ToolCall, instead: Instead | None) -> Ran:
+    async def _one(self, key: CallKey, call: ToolCall, instead: Instead | None) -> Ran:
         talk = self.talk
         seconds = None if instead else talk.meter.left(talk.deadline)
         accepted = None if instead else talk.toolbox.accepted(call)
@@ -158,7 +158,7 @@ class Hands:
         came = await talk.stage.carry_out(key, spec, act, lost=lambda: done_before(call), doubt=doubt)
         return self._over(call, came)
 
-    async def _answered(self, key: Key, call: ToolCall, tool: ToolDefinition) -> Ran | None:
+    async def _answered(self, key: CallKey, call: ToolCall, tool: ToolDefinition) -> Ran | None:
         """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
 
         Raises:

@@ -14,7 +14,7 @@ from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.host import Host
 from transom.runs.journal import ToolKey, tool_key
 from transom.runs.spans import of_tool, tell_outcome
-from transom.runs.windows import Key, Talk
+from transom.runs.windows import CallKey, Talk
 
 
 class _Outcome(Protocol):
@@ -25,7 +25,7 @@ Came = TypeVar("Came", bound=_Outcome)
 """What comes of a tool call."""
 
 
-Called: TypeAlias = tuple[list[Key], list[Json], bool]
+Called: TypeAlias = tuple[list[CallKey], list[Json], bool]
 """See `Stage.called`."""
 
 
