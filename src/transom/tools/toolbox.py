@@ -232,7 +232,8 @@ async def _carried_out(
         if isinstance(error, KeyboardInterrupt) or _is_cancelled(error):
             raise
         if isinstance(error, TimeoutError) and limit and limit.expired():
-            what = f"the tool took longer than the {_less(tool.limits.seconds, seconds):g} s that it may"
+            most = _less(tool.limits.seconds, seconds) or 0
+            what = f"the tool took longer than the {round(most, 3 if most < 1 else 1):g} s that it may"
             raise ToolTimeoutError(what, hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG) from error
         said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
         raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
