@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from transom.tools.mcp_terms import ToolTerms as ToolTerms
 
 __version__ = "0.1.0"
+
+# What a library logs is its program's to show: without a handler Python prints warnings and errors on stderr.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _WHERE = {
     "transom.agent": ("Agent", "Caps", "Home", "Response", "Setup", "SyncAgent"),
