@@ -86,7 +86,7 @@ def _runs(texts: Iterable[str]) -> Iterator[str]:
 
 def _without(text: str, runs: set[str]) -> str:
     quoted = [False] * len(text)
-    for length in {len(run) for run in runs}:
+    for length in range(_SHORTEST, _RUN + 1):
         for at in range(len(text) - length + 1):
             if text[at : at + length] in runs:
                 quoted[at : at + length] = [True] * length
