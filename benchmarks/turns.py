@@ -69,7 +69,7 @@ class Script:
 
 def transom() -> Talk:
     from transom.agent import Agent, Caps, Home
-    from transom.llm import Block, Reply, Role, ScriptedProvider, Text, Tier, ToolCall, Usage
+    from transom.llm import Block, Capabilities, Reply, Role, Text, Tier, ToolCall, Usage
     from transom.runs import Workspace
     from transom.telemetry import read_trace
     from transom.tools import Arguments, ToolDefinition
@@ -77,20 +77,36 @@ def transom() -> Talk:
     role = Role("bench.seat", (Block("role", "You look things up.", Tier.STABLE),), frozenset({"role"}))
     schema: Any = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 
+    class Fake:
+        name, local, caps = "fake", True, Capabilities()
+
+        def __init__(self, script: Script) -> None:
+            self._script = script
+
+        async def complete(self, _request: Any, *, on_delta: Any = None) -> Reply:
+            del on_delta
+            call = self._script.call()
+            part = Text("done") if call is None else ToolCall(call[0], "lookup", {**call[1]})
+            return Reply((part,), stop="end" if call is None else "tool_calls", usage=Usage(1, 1), by=self.name)
+
+        def estimate_tokens(self, _request: Any) -> int:
+            return 1
+
+        def fingerprint(self, _role: Any) -> str:
+            return "1"
+
+        def still(self, _source: Any) -> bool:
+            return True
+
     async def talk(turns: int, folder: Path) -> dict[str, Any]:
         script = Script(turns)
-
-        def answer(_request: object) -> Reply:
-            call = script.call()
-            part = Text("done") if call is None else ToolCall(call[0], "lookup", {**call[1]})
-            return Reply((part,), stop="end" if call is None else "tool_calls", usage=Usage(1, 1))
 
         async def look(_arguments: Arguments) -> str:
             return script.look()
 
         lookup = ToolDefinition("lookup", "Look something up.", schema, look)
         home, caps = Home(folder, "bench"), Caps(turns=turns + 1)
-        async with Agent(role, provider=ScriptedProvider(answer), tools=[lookup], at=home, caps=caps) as agent:
+        async with Agent(role, provider=Fake(script), tools=[lookup], at=home, caps=caps) as agent:
             response = await agent.send("go")
         return {"made": script.made, "text": response.text}
 

@@ -58,7 +58,7 @@ async def test_a_write_that_nobody_waited_for_fails_with_the_next_one(tmp_path: 
             raise StoreError("the disk is full")
 
     async with SqliteStore.open(tmp_path / "state.db", after_append=full) as store:
-        ledger = Ledger(store, "run/x", tmp_path, print)
+        ledger = Ledger(store, "run/x", tmp_path)
         await ledger.append("opened", {})
         ledger.append_soon("told", {**TALK, "number": 0, "told": "a"})
         with pytest.raises(StoreError, match="the disk is full"):
@@ -67,7 +67,7 @@ async def test_a_write_that_nobody_waited_for_fails_with_the_next_one(tmp_path: 
 
 async def test_a_cancelled_task_leaves_the_state_as_the_journal_is(tmp_path: Path) -> None:
     async with SqliteStore.open(tmp_path / "state.db") as store:
-        ledger = Ledger(store, "run/x", tmp_path, print)
+        ledger = Ledger(store, "run/x", tmp_path)
         await ledger.append("opened", {})
         writing = asyncio.create_task(ledger.append("told", {**TALK, "number": 0, "told": "a"}))
         await asyncio.sleep(0)
@@ -80,7 +80,7 @@ async def test_a_cancelled_task_leaves_the_state_as_the_journal_is(tmp_path: Pat
 
 async def test_what_could_not_be_written_is_written_before_what_comes_next(tmp_path: Path) -> None:
     async with SqliteStore.open(tmp_path / "state.db") as store:
-        ledger = Ledger(store, "run/x", tmp_path, print)
+        ledger = Ledger(store, "run/x", tmp_path)
         with refusing(tmp_path / "state.db", "NEW.data LIKE '%large%'"):
             ledger.append_soon("told", {**TALK, "number": 0, "told": "large"})
             for _ in range(2):

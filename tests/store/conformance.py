@@ -338,8 +338,13 @@ class StoreConformance:
             assert store.get_blob(second) == b"two"
             with pytest.raises(StoreError, match="no blob"):
                 store.get_blob(first)
-            assert await store.append("gone", "k", 3) > last
+            after = await store.append("gone", "k", 3)
+            assert after > last
+            await store.forget("gone")
             await store.forget("never there")
+            assert store.streams() == ["kept"]
+            assert await store.append("kept", "k", 4) > after
+            assert [record.data for record in store.read("kept")] == [1, 4]
 
         self.run(location, work)
 

@@ -322,6 +322,8 @@ class Agent:
         desk, talk, self._desk, self._talk = self._desk, self._talk, None, None
         if desk:
             await desk.close(answered=talk is not None and bool(talk.turns) and talk.at_rest)
+        if talk:
+            talk.let_go()
 
     async def __aenter__(self) -> Self:
         return self

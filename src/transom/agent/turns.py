@@ -230,6 +230,12 @@ class Conversation:
         """How large its windows may be where its model answers."""
         return (self.budget or self.stage.budget).on(self.stage.host.chain.of(self.role.name).caps)
 
+    def let_go(self) -> None:
+        """It is over: nothing of it holds the rest in a circle, so that its memory is free at once."""
+        self.keep = self.digest = as_it_is
+        self.folded, self.tell, self.before = lambda: None, nobody, nothing_before
+        del self._hands
+
     @property
     def at_rest(self) -> bool:
         """Whether whatever was said has its answer."""

@@ -111,6 +111,11 @@ class CallSettings:
     def to_json(self) -> dict[str, Json]:
         return {"max_tokens": self.max_tokens, "temperature": self.temperature}
 
+    @once
+    def canonical(self) -> str:
+        """`to_json` as canonical text."""
+        return canonical_json(self.to_json())
+
 
 @dataclass(frozen=True)
 class Role:
@@ -244,7 +249,7 @@ class Request:
         tools = ",".join([tool.canonical for tool in self.tools])
         dropped = canonical_json([one.to_json() for one in window.dropped]) if window.dropped else "[]"
         output = "" if self.output is None else f'"output":{canonical_json(dict(self.output))},'
-        role, settings = quoted(self.role), canonical_json(self.settings.to_json())
+        role, settings = quoted(self.role), self.settings.canonical
         return (
             f'{{"blocks":[{blocks}],"dropped":{dropped},{output}"role":{role},"settings":{settings},'
             f'"tools":[{tools}],"turns":[]}}'

@@ -17,10 +17,10 @@ class Hold:
 
     Args:
         run_id: named in errors.
-        free: gives the run back; called once or more.
+        free: what gives the run back; each is called once or more.
     """
 
-    def __init__(self, run_id: str, free: Callable[[], None]) -> None:
+    def __init__(self, run_id: str, *free: Callable[[], None]) -> None:
         self._run_id = run_id
         self._free = free
         self._names: set[str] = set()
@@ -62,7 +62,8 @@ class Hold:
         """Free the run, or have the last stage at work do so."""
         self._closed = True
         if not self._at_work:
-            self._free()
+            for give_back in self._free:
+                give_back()
 
     async def leave(self, error: BaseException | None) -> None:
         """Close, once the stages beside the one that ended the walk have ended, too.

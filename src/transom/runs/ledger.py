@@ -39,17 +39,17 @@ class Ledger:
         store: where the stream lies.
         stream: its name.
         folder: the run's, for people's files.
-        tell: told where one of these cannot be written.
 
     Attributes:
+        tell: is told where one of these cannot be written, and whatever else people are to know.
         state: the stream, folded.
     """
 
-    def __init__(self, store: Store, stream: str, folder: Path, tell: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, stream: str, folder: Path) -> None:
         records = store.read(stream)
         self._store = store
         self._stream = stream
-        self._tell = tell
+        self.tell: Callable[[str], None] = _silent
         self.state = fold(records)
         self._shelf = Shelf(folder)
         self._checkpoints = checkpoints(records)
@@ -129,4 +129,9 @@ class Ledger:
         try:
             put()
         except InputError as error:
-            self._tell(str(error))
+            self.tell(str(error))
+
+
+def _silent(line: str) -> None:
+    """Nobody watches."""
+    del line

@@ -57,12 +57,11 @@ class Run:
         self.budget = Budget(open=True)
         self.spending: Spending | None = None
         self.learned: dict[str, TokenCorrection] = {}
-        self.progress: Callable[[str], None] = _silent
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
-        self._ledger = Ledger(store, f"run/{run_id}", folder, lambda line: self.progress(line))
+        self._ledger = Ledger(store, f"run/{run_id}", folder)
         redact = Redactor(secrets=chain.secrets)
         self.telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
-        self._hold = Hold(run_id, self._free)
+        self._hold = Hold(run_id, self.telemetry.close, self._lock.release)
 
     @staticmethod
     async def open(
@@ -118,9 +117,14 @@ class Run:
         """Free the run and its trace, or have the last stage that still works do so; may be called twice."""
         self._hold.close()
 
-    def _free(self) -> None:
-        self.telemetry.close()
-        self._lock.release()
+    @property
+    def progress(self) -> Callable[[str], None]:
+        """Is told, for people, how far the run is."""
+        return self._ledger.tell
+
+    @progress.setter
+    def progress(self, tell: Callable[[str], None]) -> None:
+        self._ledger.tell = tell
 
     async def append(self, kind: str, data: dict[str, Any]) -> None:
         """Append to the journal and take it into the state."""
@@ -304,8 +308,3 @@ class Run:
     async def finish(self, status: str) -> None:
         """Record how the run ended."""
         await self.append("closed", {"status": status})
-
-
-def _silent(line: str) -> None:
-    """Nobody watches."""
-    del line

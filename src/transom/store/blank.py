@@ -9,7 +9,6 @@ from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 
-from transom.canonical import sync_folder
 from transom.store.migrations import migrate
 
 _FORMAT = slice(18, 20)  # of a database's header: the versions that a reader and a writer must know
@@ -33,8 +32,7 @@ def make_blank(path: Path) -> None:
                 os.fsync(handle)
             os.link(beside, path)  # not a rename, which takes the place of one that another process just made
         finally:
-            beside.unlink()
-        sync_folder(path.parent)
+            beside.unlink()  # SQLite syncs the folder, before it keeps anything, as it makes the log there
 
 
 @cache

@@ -7,22 +7,20 @@ import time
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from transom.canonical import Json, encoder
+from transom.canonical import Json, compact_json
 from transom.errors import StoreError
-
-_encode = encoder()
 
 
 def encode(value: Json, where: str) -> str:
     """JSON text of `value`.
 
-    Non-ASCII is escaped, since file names read from disk may hold lone surrogates, which no database takes as text.
+    Lone surrogates are escaped: file names read from disk may hold them, and no database takes them as text.
 
     Raises:
         StoreError: `value` holds something JSON has no word for: NaN, an infinity, an object, a cycle.
     """
     try:
-        return _encode(value)
+        return compact_json(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
             f"the value cannot be kept as JSON ({error})", where=where, hint="give plain JSON data"

@@ -11,9 +11,9 @@ from transom.errors import StoreError
 # Statements rather than scripts: `executescript` would commit the transaction that keeps a half-done step away.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
-        # AUTOINCREMENT, so that a sequence number is never given out twice, not even after a deletion.
+        # Without AUTOINCREMENT, with which every commit writes a page more; see `_FORGET` in `sqlite`.
         """CREATE TABLE records (
-            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            seq INTEGER PRIMARY KEY,
             stream TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, at TEXT NOT NULL
         )""",
         "CREATE INDEX records_by_stream ON records (stream, seq)",

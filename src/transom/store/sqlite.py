@@ -36,6 +36,15 @@ WITH RECURSIVE found (name) AS (
 """  # hops along the index, name by name: SELECT DISTINCT would visit every record
 
 
+# The last number of all stays, empty and of no stream, so that it is never given out again.
+_FORGET = (
+    "UPDATE records SET stream = '', kind = '', data = '', at = '' "
+    "WHERE stream = :stream AND seq = (SELECT max(seq) FROM records)",
+    "DELETE FROM records WHERE stream = :stream",
+    "DELETE FROM records WHERE stream = '' AND seq < (SELECT max(seq) FROM records)",
+)
+
+
 class SqliteStore:
     """A `Store` in one SQLite file. Make it with `open`; it is an async context manager."""
 
@@ -91,7 +100,7 @@ class SqliteStore:
 
     def streams(self, prefix: str = "") -> list[str]:
         rows = self._query(_DISTINCT_STREAMS, prefix)
-        return list(takewhile(lambda name: name.startswith(prefix), (name for (name,) in rows)))
+        return list(takewhile(lambda name: name.startswith(prefix), (name for (name,) in rows if name)))
 
     async def put_blob(self, data: bytes) -> str:
         sha = hashlib.sha256(data).hexdigest()
@@ -157,7 +166,8 @@ class SqliteStore:
         check_name(stream, "stream")
 
         def remove(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM records WHERE stream = ?", (stream,))
+            for statement in _FORGET:
+                connection.execute(statement, {"stream": stream})
             connection.executemany("DELETE FROM blobs WHERE sha256 = ?", [(blob,) for blob in blobs])
 
         await self._writer.submit(remove)

@@ -6,18 +6,16 @@ of an application around us takes part: no global provider, no environment varia
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from json.encoder import encode_basestring_ascii as ascii_quoted
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from transom.canonical import encoder
+from transom.canonical import compact_json, whole_text
 from transom.telemetry import keys
 
 if TYPE_CHECKING:
@@ -37,22 +35,23 @@ _ERROR = 2
 _LOCAL_PARENT = 256  # of OTLP's span flags: whether the parent is remote is known, and it is not
 RESOURCE = {"attributes": [{"key": "service.name", "value": {"stringValue": "transom"}}]}
 SCOPE = {"name": "transom"}
-_encode = encoder()
-_HEAD = f'{{"resourceSpans":[{{"resource":{_encode(RESOURCE)},"scopeSpans":[{{"scope":{_encode(SCOPE)},'
-_OPEN = f'"attributes":[{{"key":"{keys.OPEN}","value":{{"boolValue":true}}}}],"status":{{}}}}]}}]}}]}}'
+_OPEN: dict[str, Any] = {"attributes": [{"key": keys.OPEN, "value": {"boolValue": True}}]}
 _FREE = b'{"resourceSpans":[]}'.ljust(PLACE - 1) + b"\n"
 
 
 @dataclass(slots=True)
 class SpanRecord:
-    """A span under way. `parent_id` is "" for a root; times are nanoseconds since 1970; `place` is where it stands."""
+    """A span under way. `parent_id` is "" for a root; times are nanoseconds since 1970; `place` is where it stands.
+
+    Its attributes are as they were given until it ends.
+    """
 
     span_id: str
     parent_id: str
     name: str
     kind: str
     start: int
-    attributes: dict[str, Value]
+    attributes: dict[str, Any]
     events: list[dict[str, Any]] = field(default_factory=list)
     status: dict[str, Any] = field(default_factory=dict)
     place: int | None = None
@@ -92,7 +91,7 @@ class TraceFile:
         self._process = os.getpid()
         self._exporter = exporter
 
-    def start(self, name: str, kind: str, parent: SpanRecord | None, attributes: dict[str, Value]) -> SpanRecord:
+    def start(self, name: str, kind: str, parent: SpanRecord | None, attributes: dict[str, Any]) -> SpanRecord:
         """Start a span under `parent`, or a root of this trace."""
         process = os.getpid()
         if process != self._process:
@@ -100,32 +99,34 @@ class TraceFile:
             self._lines.reopen()
         parent_id = parent.span_id if parent else ""
         span = SpanRecord(os.urandom(8).hex(), parent_id, name, kind, time.time_ns(), attributes, owner=process)
-        line = f'{self._begun(span, name[:_LONGEST_NAME])}"endTimeUnixNano":"{span.start}",{_OPEN}'
-        span.place = self._lines.put(f"{line:<{PLACE - 1}}\n".encode())
+        told = self._told(span, whole_text(name)[:_LONGEST_NAME], span.start, _OPEN)
+        span.place = self._lines.put(_line(told).ljust(PLACE - 1) + b"\n")
         return span
 
     def end(self, span: SpanRecord) -> None:
         """Write a span that has ended, as one complete export request."""
         if span.owner == self._process:
-            attributes = f'"attributes":[{pairs_text(span.attributes)}],' if span.attributes else ""
-            events = f'"events":{_encode(span.events)},' if span.events else ""
-            status = _encode(span.status) if span.status else "{}"
-            line = (
-                f'{self._begun(span, span.name)}"endTimeUnixNano":"{time.time_ns()}",{attributes}{events}'
-                f'"status":{status}}}]}}]}}]}}\n'
-            )
-            self._lines.add(line.encode())
+            more = {"attributes": pairs(span.attributes), "events": span.events}
+            told = self._told(span, span.name, time.time_ns(), {name: one for name, one in more.items() if one})
+            self._lines.add(_line(told) + b"\n")
             self._lines.free(span.place)  # last: a kill in between leaves it twice, which `read_trace` sorts out
             if self._exporter:
-                self._exporter.put(json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"][0])
+                self._exporter.put(told)
 
-    def _begun(self, span: SpanRecord, name: str) -> str:
-        """A line up to what is known when a span begins."""
-        above = f'"parentSpanId":"{span.parent_id}",' if span.parent_id else ""
-        return (
-            f'{_HEAD}"spans":[{{"traceId":"{self.trace_id}","spanId":"{span.span_id}",{above}"flags":{_LOCAL_PARENT},'
-            f'"name":{ascii_quoted(name)},"kind":{_KINDS[span.kind]},"startTimeUnixNano":"{span.start}",'
-        )
+    def _told(self, span: SpanRecord, name: str, end: int, more: dict[str, Any]) -> dict[str, Any]:
+        """A span as OTLP's JSON has it, in which integers of 64 bits are texts."""
+        return {
+            "traceId": self.trace_id,
+            "spanId": span.span_id,
+            **({"parentSpanId": span.parent_id} if span.parent_id else {}),
+            "flags": _LOCAL_PARENT,
+            "name": name,
+            "kind": _KINDS[span.kind],
+            "startTimeUnixNano": str(span.start),
+            "endTimeUnixNano": str(end),
+            **more,
+            "status": span.status,
+        }
 
     def close(self) -> None:
         """Close the file. Spans that are open stay in it as such."""
@@ -134,21 +135,18 @@ class TraceFile:
 
 def pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
     """Attributes as OTLP's JSON has them."""
-    return [{"key": key, "value": _value(value)} for key, value in attributes.items()]
+    return [
+        {"key": key, "value": {"stringValue": value}}
+        if type(value) is str  # nearly all are
+        else {"key": key, "value": _value(value)}
+        for key, value in attributes.items()
+    ]
 
 
-def pairs_text(attributes: Mapping[str, Value]) -> str:
-    """The same as text, without the brackets: written out, since every span has two dozen of them."""
-    return ",".join(
-        [
-            f'{{"key":{ascii_quoted(key)},"value":{{"stringValue":{ascii_quoted(value)}}}}}'
-            if type(value) is str
-            else f'{{"key":{ascii_quoted(key)},"value":{{"intValue":"{value}"}}}}'  # OTLP's JSON has no 64-bit integers
-            if type(value) is int
-            else f'{{"key":{ascii_quoted(key)},"value":{_encode(_value(value))}}}'
-            for key, value in attributes.items()
-        ]
-    )
+def _line(span: dict[str, Any]) -> bytes:
+    """A whole export request of one span."""
+    scope = {"scope": SCOPE, "spans": [span]}
+    return compact_json({"resourceSpans": [{"resource": RESOURCE, "scopeSpans": [scope]}]}).encode()
 
 
 def _value(value: Value) -> dict[str, Any]:

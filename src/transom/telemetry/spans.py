@@ -151,7 +151,7 @@ class Span:
     def update(self, attributes: Mapping[str, Any]) -> None:
         """Set several at once."""
         if self._record:
-            self._record.attributes |= _plain(attributes)
+            self._record.attributes |= attributes
 
     def fail(self, kind: str, message: str = "") -> None:
         """Mark it as failed, by something that is no exception here.
@@ -179,7 +179,7 @@ class Span:
         if file:
             outer = _current.get()
             parent = outer._record if outer and outer._owner is self._owner else None
-            self._record = file.start(self._text(self._name), self._kind, parent, _plain(self._attributes))
+            self._record = file.start(self._text(self._name), self._kind, parent, {**self._attributes})
             self._token = _current.set(self)
         return self
 
@@ -194,7 +194,7 @@ class Span:
                     message = f"{error.where}: {error.what}" if error.where else error.what
                 self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
                 self.fail(name, message)
-            self._record.attributes = self._redacted(self._record.attributes)
+            self._record.attributes = self._redacted(_plain(self._record.attributes))
             file.end(self._record)
             _current.reset(self._token)
 

@@ -201,7 +201,9 @@ class Ran:
     mark: Mark = UNMARKED
 
     def to_json(self) -> dict[str, Json]:
-        told: dict[str, Json] = {"result": self.result.to_json(), "note": self.note}
+        told: dict[str, Json] = {"result": self.result.to_json()}
+        if self.note is not None:
+            told["note"] = self.note
         if self.error:
             told["error"] = self.error
         if self.kept:
@@ -218,7 +220,8 @@ def ran_from_json(data: Json) -> Ran:
         ValueError: the data is no such thing.
     """
     match data:
-        case {"result": result, "note": note, **more}:
+        case {"result": result, **more}:
             error, kept, mark = str(more.get("error", "")), str(more.get("kept", "")), Mark.from_json(more.get("mark"))
+            note: Any = more.get("note")
             return Ran(result_from_json(result), note, error, kept, mark)
     raise ValueError("not what came of a tool call")

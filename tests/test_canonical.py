@@ -1,0 +1,85 @@
+"""Canonical JSON: one value, one text, whichever library writes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from transom.canonical import canonical_json, compact_json, digest
+
+TEXTS = st.text(st.characters(exclude_categories=())) | st.text('aä\n"\\\0\ud800😀', max_size=6)
+SCALARS = st.none() | st.booleans() | st.integers() | st.integers(-(2**70), 2**70) | TEXTS
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def nested(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=12)
+
+
+class Model(BaseModel):
+    name: str = "x"
+
+
+@dataclass
+class Plain:
+    name: str = "x"
+
+
+@given(nested(SCALARS))
+def test_without_fractions_it_is_what_the_standard_library_writes(value: Any) -> None:
+    compact: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, **compact)
+    assert canonical_json(value) == text
+    assert digest([value]) == hashlib.sha256(f"[{text}]".encode("utf-8", "surrogatepass")).hexdigest()
+    assert json.loads(compact_json(value)) == value
+    compact_json(value).encode()  # no unpaired surrogate is left in it
+
+
+@given(nested(SCALARS | FLOATS))
+def test_what_is_read_is_what_was_written(value: Any) -> None:
+    for write in (canonical_json, compact_json):
+        assert json.loads(write(value)) == value
+        assert write(json.loads(write(value))) == write(value)
+
+
+def test_keys_are_sorted_or_as_they_were_given() -> None:
+    value: Any = {"b": 1, "a": None, "ä": {"z": [], "y": ()}}
+    assert canonical_json(value) == '{"a":null,"b":1,"ä":{"y":[],"z":[]}}'
+    assert compact_json({"b": 1, "a": ""}) == '{"b":1,"a":""}'
+
+
+@pytest.mark.parametrize("write", [canonical_json, compact_json])
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), {1, 2}, b"bytes", object(), datetime.now(UTC), Plain()],
+    ids=["NaN", "inf", "set", "bytes", "object", "time", "dataclass"],
+)
+def test_what_json_has_no_word_for_is_refused_wherever_it_stands(write: Any, value: object) -> None:
+    for place in (value, [value], {"a": [None, {"b": value}]}):
+        with pytest.raises((TypeError, ValueError)):
+            write(place)
+
+
+def test_a_cycle_is_refused_and_what_is_merely_deep_is_not() -> None:
+    deep: Any = 1
+    for _ in range(400):
+        deep = [deep]
+    assert canonical_json(deep) == "[" * 400 + "1" + "]" * 400
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    with pytest.raises((ValueError, RecursionError)):
+        canonical_json(cycle)
+
+
+def test_models_are_canonical_and_nothing_that_is_kept() -> None:
+    assert canonical_json([Model(), {"inner": Model(name="NaN")}]) == '[{"name":"x"},{"inner":{"name":"NaN"}}]'
+    with pytest.raises(TypeError):
+        compact_json(Model())
