@@ -99,8 +99,10 @@ class Ledger:
     async def settle(self) -> None:
         """Wait until all that was appended is in the journal."""
         while self._soon:
-            await self._soon[0].written
-            del self._soon[0]
+            first = self._soon[0]
+            await first.written
+            if self._soon and self._soon[0] is first:  # others that wait for it meanwhile may have taken it out
+                del self._soon[0]
 
     def append_soon(self, kind: str, data: dict[str, Any]) -> None:
         """Append without waiting. What is appended next is in the journal only where this is.
