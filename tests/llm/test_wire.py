@@ -132,6 +132,13 @@ def test_an_overflow_carries_its_sizes_in_whoever_words(
     assert not error.retryable
 
 
+def test_what_a_server_says_at_length_holds_up_nothing() -> None:
+    """Of a megabyte the patterns would make minutes, and of what may come in days: this test ends in no time."""
+    error = from_status(400, {"error": {"message": "context length " + "limit of 1 tokens " * 60_000}}, {})
+    assert isinstance(error, ContextOverflow)
+    assert (error.needed, error.limit) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "retryable"),
     [
