@@ -43,6 +43,14 @@ def test_another_id_begins_another_call_wherever_it_stands(index: object) -> Non
     assert reply.parts == (ToolCall("a", "look", {"x": 1}), ToolCall("b", "look", {"x": 2}))
 
 
+def test_a_reply_that_calls_is_no_answer_although_its_server_says_that_it_is_over() -> None:
+    calls = piece(content="I look.", tool_calls=[call(0, "a", "{}")])
+    assert put_together(calls, END).stop == "tool_calls"
+    assert put_together(piece(content="I looked."), END).stop == "end"
+    cut: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "length"}]}
+    assert put_together(calls, cut).stop == "length", "the last call may not be whole"
+
+
 def test_an_id_is_given_once() -> None:
     reply = put_together(piece(tool_calls=[call(0, "a", "{}"), call(1, "a", '{"x": 1}')]), END)
     assert [one.id for one in reply.calls] == ["a", "call_5"]
@@ -79,6 +87,7 @@ def test_halves_of_characters_are_joined_or_replaced() -> None:
         ({"prompt_tokens": -5, "completion_tokens": 3}, Usage(50, 2)),
         ({"prompt_tokens": 9, "completion_tokens": -3}, Usage(50, 2)),
         ({"prompt_tokens": 10**30, "completion_tokens": 3}, Usage(50, 2)),
+        ({"prompt_tokens": True, "completion_tokens": True}, Usage(50, 2)),
         ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 10}, "cost": 0.5}, Usage(50, 2, cost=0.5)),
         ({"prompt_tokens": 9, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 9}}, Usage(9, 0, 9)),
     ],

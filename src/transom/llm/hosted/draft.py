@@ -150,6 +150,11 @@ class Draft:
         return tuple(parts)
 
 
+def whole_number(told: object) -> int | None:
+    """A count as a server tells it; None where it is none, as `true` is none."""
+    return told if isinstance(told, int) and not isinstance(told, bool) else None
+
+
 def _arguments(piece: _Piece) -> Json:
     """Arguments as JSON; as the very text where it is none, so that the model can be told."""
     text = "".join(piece.texts)

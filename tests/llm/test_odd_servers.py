@@ -1,0 +1,79 @@
+"""What compatible servers and proxies do that no vendor's page mentions, through the real SDKs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from tests.llm.conformance.dialects import DIALECTS, Dialect
+from tests.llm.conformance.harness import ASKED
+from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.llm import Reply, Text, Usage
+
+ANTHROPIC, OPENAI, _ = DIALECTS
+EVENTS = "text/event-stream"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalServer]:
+    with LocalServer() as running:
+        yield running
+
+
+def event(data: Any) -> bytes:
+    name = f"event: {data['type']}\n" if "type" in data else ""
+    return f"{name}data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode()
+
+
+async def streamed(
+    server: LocalServer, dialect: Dialect, pieces: Sequence[bytes], content_type: str | None = EVENTS
+) -> Reply:
+    """What is made of a stream that comes in just these pieces."""
+
+    def answer(wire: Wire, _: Seen) -> None:
+        named = {} if content_type is None else {"content-type": content_type}
+        wire.head(200, {"transfer-encoding": "chunked", **named})
+        for piece in pieces:
+            wire.chunk(piece)
+        wire.end()
+
+    return await _asked(server, dialect, answer, stream=True)
+
+
+async def whole(server: LocalServer, dialect: Dialect, body: Any) -> Reply:
+    """What is made of a reply in one piece."""
+    return await _asked(server, dialect, lambda wire, _: wire.answer(200, json.dumps(body).encode()), stream=False)
+
+
+async def _asked(server: LocalServer, dialect: Dialect, answer: Any, *, stream: bool) -> Reply:
+    server.answer = answer
+    provider = dialect.provider(server.url, seconds=30, stream=stream)
+    try:
+        return await provider.complete(ASKED)
+    finally:
+        await provider.aclose()
+
+
+async def test_a_count_that_was_told_is_not_wiped_by_a_zero_at_the_end(server: LocalServer) -> None:
+    counts = {"input_tokens": 100, "cache_read_input_tokens": 50, "output_tokens": 1}
+    start = {"type": "message_start", "message": {"type": "message", "content": [], "usage": counts}}
+    text = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hi"}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    for last in ({"input_tokens": 0, "output_tokens": 3}, {"output_tokens": 3, "cache_read_input_tokens": 0}):
+        frames = [event(one) for one in (start, text, {**end, "usage": last}, {"type": "message_stop"})]
+        assert (await streamed(server, ANTHROPIC, frames)).usage == Usage(150, 3, 50)
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI], ids=lambda one: one.name)
+async def test_true_is_no_count(dialect: Dialect, server: LocalServer) -> None:
+    body = dialect.whole([Text("hi")])
+    told = body.get("usage", body)
+    for name in ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"):
+        if name in told:
+            told[name] = True
+    usage = (await whole(server, dialect, body)).usage
+    assert usage.input_tokens > 1
+    assert not [count for count in usage.to_json().values() if isinstance(count, bool)]
