@@ -77,3 +77,17 @@ async def test_true_is_no_count(dialect: Dialect, server: LocalServer) -> None:
     usage = (await whole(server, dialect, body)).usage
     assert usage.input_tokens > 1
     assert not [count for count in usage.to_json().values() if isinstance(count, bool)]
+
+
+def delta(index: int = 0, stop: str | None = None, **told: Any) -> bytes:
+    return event({"choices": [{"index": index, "delta": told, "finish_reason": stop}]})
+
+
+async def test_calls_that_have_neither_ids_nor_places_of_their_own_are_all_made(server: LocalServer) -> None:
+    def call(name: str, arguments: str) -> bytes:
+        return delta(tool_calls=[{"index": 0, "id": "", "function": {"name": name, "arguments": arguments}}])
+
+    frames = [call("look", '{"at": "a"}'), call("find", '{"what": "b"}'), delta(stop="stop"), event("[DONE]")]
+    reply = await streamed(server, OPENAI, frames)
+    assert [(one.name, one.arguments) for one in reply.calls] == [("look", {"at": "a"}), ("find", {"what": "b"})]
+    assert reply.stop == "tool_calls"
