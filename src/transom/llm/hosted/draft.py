@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from transom.canonical import Json, whole_text, whole_texts
 from transom.errors import NetworkFailed, ProviderError
@@ -15,8 +15,8 @@ from transom.llm.turns import Opaque, Part, Text, ToolCall
 
 _MOST = 10**9  # tokens; no model reads or writes more in one call
 _MOST_LOOKED_AT = 4 * 1024 * 1024
-"""Characters of arguments that are read to see whether a call is whole; else a stream of small pieces, each of them with
-the name again, would have all that came before read for each."""
+"""Characters of arguments that are read to see whether a call is whole; else a stream of small pieces, each with the
+name again, would have all that came before read for each."""
 
 
 @dataclass
@@ -50,8 +50,15 @@ class Draft:
         self.counts: dict[str, int] = {}
         self._on_delta = on_delta
         self._pieces: dict[Hashable, _Piece] = {}
+        self._chosen: object = None
         self._latest: dict[Hashable, Hashable] = {}
         self._looked_at = 0
+
+    def chosen(self, choices: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+        """Of several replies side by side, told apart by their `index`, always the same: the first, as a rule."""
+        if self._chosen is None:
+            self._chosen = min((one.get("index") or 0 for one in choices), key=lambda index: index != 0)
+        return next((one for one in choices if (one.get("index") or 0) == self._chosen), None)
 
     def text(self, key: Hashable, text: str) -> None:
         """More of a text. `key` tells the pieces of one reply apart; they keep the order in which they began."""

@@ -101,7 +101,10 @@ class OpenAIVendor:
         if isinstance(usage, dict):
             draft.usage = _usage(usage)
         match document.get("choices"):
-            case [dict(choice), *_]:
+            case [dict(), *_] as choices:
+                choice = draft.chosen([one for one in choices if isinstance(one, dict)])
+                if choice is None:
+                    return True
                 if error := choice.get("error"):
                     raise from_error_in_reply(error)
                 # A piece of a stream and a whole message differ in this name alone.
