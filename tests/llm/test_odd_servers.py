@@ -102,3 +102,10 @@ async def test_of_several_replies_side_by_side_one_is_taken(server: LocalServer)
     ones = [{"index": at, "message": {"content": text}, "finish_reason": "stop"} for at, text in ((1, "B"), (0, "A"))]
     assert (await whole(server, OPENAI, {"choices": ones})).text == "A"
     assert (await whole(server, OPENAI, {"choices": ones[:1]})).text == "B", "whoever counts from one is understood"
+
+
+@pytest.mark.parametrize("content_type", [None, "text/plain; charset=utf-8"], ids=repr)
+async def test_a_stream_is_one_whatever_it_is_called(content_type: str | None, server: LocalServer) -> None:
+    for dialect in (ANTHROPIC, OPENAI):
+        reply = await streamed(server, dialect, dialect.pieces([Text("hi there")]), content_type)
+        assert (reply.text, reply.usage) == ("hi there", dialect.usage)
