@@ -124,6 +124,7 @@ class Agent:
             blocks: what this one message is to be answered from; not kept in the conversation.
 
         Raises:
+            InputError: it is no text, or a blank one; nothing was said.
             RunError: it is kept, and something else was said at this place before, or with other blocks.
             WindowOverflow: it could never fit; nothing was said. Also later, see below.
             Paused: a person has to say something first; see `decide`.
