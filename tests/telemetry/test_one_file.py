@@ -77,11 +77,11 @@ def test_what_a_process_and_one_that_was_forked_have_open_at_once_stands_side_by
         os.write(begin, b".")
         os._exit(0)
     assert os.read(begun, 1) == b"."
-    telemetry.span("beside").__enter__()
-    os.waitpid(child, 0)
-    path = tmp_path / f"{telemetry.trace_id}.jsonl"
-    unbroken(path)
-    assert {row.name for row in read_trace(path) if row.status == "open"} == {"child", "beside"}
+    with telemetry.span("beside"):
+        os.waitpid(child, 0)
+        path = tmp_path / f"{telemetry.trace_id}.jsonl"
+        unbroken(path)
+        assert {row.name for row in read_trace(path) if row.status == "open"} == {"child", "beside"}
     telemetry.close()
 
 
