@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,12 @@ if TYPE_CHECKING:
     from transom.tools import ToolDefinition as ToolDefinition
     from transom.tools import ToolLimits as ToolLimits
     from transom.tools.mcp import McpServer as McpServer
+    from transom.tools.mcp_terms import ToolTerms as ToolTerms
 
 __version__ = "0.1.0"
+
+# What a library logs is its program's to show: without a handler Python prints warnings and errors on stderr.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _WHERE = {
     "transom.agent": ("Agent", "Caps", "Home", "Response", "Setup", "SyncAgent"),
@@ -59,6 +64,7 @@ _WHERE = {
     "transom.runs": ("Approval", "ApprovalRequest", "Run", "Stage", "Workspace"),
     "transom.tools": ("Outcome", "ToolDefinition", "ToolLimits"),
     "transom.tools.mcp": ("McpServer",),
+    "transom.tools.mcp_terms": ("ToolTerms",),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 

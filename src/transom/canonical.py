@@ -32,8 +32,13 @@ def compact_json(value: object) -> str:
     Raises:
         TypeError, ValueError, RecursionError: as `canonical_json`, and for models.
     """
+    return compact_bytes(value).decode()
+
+
+def compact_bytes(value: object) -> bytes:
+    """The same in UTF-8."""
     made = _at_once(value, _AS_GIVEN, None)
-    return _ESCAPING.encode(value) if made is None else made.decode()
+    return _ESCAPING.encode(value).encode() if made is None else made
 
 
 def _at_once(value: object, options: int, default: Callable[[object], object] | None) -> bytes | None:

@@ -208,7 +208,15 @@ class ReplayMiss(ProviderError):
 
 
 class ReplyError(TransomError):
-    """A reply came but cannot be read as what was asked for."""
+    """A reply came but cannot be read as what was asked for.
+
+    Attributes:
+        bare: what is wrong, without a word of the reply, where that can be said.
+    """
+
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None, bare: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.bare = bare
 
 
 class ToolError(TransomError):
@@ -242,7 +250,7 @@ class ToolTimeoutError(ToolRefused):
 
 
 class ToolBusyError(ToolRefused):
-    """A tool could not begin: the threads for plain handlers are taken by calls that do not end."""
+    """A tool could not begin: the threads for plain handlers are taken, or its MCP server is still being started."""
 
 
 class ToolQuotaError(ToolRefused):

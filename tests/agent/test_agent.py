@@ -297,6 +297,28 @@ async def test_an_identical_call_is_answered_from_before_with_a_remark() -> None
     assert (clock, results(provider.requests[3])) == ("saw now 2", ["saw now 3"])
 
 
+async def test_a_repeated_call_is_answered_with_the_summary_that_the_first_was(tmp_path: Path) -> None:
+    big = "\n".join(f"line {number} has AB-{number}" for number in range(12_000))
+
+    async def run(at: str) -> str:
+        return big
+
+    async def program(*answers: Any) -> list[str]:
+        script = {SEAT.name: list(answers), f"{SEAT.name}.sub": ["AB-1 stands in line 1"]}
+        role, at = replace(SEAT, strategy="sub_conversation"), Home(tmp_path, "t")
+        async with Agent(role, provider=ScriptedProvider(script), tools=[tool(run)], at=at) as agent:
+            response = await agent.send("go")
+        return [one.content for turn in response.turns if isinstance(turn, CameBack) for one in turn.results]
+
+    equal = asks(look("a", "1"), look("a", "2"))
+    with pytest.raises(ProviderError, match="no further answer"):
+        await program(equal)
+    first, *repeated = await program(asks(look("a", "3")), "ok")
+    assert "AB-1 stands in line 1" in first and len(repeated) == 2
+    for one in repeated:
+        assert one == f"[The same call was made before, as '1'; it is not made again. Its result was:]\n{first}"
+
+
 async def test_a_repeated_result_is_as_local_and_as_little_trusted_as_the_first() -> None:
     provider = scripted(asks(look("a")), asks(look("a", "2")), "ok")
     async with Agent(SEAT, provider=provider, tools=[tool(egress="local", trust="untrusted")]) as agent:

@@ -125,6 +125,23 @@ async def test_calls_left_open_at_a_cap_have_their_answer_before_something_else_
     assert [type(turn) for turn in provider.requests[-1].window.turns] == [Asked, Said, CameBack, Asked]
 
 
+async def test_the_refusal_of_other_words_quotes_no_finding(tmp_path: Path) -> None:
+    async def program(*words: str) -> None:
+        script: list[Any] = ["The pin is 9471."] * 2
+        provider = ScriptedProvider({f"{SEAT.name}.sub": script})
+        async with Agent(SEAT, provider=provider, at=Home(tmp_path, "x")) as agent:
+            for one in words:
+                await agent.send(one)
+            sub = await agent.create_sub_conversation("pin?")
+            await sub.send("look")
+            await agent.complete_sub_conversation(sub.id)
+
+    await program()
+    with pytest.raises(RunError, match="here before: what came of a sub-conversation; begin with") as caught:
+        await program("other words")
+    assert "9471" not in str(caught.value)
+
+
 async def test_other_words_at_a_place_are_refused_and_lose_nothing(tmp_path: Path) -> None:
     async def program(words: list[str], *answers: Any) -> tuple[list[str], int]:
         provider = scripted(*answers)

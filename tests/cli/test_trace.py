@@ -86,8 +86,8 @@ def test_what_failed_stands_first(here: Path, capsys: pytest.CaptureFixture[str]
     assert sorted(failed) == [
         "failed: attempt scripted:model-1: ProviderError",
         "failed: attempt scripted:model-1: RateLimited",
-        "failed: execute_tool leap: ToolNotFoundError",
         "failed: execute_tool look: ToolExecutionError",
+        "failed: execute_tool unknown: ToolNotFoundError",
     ]
     assert main(["trace", "show", "c" * 32]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "never ended: chat cut"
@@ -119,7 +119,7 @@ def test_what_traces_add_up_to(here: Path, capsys: pytest.CaptureFixture[str]) -
     rows = {row["name"]: row for row in stats(capsys, "--by", "tool")["rows"]}
     assert {name: (row["calls"], row["errors"], row["error_rate"]) for name, row in rows.items()} == {
         "look": (2, {"ToolExecutionError": 1}, 0.5),
-        "leap": (1, {"ToolNotFoundError": 1}, 1.0),
+        "unknown": (1, {"ToolNotFoundError": 1}, 1.0),
     }
     roles = {row["name"]: row for row in stats(capsys, "--by", "role")["rows"]}
     assert {name: (row["calls"], row["retries"]) for name, row in roles.items()} == {

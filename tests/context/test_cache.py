@@ -10,7 +10,7 @@ from benchmarks import cache as bench
 
 from tests.context.streams import PROSE, call, exchange
 from transom.context import Budget, History, assemble, go_on
-from transom.context.cache import KEPT_REQUESTS, CacheMonitor, marks_of
+from transom.context.cache import KEPT_REQUESTS, CacheMonitor, breakpoints_of
 from transom.context.segments import Ordered, parting, piece_text
 from transom.llm import Asked, Block, CallSettings, Request, Role, Tier, ToolSpec, Usage, Window, render
 from transom.llm.cache_terms import MOST_MARKS, NO_CACHE, TERMS, CacheTerms, terms_of
@@ -65,13 +65,13 @@ def test_the_pieces_are_what_is_sent() -> None:
         assert "\n\n".join(texts) == render(request).as_text()
 
 
-def test_marks_stand_at_the_ends_of_tiers_and_of_the_conversation() -> None:
-    marks = marks_of(asked(3))
-    assert [(mark.tier, mark.pieces) for mark in marks] == [("stable", 2), ("session", 4), ("turns", 16)]
-    assert len(marks) <= MOST_MARKS
-    grown = marks_of(asked(4))
-    assert [mark.digest for mark in grown[:2]] == [mark.digest for mark in marks[:2]]
-    assert grown[2].digest != marks[2].digest
+def test_breakpoints_stand_at_the_ends_of_tiers_and_of_the_conversation() -> None:
+    found = breakpoints_of(asked(3))
+    assert [(one.tier, one.pieces) for one in found] == [("stable", 2), ("session", 4), ("turns", 16)]
+    assert len(found) <= MOST_MARKS
+    grown = breakpoints_of(asked(4))
+    assert [one.digest for one in grown[:2]] == [one.digest for one in found[:2]]
+    assert grown[2].digest != found[2].digest
 
 
 def test_a_growing_conversation_is_read_up_to_where_it_ended() -> None:

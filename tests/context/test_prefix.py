@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 from transom.context import TokenCorrection, assemble
-from transom.context.cache import marks_of
+from transom.context.cache import breakpoints_of
 from transom.context.prefix import StablePrefix
 from transom.llm import Role, Tier, ToolSpec, render
 
@@ -32,7 +32,7 @@ def test_it_is_what_a_request_begins_with() -> None:
     role = Role("p.seat", prefix.blocks, frozenset({"rules", "identity"}), prefix.tools)
     request = assemble(role, [])
     assert render(request).as_text() == prefix._text
-    assert marks_of(request)[0].size.plain + marks_of(request)[0].size.dense - 2 == len(prefix._text)
+    assert breakpoints_of(request)[0].size.plain + breakpoints_of(request)[0].size.dense - 2 == len(prefix._text)
     assert prefix.count(TokenCorrection()) == -(-len(prefix._text) // 3)
 
 

@@ -125,6 +125,27 @@ async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(
 
 
 @pytest.mark.parametrize(
+    ("failure", "until"),
+    [
+        (RateLimited("slow", retryable=True, retry_after=20), 1_020),
+        (RateLimited("slow", retryable=True, retry_after=600), 1_030),
+        (RateLimited("slow", retryable=True), None),
+        (RateLimited("the purse is empty", retry_after=20), None),
+        (ProviderError("status 503", retryable=True, retry_after=20), None),
+    ],
+)
+async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
+    failure: ProviderError, until: float | None
+) -> None:
+    shelf, policy = Memory(), RetryPolicy(attempts=1, max_retry_after=30)
+    bucket = Bucket("far", shelf=shelf, clock=lambda: 1_000.0)
+    with pytest.raises(ProviderError, match=failure.what):
+        await SteadyProvider(ScriptedProvider({"p.seat": [failure]}, name="far"), policy, bucket).complete(ASK)
+    state = shelf.get("buckets", "far")
+    assert (state["until"] if isinstance(state, dict) else None) == until
+
+
+@pytest.mark.parametrize(
     ("failure", "counts_from", "tokens"),
     [
         (NetworkFailed("no whole reply"), 1_005, 1_000),  # it may arrive as late as the bucket thinks possible

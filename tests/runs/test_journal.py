@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.store.refusing import refusing
 from transom.errors import StoreError
 from transom.runs.journal import RunState, apply
 from transom.runs.ledger import Ledger
@@ -81,19 +80,14 @@ async def test_a_cancelled_task_leaves_the_state_as_the_journal_is(tmp_path: Pat
 
 async def test_what_could_not_be_written_is_written_before_what_comes_next(tmp_path: Path) -> None:
     async with SqliteStore.open(tmp_path / "state.db") as store:
-        with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as other:
-            other.execute(
-                "CREATE TRIGGER full BEFORE INSERT ON records WHEN NEW.data LIKE '%large%' "
-                "BEGIN SELECT RAISE(ABORT, 'no room'); END"
-            )
-            ledger = Ledger(store, "run/x", tmp_path)
+        ledger = Ledger(store, "run/x", tmp_path)
+        with refusing(tmp_path / "state.db", "NEW.data LIKE '%large%'"):
             ledger.append_soon("told", {**TALK, "number": 0, "told": "large"})
             for _ in range(2):
                 with pytest.raises(StoreError):
                     await ledger.append("told", {**TALK, "number": 1, "told": "small"})
             assert store.read("run/x") == [], "no reply without the results that it was given"
             assert ledger.state.told["s", "e", "main"] == ["large"]
-            other.execute("DROP TRIGGER full")
         await ledger.append("told", {**TALK, "number": 1, "told": "small"})
         kept: list[Any] = [record.data for record in store.read("run/x")]
         assert [one["told"] for one in kept] == ["large", "small"] == ledger.state.told["s", "e", "main"]

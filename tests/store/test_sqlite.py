@@ -23,6 +23,7 @@ from transom.store.sqlite_errors import store_error
 
 from . import child
 from .conformance import StoreConformance
+from .refusing import refusing
 
 
 class TestSqliteStore(StoreConformance):
@@ -87,13 +88,10 @@ def test_only_synced_appends_reach_the_disk(db: Path) -> None:
 def test_one_bad_write_does_not_take_its_neighbours_along(db: Path) -> None:
     async def work() -> None:
         async with SqliteStore.open(db) as store:
-            with raw(db) as other:
-                other.execute(
-                    "CREATE TRIGGER t BEFORE INSERT ON records WHEN NEW.kind = 'poison' "
-                    "BEGIN SELECT RAISE(ABORT, 'poisoned'); END"
-                )
             kinds = ["poison" if n % 5 == 3 else "fine" for n in range(30)]
-            results = await asyncio.gather(*(store.append("s", kind, kind) for kind in kinds), return_exceptions=True)
+            with refusing(db, "NEW.kind = 'poison'"):
+                appends = [store.append("s", kind, kind) for kind in kinds]
+                results = await asyncio.gather(*appends, return_exceptions=True)
             for kind, result in zip(kinds, results, strict=True):
                 assert isinstance(result, StoreError if kind == "poison" else int)
             assert [r.data for r in store.read("s")] == ["fine"] * 24

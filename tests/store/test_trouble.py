@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.store.refusing import refusing
 from transom.errors import StoreError
 from transom.store import SqliteStore
 from transom.store.committer import Committer, Job
@@ -96,18 +97,14 @@ def test_what_nobody_waits_for_is_written_where_its_loop_has_ended(tmp_path: Pat
 
 async def test_what_follows_a_write_that_nobody_waits_for_is_not_kept_without_it(tmp_path: Path) -> None:
     async with SqliteStore.open(tmp_path / "x.db") as store:
-        with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as other:
-            other.execute(
-                "CREATE TRIGGER t BEFORE INSERT ON records WHEN NEW.kind = 'poison' "
-                "BEGIN SELECT RAISE(ABORT, 'poisoned'); END"
-            )
-        bad = store.append_soon("s", "poison", 1)
-        apart = store.append_soon("other", "fine", 2)
-        with pytest.raises(StoreError):
-            await store.append("s", "fine", 3)
-        with pytest.raises(StoreError):
-            await bad
-        await apart
+        with refusing(tmp_path / "x.db", "NEW.kind = 'poison'"):
+            bad = store.append_soon("s", "poison", 1)
+            apart = store.append_soon("other", "fine", 2)
+            with pytest.raises(StoreError):
+                await store.append("s", "fine", 3)
+            with pytest.raises(StoreError):
+                await bad
+            await apart
         assert store.read("s") == []
 
 

@@ -16,7 +16,18 @@ from tests.telemetry.walked import walk
 from transom.agent import Agent, Home
 from transom.agent.call import RETRY, call
 from transom.errors import NetworkFailed, ProviderError, RateLimited, ReplyError, TransomError
-from transom.llm import Block, Chain, Request, ScriptedProvider, Window
+from transom.llm import (
+    Asked,
+    Block,
+    CameBack,
+    Chain,
+    Request,
+    Said,
+    ScriptedProvider,
+    ToolCall,
+    ToolResult,
+    Window,
+)
 from transom.llm.egress import EgressPolicy
 from transom.llm.retry import RetryPolicy
 from transom.llm.steady import SteadyProvider
@@ -185,6 +196,64 @@ def test_an_error_loses_what_it_quotes_and_nothing_else(what: str, left: str) ->
     error = ProviderError(what, hint=what)
     unquote(error, request, EgressPolicy())
     assert (error.what, error.hint, str(error)) == (left, left, f"{left}; {left}")
+
+
+@pytest.mark.parametrize(
+    ("local", "what", "left"),
+    [
+        ("AB-94713", "400: 'AB-94713' is odd", "400: '[local]' is odd"),
+        ("pin is\n  9471  \nof ann", "400: 9471 of ann", "400: [local] [local]"),
+        ("the pin of the door is HUSH-9471.", "400: (HUSH-9471)", "400: ([local])"),
+        ("the door", "400: doors", "400: doors"),
+        ("no", "400: no luck", "400: no luck"),
+    ],
+)
+def test_an_error_loses_short_texts_lines_and_names_too(local: str, what: str, left: str) -> None:
+    error = ProviderError(what)
+    came = CameBack((ToolResult("1", "look", local, egress="local"),))
+    unquote(error, Request("r", Window((), turns=(Asked("doors"), came))), EgressPolicy())
+    assert error.what == left
+    said = Said((ToolCall("1", "look", {"at": [local]}),))
+    error = ProviderError(what)
+    unquote(error, Request("r", Window((), turns=(Asked("go"), said), egress="local")), EgressPolicy())
+    assert error.what == left
+
+
+OUTPUT: Any = {"type": "object", "properties": {"pin": {"type": "integer"}}}
+
+
+async def test_what_is_made_of_local_text_stands_in_no_error_trace_or_log(tmp_path: Path) -> None:
+    """A short text is the hard case: nothing of an answer that does not fit, of a name that there is not."""
+    configure("debug", tmp_path / "logs" / "log")
+    pin = "HUSH-9471"
+
+    async def run(at: str) -> str:
+        return f"The pin is {pin}."
+
+    wrong = json.dumps({"pin": pin})
+    script: list[Any] = [asks(look("a")), asks(ToolCall("2", pin, {})), wrong, wrong]
+    role, provider = replace(SEAT, output=OUTPUT), ScriptedProvider({SEAT.name: script})
+    async with Agent(role, provider=provider, tools=[tool(run, egress="local")], at=Home(tmp_path, "t")) as agent:
+        with pytest.raises(ReplyError, match="it breaks #/properties/pin/type") as caught:
+            await agent.send("go")
+    assert pin not in f"{caught.value!r} {caught.value} {caught.value.__cause__}"
+    found = {path: data for path, data in everything(tmp_path).items() if not path.name.startswith("state.db")}
+    assert any(b"execute_tool unknown" in data for data in found.values())
+    assert not [path for path, data in found.items() if pin.encode() in data]
+
+
+async def test_an_error_of_a_reader_quotes_no_reply_that_was_answered_from_local_text() -> None:
+    words = "the words of an answer"
+    for local, told in ((True, "cannot be read: [local]"), (False, f"cannot be read: {words}")):
+        async with Agent(SEAT, provider=ScriptedProvider({SEAT.name: [words]})) as agent:
+            stage = (await agent._open()).stage
+
+            def read(text: str) -> str:
+                raise ReplyError(f"cannot be read: {text}")
+
+            with pytest.raises(ReplyError) as caught:
+                await call(stage, SEAT, [Block("extra", "hi", egress="local" if local else "any")], read)
+        assert caught.value.what == told
 
 
 def test_an_error_loses_what_it_quotes_of_a_block_that_a_user_keeps() -> None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,3 +143,28 @@ def test_secrets_that_no_name_tells_and_values_within_values() -> None:
     value: Json = {"hidden-in-plain": ["x hidden-in-plain", 1, None, {"k": "sk-0123456789abcdef"}]}
     assert redact.inside(value) == {"[redacted]": ["x [redacted]", 1, None, {"k": "[redacted]"}]}
     assert [redact.finds(text) for text in ("hidden-in-plain", "nothing", "sk-")] == [True, False, True]
+
+
+PROGRAM = """
+import asyncio, logging, sys
+from transom import Agent, Block, Role, Tier, TransomError
+from transom.testing import ScriptedProvider
+
+async def main():
+    role = Role("p.seat", (Block("role", "You.", Tier.STABLE),), frozenset({"role"}), output={"type": "integer"})
+    async with Agent(role, provider=ScriptedProvider({"p.seat": ["one", "two"]})) as agent:
+        try:
+            await agent.send("go")
+        except TransomError as error:
+            print(type(error).__name__)
+
+if sys.argv[1] == "loud":
+    logging.basicConfig(format="%(levelname)s %(name)s")
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(("how", "said"), [("quiet", ""), ("loud", "ERROR transom.runs.calls\n")])
+def test_a_library_shows_its_logs_where_its_program_says_so_only(how: str, said: str) -> None:
+    ended = subprocess.run([sys.executable, "-c", PROGRAM, how], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ReplyError\n", said)

@@ -119,7 +119,7 @@ def test_a_collector_gets_the_very_spans_of_the_file_and_what_they_add_up_to(
     tools = {one["by"].get("error.type"): one for one in metrics["transom.tool.duration"]}
     told = {kind: (one["by"]["gen_ai.tool.name"], one["by"]["transom.tool.success"]) for kind, one in tools.items()}
     assert told.pop(None) == ("look", True)
-    assert told == {"ToolExecutionError": ("look", False), "ToolNotFoundError": ("leap", False)}
+    assert told == {"ToolExecutionError": ("look", False), "ToolNotFoundError": ("unknown", False)}
 
 
 def test_the_page_names_every_metric() -> None:

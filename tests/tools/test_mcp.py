@@ -25,6 +25,7 @@ from transom.errors import ApprovalNeeded, ToolError
 from transom.llm import CameBack, ToolCall, render
 from transom.tools import ToolLimits
 from transom.tools.mcp import McpServer
+from transom.tools.mcp_terms import ToolTerms
 
 SERVER = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
 
@@ -59,7 +60,7 @@ def http(port: int, tmp_path: Path) -> Iterator[str]:
 
 def stdio(tmp_path: Path, limits: ToolLimits | None = None) -> McpServer:
     environ = {"MCP_TEST_PID": str(tmp_path / "pid"), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
-    return McpServer([*SERVER, "stdio"], limits=limits, environ=environ)
+    return McpServer([*SERVER, "stdio"], terms=ToolTerms(limits=limits or ToolLimits()), environ=environ)
 
 
 async def told(server: McpServer, *calls: ToolCall) -> list[str]:
@@ -102,7 +103,7 @@ async def test_over_stdio(tmp_path: Path) -> None:
 
 
 async def test_over_http(http: str) -> None:
-    async with McpServer(http, only={"look", "fail"}) as server:
+    async with McpServer(http, terms=ToolTerms(only={"look", "fail"})) as server:
         assert [tool.name for tool in server.tools] == ["look", "fail"]
         check(await told(server, *CALLS))
 
@@ -157,11 +158,11 @@ async def test_no_error_tells_what_a_server_was_shown() -> None:
 
 
 async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None:
-    def held(**more: Any) -> McpServer:
-        return McpServer([*SERVER, "stdio"], environ={"MCP_TEST_PID": str(tmp_path / "pid")}, **more)
+    environ = {"MCP_TEST_PID": str(tmp_path / "pid")}
 
-    async def of(**more: Any) -> dict[str, tuple[str, bool, bool]]:
-        async with held(**more) as server:
+    async def of(**terms: Any) -> dict[str, tuple[str, bool, bool]]:
+        async with McpServer([*SERVER, "stdio"], environ=environ, terms=ToolTerms(**terms)) as server:
+            assert {(tool.trust, tool.egress) for tool in server.tools} == {("untrusted", "any")}
             return {tool.name: (tool.effect, tool.needs_approval, tool.fresh) for tool in server.tools}
 
     once, pure = ("once", False, True), ("pure", True, False)
@@ -185,9 +186,15 @@ async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None
             await of(**{what: given})
 
 
+async def test_what_a_tool_of_a_server_yields_is_trusted_and_kept_here_as_is_said() -> None:
+    limits = ToolLimits(seconds=7, calls=3)
+    async with McpServer([*ODD, "long"], terms=ToolTerms(limits=limits, trust="ours", egress="local")) as server:
+        assert {(tool.limits, tool.trust, tool.egress) for tool in server.tools} == {(limits, "ours", "local")}
+
+
 async def test_a_call_of_a_servers_tool_waits_for_a_person(tmp_path: Path) -> None:
     environ = {"MCP_TEST_PID": str(tmp_path / "pid")}
-    async with McpServer([*SERVER, "stdio"], environ=environ, needs_approval="look") as server:
+    async with McpServer([*SERVER, "stdio"], environ=environ, terms=ToolTerms(needs_approval="look")) as server:
         provider = scripted(asks(ToolCall("1", "look", {"at": "a"})), "ok")
         async with Agent(SEAT, provider=provider, tools=server.tools) as agent:
             with pytest.raises(ApprovalNeeded) as paused:
@@ -232,7 +239,7 @@ async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_is_started_agai
 
 
 async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_http(http: str, tmp_path: Path) -> None:
-    async with McpServer(http, limits=ToolLimits(seconds=10)) as server:
+    async with McpServer(http, terms=ToolTerms(limits=ToolLimits(seconds=10))) as server:
         killer = asyncio.create_task(kill_when_it_hangs(tmp_path / "pid"))
         (died,) = await told(server, ToolCall("1", "hang", {}))
         await killer
@@ -278,7 +285,7 @@ async def test_an_odd_server_is_refused_in_time(way: str, said: str) -> None:
 
 async def test_what_is_odd_can_be_left_out() -> None:
     for way, name in (("remote", "good"), ("clash", "read.file")):
-        async with McpServer([*ODD, way], only={name}, prefix="odd.") as server:
+        async with McpServer([*ODD, way], terms=ToolTerms(only={name}), prefix="odd.") as server:
             (tool,) = server.tools
             assert tool.name == f"odd_{name.replace('.', '_')}"
             assert "anyOf" not in tool.parameters and "Its parameters in full" in tool.description
@@ -305,6 +312,13 @@ async def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
         (late,) = await told(server, ToolCall("1", "hang", {}))
         assert "took longer than the 3 s" in late
         assert await told(server, ToolCall("2", "look", {"at": "a"})) == ["saw a in 3 lines"]
+
+
+async def test_a_server_may_be_entered_again(tmp_path: Path) -> None:
+    server = stdio(tmp_path)
+    for _ in range(2):
+        async with server:
+            assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
 
 
 async def test_a_server_that_is_not_there_says_so(tmp_path: Path) -> None:

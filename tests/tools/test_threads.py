@@ -15,7 +15,7 @@ import pytest
 
 from transom.errors import ToolBusyError
 from transom.llm import ToolCall
-from transom.tools import Toolbox, ToolDefinition, ToolLimits, definition, toolbox
+from transom.tools import Toolbox, ToolDefinition, ToolLimits, definition
 from transom.tools.threads import Threads
 
 ANY: dict[str, Any] = {"type": "object"}
@@ -41,7 +41,6 @@ async def test_what_could_not_begin_says_so_and_is_not_counted(
     gate: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = Threads(2)
-    monkeypatch.setattr(toolbox, "THREADS", threads)
     monkeypatch.setattr(definition, "THREADS", threads)
     box = Toolbox(
         [
@@ -123,7 +122,6 @@ def test_a_result_goes_to_the_loop_that_waits_for_it_and_a_loop_that_is_gone_is_
 
 async def test_a_plain_handler_of_the_run_has_a_place_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     threads = Threads(2)
-    monkeypatch.setattr(toolbox, "THREADS", threads)
     monkeypatch.setattr(definition, "THREADS", threads)
     box = Toolbox([ToolDefinition("own", "Works.", ANY, lambda arguments: "good", of_run=True)])
     for number in range(3):

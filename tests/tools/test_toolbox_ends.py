@@ -90,6 +90,15 @@ async def test_a_call_that_is_cancelled_is_no_result() -> None:
         await running
 
 
+@pytest.mark.parametrize(("left", "told"), [(0.0513456789, "0.051 s"), (0.25, "0.25 s")])
+async def test_the_time_that_was_left_is_told_in_few_digits(left: float, told: str) -> None:
+    async def hang(arguments: Any) -> Any:
+        await asyncio.sleep(600)
+
+    late = await Toolbox([ToolDefinition("look", "Looks.", ANY, hang)]).run(ToolCall("1", "look", {}), seconds=left)
+    assert f"longer than the {told} that it may" in late.result.content
+
+
 async def test_what_a_handler_does_to_its_arguments_is_its_own_business() -> None:
     def sort(arguments: Any) -> Any:
         arguments["xs"].sort()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from transom.agent.sub import Delegation
 from transom.agent.turns import Conversation
 from transom.errors import OutOfTurns, ProviderError, ReplyError
 from transom.llm import Block, CameBack, Reply, Request, Role, Said, ToolCall, ToolResult, Turn
+from transom.llm.unquoted import unquote
 from transom.runs import Stage
 from transom.runs.calls import tell_unread
 from transom.telemetry import child_span, keys
@@ -85,6 +86,9 @@ async def call(
             value = _read(reply, read)
         except ReplyError as error:
             if more or RETRY not in role.sees:  # nobody asks again
+                turns = (*request.window.turns, Said(reply.parts))
+                spoken = replace(request, window=replace(request.window, turns=turns))
+                unquote(error, spoken, stage.host.chain.policy)
                 tell_unread(request, error, stage.host.chain, conversation.requests)
             raise
         return Answer(value, reply, request, conversation.requests, tuple(conversation.turns))

@@ -13,6 +13,7 @@ from transom.errors import OutOfTurns, ToolRefused
 from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
 from transom.runs.called import Called
 from transom.runs.journal import tool_key
+from transom.runs.windows import CallKey
 from transom.tools.answers import (
     OUT_OF_TIME,
     OUT_OF_TURNS,
@@ -28,8 +29,8 @@ from transom.tools.definition import Ran, ToolDefinition, ran_from_json
 
 if TYPE_CHECKING:
     from transom.agent.turns import Conversation
+    from transom.tools import Toolbox
 
-Key = dict[str, object]
 Keep = Callable[[ToolCall, Ran, int], Awaitable[Ran]]
 """Keeps a result of more than so many tokens elsewhere, with an outline in its place; hands others back as they are."""
 Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
@@ -112,10 +113,14 @@ class Hands:
         held = await self._bound(calls, keys, ran) if len(calls) > 1 and not settled else set()
         for number, call in enumerate(calls):
             if ran[number].kept:
-                ran[number] = await self._handed_on(call, ran[number], told=number in held)
+                whole = ran[number]
+                ran[number] = await self._handed_on(call, whole, told=number in held)
+                for later in range(number + 1, len(calls)):
+                    if ran[later] == again(calls[later], whole.result):
+                        ran[later] = again(calls[later], ran[number].result)
         return [ran[number] for number in range(len(calls))]
 
-    async def _bound(self, calls: Sequence[ToolCall], keys: Sequence[Key], ran: dict[int, Ran]) -> set[int]:
+    async def _bound(self, calls: Sequence[ToolCall], keys: Sequence[CallKey], ran: dict[int, Ran]) -> set[int]:
         """Hold results of one reply together to what one may take by itself: the largest are kept elsewhere.
 
         Returns:
@@ -134,7 +139,7 @@ class Hands:
                 self._made[call.wanted] = ran[number].result
         return held
 
-    async def _one(self, key: Key, call: ToolCall, instead: Instead | None) -> Ran:
+    async def _one(self, key: CallKey, call: ToolCall, instead: Instead | None) -> Ran:
         talk = self.talk
         seconds = None if instead else talk.meter.left(talk.deadline)
         accepted = None if instead else talk.toolbox.accepted(call)
@@ -152,12 +157,12 @@ class Hands:
             return await talk.keep(call, ran, talk.window.result_tokens)
 
         runs = accepted and not answer  # what is not run has no effect
-        spec = accepted[0].spec if accepted and runs else ToolSpec(call.name, "", {})
+        spec = accepted[0].spec if accepted and runs else ToolSpec(_told_name(call, talk.toolbox), "", {})
         doubt = bool(self._out_of_time) and call.wanted in self._out_of_time
         came = await talk.stage.carry_out(key, spec, act, lost=lambda: done_before(call), doubt=doubt)
         return self._over(call, came)
 
-    async def _answered(self, key: Key, call: ToolCall, tool: ToolDefinition) -> Ran | None:
+    async def _answered(self, key: CallKey, call: ToolCall, tool: ToolDefinition) -> Ran | None:
         """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
 
         Raises:
@@ -186,11 +191,19 @@ class Hands:
         return ran
 
     async def _handed_on(self, call: ToolCall, ran: Ran, *, told: bool) -> Ran:
-        """What the model is told of what is kept elsewhere."""
-        ran = await self.talk.digest(call, ran)
+        """What the model is told of what is kept elsewhere; equal calls are answered from that."""
+        whole, ran = ran, await self.talk.digest(call, ran)
+        if self._made.get(call.wanted) is whole.result:
+            self._made[call.wanted] = ran.result
         if not told:
             self.talk.tell(CameOf(self.talk.name, call, ran.result))
         return ran
+
+
+def _told_name(call: ToolCall, box: Toolbox) -> str:
+    """Of what is called, as traces and logs have it: where there is no such tool its name is the model's own words."""
+    known = call.name in box.before or any(spec.name == call.name for spec in box.specs)
+    return call.name if known else "unknown"
 
 
 def _batches(numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:

@@ -29,7 +29,9 @@ async def say(talk: Conversation, content: str, blocks: Sequence[Block], *, besi
         told["blocks"] = digest([block.to_json() for block in blocks])
     held = talk.stage.told_next(talk.name)
     if talk.lasting and held not in (None, told):
-        what = f"something else was said here before: {held.get('text', held['event'])[:80]!r}"
+        # A finding is not quoted: it may be local, and an error is told everywhere.
+        before = repr(held["text"][:80]) if held["event"] == "asked" else "what came of a sub-conversation"
+        what = f"something else was said here before: {before}"
         hint = "begin with resume() to go on from the end, or give the conversation another name"
         raise RunError(what, where=talk.name, hint=hint)
     if held != told:  # what is in the journal is there

@@ -18,7 +18,7 @@ KEPT_REQUESTS = 100
 
 
 @dataclass(frozen=True)
-class Mark:
+class Breakpoint:
     """A place up to which a request may be kept.
 
     Attributes:
@@ -110,10 +110,10 @@ class Savings:
 
 @dataclass(frozen=True)
 class _Trail:
-    """The last request of a conversation, its marks, and the hash of its lasting pieces, ready to go on from."""
+    """The last request of a conversation, its breakpoints, and the hash of its lasting pieces, ready to go on from."""
 
     request: Request
-    marks: tuple[Mark, ...]
+    breakpoints: tuple[Breakpoint, ...]
     hasher: hashlib._Hash
 
 
@@ -150,19 +150,19 @@ class CacheMonitor:
         found = parting(trail.request, request) if trail else None
         going_on = trail if trail and not found else None
         self._trails[request.role, conversation] = now = _walk(request, going_on)
-        places = [*now.marks, *(going_on.marks[-1:] if going_on else ())]
-        kept = [mark for mark in places if mark.pieces and self.tokens.tokens(mark.size) >= self.terms.least]
-        read = max((self.tokens.tokens(mark.size) for mark in kept if mark.digest in self._kept), default=0)
+        places = [*now.breakpoints, *(going_on.breakpoints[-1:] if going_on else ())]
+        kept = [one for one in places if one.pieces and self.tokens.tokens(one.size) >= self.terms.least]
+        read = max((self.tokens.tokens(one.size) for one in kept if one.digest in self._kept), default=0)
         if trail and found and not self.terms.marks:
             read = max(read, self._common(trail.request, found.same))
         self._keep(kept)
-        end = max((self.tokens.tokens(mark.size) for mark in kept), default=0)
+        end = max((self.tokens.tokens(one.size) for one in kept), default=0)
         tail = total(piece_size(block) for block in Ordered.of(request).tail)
-        size = now.marks[-1].size.plus(tail)
+        size = now.breakpoints[-1].size.plus(tail)
         seen = Seen(
             number=self._count,
             role=request.role,
-            prefix=now.marks[-1].digest,
+            prefix=now.breakpoints[-1].digest,
             hit=read > 0,
             parting=found,
             size=size,
@@ -195,19 +195,19 @@ class CacheMonitor:
         read = self.tokens.tokens(total(piece_size(piece) for piece in Ordered.of(before).lasting[:same]))
         return read if read >= self.terms.least else 0
 
-    def _keep(self, kept: Iterable[Mark]) -> None:
-        for mark in kept:
-            self._kept[mark.digest] = self._count
+    def _keep(self, kept: Iterable[Breakpoint]) -> None:
+        for one in kept:
+            self._kept[one.digest] = self._count
         if len(self._kept) > 2 * MOST_MARKS * KEPT_REQUESTS:
             old = self._count - KEPT_REQUESTS
             self._kept = {digest: number for digest, number in self._kept.items() if number > old}
 
 
-def marks_of(request: Request) -> tuple[Mark, ...]:
+def breakpoints_of(request: Request) -> tuple[Breakpoint, ...]:
     """Where a request may mark what is to be kept: the ends of the stable and the session tier, and the end of the
     conversation so far, which is that of its last completed exchange or call. What follows it is kept by nobody.
     """
-    return _walk(request, None).marks
+    return _walk(request, None).breakpoints
 
 
 def total(sizes: Iterable[Measure]) -> Measure:
@@ -219,19 +219,19 @@ def total(sizes: Iterable[Measure]) -> Measure:
 
 
 def _walk(request: Request, trail: _Trail | None) -> _Trail:
-    """The marks of a request. What its conversation's last request began with is not measured and hashed again."""
+    """Its breakpoints. What its conversation's last request began with is not measured and hashed again."""
     ordered = Ordered.of(request)
     if trail:
-        *done, last = trail.marks
+        *done, last = trail.breakpoints
         known = len(trail.request.window.turns)
         end = _Walker(trail.hasher.copy(), last.pieces, last.size).over("turns", ordered.turns[known:])
         return _Trail(request, (*done, end[0]), end[1])
     walker = _Walker(hashlib.sha256(), 0, Measure())
-    marks, hasher = [], walker.hasher
+    found, hasher = [], walker.hasher
     for tier in ("stable", "session", "turns"):
-        mark, hasher = walker.over(tier, getattr(ordered, tier))
-        marks.append(mark)
-    return _Trail(request, tuple(marks), hasher)
+        point, hasher = walker.over(tier, getattr(ordered, tier))
+        found.append(point)
+    return _Trail(request, tuple(found), hasher)
 
 
 @dataclass
@@ -240,11 +240,11 @@ class _Walker:
     pieces: int
     size: Measure
 
-    def over(self, tier: str, pieces: Iterable[Piece]) -> tuple[Mark, hashlib._Hash]:
-        """Walk over more pieces, to the mark behind them."""
+    def over(self, tier: str, pieces: Iterable[Piece]) -> tuple[Breakpoint, hashlib._Hash]:
+        """Walk over more pieces, to the breakpoint behind them."""
         for piece in pieces:
             text = piece_text(piece)
             self.hasher.update(text.encode("utf-8", "surrogatepass") + b"\n\n")
             self.size = self.size.plus(measure(text)).plus(SEPARATOR)
             self.pieces += 1
-        return Mark(tier, self.pieces, self.hasher.hexdigest(), self.size), self.hasher
+        return Breakpoint(tier, self.pieces, self.hasher.hexdigest(), self.size), self.hasher

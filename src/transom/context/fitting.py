@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from transom.context.budget import GIVING, SHARES, Budget, Compaction, ShareName, share_of
@@ -17,6 +18,38 @@ from transom.llm.structured import schema_text
 _NOTHING = Measure()
 
 
+@dataclass(frozen=True)
+class Frame:
+    """What stays the same in the windows of one message, and what it takes.
+
+    Attributes:
+        role: whose windows they are.
+        blocks: in order of tiers.
+        limit: tokens of a window.
+        limits: those that each part is held to once it is full.
+        sizes: of the parts, without the conversation.
+        whole: of all of them.
+    """
+
+    role: Role
+    blocks: tuple[Block, ...]
+    limit: int
+    limits: dict[ShareName, int]
+    sizes: dict[ShareName, Measure]
+    whole: Measure
+
+    @classmethod
+    def of(cls, role: Role, blocks: tuple[Block, ...], budget: Budget) -> Frame:
+        """Of a role that is given these blocks, its own among them."""
+        sizes = dict.fromkeys(SHARES, _NOTHING)
+        sizes["stable_prefix"] = _declared_size(role)
+        for block in blocks:
+            name = share_of(block)
+            sizes[name] = sizes[name].plus(_block_size(block))
+        limits = budget.limits(role.settings.max_tokens)
+        return cls(role, blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, _sum(sizes))
+
+
 class Draft:
     """A window that is being made to fit.
 
@@ -26,38 +59,24 @@ class Draft:
     and our own task never go.
 
     Args:
-        role: whose window it is.
-        blocks: in order of tiers.
+        frame: what stands around the conversation.
         conversation: turns, which are taken as they are, or a history, which may be folded.
-        budget: how large it may be.
         tokens: how tokens are estimated.
     """
 
-    def __init__(
-        self,
-        role: Role,
-        blocks: Sequence[Block],
-        conversation: Sequence[Turn] | History,
-        budget: Budget,
-        tokens: TokenCorrection,
-    ) -> None:
-        self.history = conversation if isinstance(conversation, History) else History()
+    def __init__(self, frame: Frame, conversation: Sequence[Turn] | History, tokens: TokenCorrection) -> None:
         self._foldable = isinstance(conversation, History)
+        self.history = conversation if isinstance(conversation, History) else History()
         self._turns = () if isinstance(conversation, History) else tuple(conversation)
-        self._role = role
+        self._role, self._limit, self._limits = frame.role, frame.limit, frame.limits
         self._tokens = tokens
-        self._limit = budget.window_tokens(role.settings.max_tokens)
-        self._limits = budget.limits(role.settings.max_tokens)
-        self._kept = list(blocks)
+        self._kept = frame.blocks
         self._dropped: list[Dropped] = []
-        self._sizes = dict.fromkeys(SHARES, _NOTHING)
-        self._add("stable_prefix", _declared_size(role))
-        for block in blocks:
-            self._add(share_of(block), _block_size(block))
+        said = self.history.size
         for turn in self._turns:
-            self._add("conversation", turn_size(turn))
-        self._add("conversation", self.history.size)
-        self._whole = self._sum()
+            said = said.plus(turn_size(turn))
+        self._sizes = {**frame.sizes, "conversation": said}
+        self._whole = frame.whole.plus(said)
 
     @property
     def size(self) -> Measure:
@@ -70,7 +89,7 @@ class Draft:
         shares = tuple([Share(name, self._used(name), self._limits[name]) for name in SHARES])
         folded = self.history.folded.dropped if self.history.folded else ()
         turns = self.history.turns if self._foldable else self._turns
-        window = Window(tuple(self._kept), turns, (*folded, *self._dropped), shares)
+        window = Window(self._kept, turns, (*folded, *self._dropped), shares)
         role = self._role
         return Request(role.name, window, role.tools, role.settings, role.output)
 
@@ -114,7 +133,7 @@ class Draft:
         block = next((block for block in reversed(self._kept) if share_of(block) == name and _may_go(block)), None)
         if block is None:
             return False
-        self._kept.remove(block)
+        self._kept = tuple(one for one in self._kept if one is not block)
         self._set(name, self._sizes[name].minus(_block_size(block)))
         why = f"over the limit of {self._limit} tokens"
         self._dropped.append(Dropped(block.name, self._tokens.count(block.text), why))
@@ -137,20 +156,9 @@ class Draft:
         size = self._sizes[name]
         return 0 if size is _NOTHING else self._tokens.tokens(size)
 
-    def _add(self, name: ShareName, size: Measure) -> None:
-        before = self._sizes[name]
-        self._sizes[name] = size if before is _NOTHING else before.plus(size)
-
-    def _sum(self) -> Measure:
-        plain = dense = 0
-        for size in self._sizes.values():
-            plain += size.plain
-            dense += size.dense
-        return Measure(plain, dense)
-
     def _set(self, name: ShareName, size: Measure) -> None:
         self._sizes[name] = size
-        self._whole = self._sum()
+        self._whole = _sum(self._sizes)
 
     def _overflow(self) -> WindowOverflow:
         used: dict[str, int] = {name: self._used(name) for name in SHARES if self._used(name)}
@@ -164,6 +172,10 @@ class Draft:
             hint="shorten what it is given, choose a model with a larger window, or say how large it is "
             "(llm.NAME.context_tokens, window.tokens)",
         )
+
+
+def _sum(sizes: Mapping[ShareName, Measure]) -> Measure:
+    return Measure(sum(one.plain for one in sizes.values()), sum(one.dense for one in sizes.values()))
 
 
 def _may_go(block: Block) -> bool:

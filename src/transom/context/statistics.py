@@ -73,9 +73,10 @@ class Statistics:
         count, exchanges, size = self.events, self.exchanges, self.result_bytes
         calls, values = dict(self.calls), dict(self.values)
         for event in events:
+            called = event.calls
             count += 1
-            exchanges += not event.calls
-            for call in event.calls:
+            exchanges += not called
+            for call in called:
                 calls[call.name] = calls.get(call.name, 0) + 1
             size += sum(len(result.content.encode("utf-8", "surrogatepass")) for result in event.results)
             for name, value in ((name, one) for name, measured in event.values.items() for one in measured):

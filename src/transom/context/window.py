@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from transom.context.budget import Budget
-from transom.context.fitting import Draft
+from transom.context.fitting import Draft, Frame
 from transom.context.history import History, turn_size
 from transom.context.slices import READ_SLICE
 from transom.context.tokens import Measure, TokenCorrection
@@ -60,7 +61,7 @@ def assemble(
         VisibilityError: a block that the role does not declare in `sees`, or a name given twice.
         WindowOverflow: it does not fit even after everything droppable was dropped.
     """
-    draft = Draft(role, _ordered(role, blocks), turns, budget or Budget(), tokens)
+    draft = Draft(_framed(role, blocks, budget or Budget()), turns, tokens)
     draft.fit()
     return draft.request
 
@@ -79,7 +80,7 @@ def go_on(
     folded once stays folded the same way, so that a vendor's cache goes on being read.
     """
     budget = budget or Budget()
-    draft = Draft(role, _ordered(role, blocks), history, budget, tokens)
+    draft = Draft(_framed(role, blocks, budget), history, tokens)
     draft.compact(budget.compaction)
     draft.fit()
     folded = len(history.live) - len(draft.history.live)
@@ -109,7 +110,7 @@ def check_message(
     if role.tools:
         reserve += budget.result_tokens
     reading = role if READ_SLICE in role.tools else replace(role, tools=(*role.tools, READ_SLICE))
-    room = Draft(reading, _ordered(role, blocks), (), budget, tokens).room(reserve)
+    room = Draft(_framed(reading, blocks, budget), (), tokens).room(reserve)
     needed = tokens.at_most(turn_size(Asked(message)))
     if 0 < room < needed:
         raise WindowOverflow(
@@ -119,6 +120,17 @@ def check_message(
             hint="say it in several messages, let a tool read the long part, choose a model with a larger window, "
             "or say how large it is (llm.NAME.context_tokens, window.tokens)",
         )
+
+
+def _framed(role: Role, blocks: Sequence[Block], budget: Budget) -> Frame:
+    """What stays the same around a conversation; found once for the calls of a message, which are given the same."""
+    given: tuple[object, ...] = role.__dict__.get("_framed", ())
+    if given and given[0] is blocks and given[1] is budget:
+        return cast("Frame", given[2])
+    made = Frame.of(role, _ordered(role, blocks), budget)
+    if isinstance(blocks, tuple):  # another sequence may hold something else the next time
+        role.__dict__["_framed"] = (blocks, budget, made)
+    return made
 
 
 def _ordered(role: Role, blocks: Sequence[Block]) -> tuple[Block, ...]:

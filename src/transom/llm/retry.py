@@ -39,8 +39,15 @@ class RetryPolicy:
         """
         if not error.retryable or attempt >= self.attempts:
             return None
-        if error.retry_after is not None:
-            return min(error.retry_after, self.max_retry_after)
+        asked = self.asked(error)
+        if asked is not None:
+            return asked
         # In floats a large power would overflow; the cap is reached long before.
         delay = min(self.max_delay, self.initial_delay * self.factor ** min(attempt - 1, 64))
         return delay * (1 - self.jitter * chance())
+
+    def asked(self, error: ProviderError) -> float | None:
+        """Seconds that the server asked to wait, up to the cap; None where it did not, or waiting is of no use."""
+        if not error.retryable or error.retry_after is None:
+            return None
+        return min(error.retry_after, self.max_retry_after)

@@ -92,14 +92,19 @@ class SteadyProvider:
             causes.append(failed)
             again = self.policy.wait(len(causes), failed)
             if again is None:
+                await self._hold(failed, self.policy.asked(failed))  # for those who ask after this one has given up
                 raise with_causes(causes)
             wait = again
             told = (self.name, len(causes), type(failed).__name__, wait)
             _log.warning("%s: attempt %d failed with %s; asked again in %.2f s", *told)
-            if isinstance(failed, RateLimited):
-                await self._bucket.hold(wait)
+            await self._hold(failed, wait)
             if heard and on_delta:
                 on_delta(Again(failed.what))
+
+    async def _hold(self, failed: ProviderError, seconds: float | None) -> None:
+        """Hold up all who share the limits for what a server asks of one."""
+        if isinstance(failed, RateLimited) and seconds is not None:
+            await self._bucket.hold(seconds)
 
     def _attributes(self, attempt: int, wait: float) -> dict[str, Any]:
         told = {keys.OPERATION: keys.ATTEMPT_CHAT, keys.ATTEMPT: attempt, keys.RETRY_WAIT: wait}

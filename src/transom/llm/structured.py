@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from transom.canonical import Json, canonical_json
 from transom.errors import InputError, ReplyError
@@ -19,10 +19,24 @@ SCHEMA_BLOCK = "answer_schema"
 REPAIR_BLOCK = "answer_repair"
 _MOST_COMPLAINTS = 5
 _ASKED = "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}"
+_IN_VAIN = "the answer does not follow its schema, nor does its repair"
 _WRONG = "Your last answer cannot be used:\n{}\nGive the whole answer again, as one JSON value and nothing else."
 
 
-Check = Callable[[Json], list[str]]
+@dataclass(frozen=True)
+class Complaint:
+    """What is wrong with an answer.
+
+    Attributes:
+        text: where, and what; it quotes the answer.
+        bare: the same without a word of the answer.
+    """
+
+    text: str
+    bare: str
+
+
+Check = Callable[[Json], list[Complaint]]
 
 
 async def checked(
@@ -56,7 +70,7 @@ async def checked(
     second = await ask(_mending(request, first, wrong))
     wrong = _complaints(second, held)
     if wrong:
-        raise ReplyError(f"the answer does not follow its schema, nor does its repair: {wrong[0]}", where=request.role)
+        raise ReplyError(f"{_IN_VAIN}: {wrong[0].text}", where=request.role, bare=f"{_IN_VAIN}: {wrong[0].bare}")
     return replace(second, usage=first.usage + second.usage)
 
 
@@ -72,9 +86,9 @@ def schema_text(schema: Mapping[str, Json]) -> str:
     return render_block(Block(SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(schema)))))
 
 
-def _mending(request: Request, first: Reply, wrong: Sequence[str]) -> Request:
+def _mending(request: Request, first: Reply, wrong: Sequence[Complaint]) -> Request:
     spoken = replace(request.window, turns=(*request.window.turns, Said(first.parts)))
-    listed = "\n".join(f"- {one}" for one in wrong)
+    listed = "\n".join(f"- {one.text}" for one in wrong)
     return _with_block(replace(request, window=spoken), REPAIR_BLOCK, _WRONG.format(listed))
 
 
@@ -83,14 +97,14 @@ def _with_block(request: Request, name: str, text: str) -> Request:
     return replace(request, window=replace(window, blocks=(*window.blocks, Block(name, text))))
 
 
-def _complaints(reply: Reply, held: Check) -> list[str]:
+def _complaints(reply: Reply, held: Check) -> list[Complaint]:
     """What is wrong with an answer; [] where nothing is, or where the reply is no answer."""
     if reply.calls or reply.stop != "end":
         return []
     try:
         value = json.loads(reply.text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        return [f"it is no JSON: {error}"]
+        return [Complaint(what := f"it is no JSON: {error}", what)]
     return held(value)
 
 
@@ -116,13 +130,21 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
     # An own registry: the library's default one would fetch a remote `$ref`.
     validator = jsonschema.Draft202012Validator(dict(schema), registry=Registry())
 
-    def held(value: Json) -> list[str]:
+    def held(value: Json) -> list[Complaint]:
         try:
             found = sorted(validator.iter_errors(value), key=lambda error: [str(step) for step in error.absolute_path])
         except Unresolvable as error:
             raise InputError(f"{error}", where=where, hint="put what it refers to into $defs") from error
         except RecursionError:
-            return ["it is nested too deeply, or its schema refers to itself for ever"]
-        return [f"{error.json_path}: {error.message[:300]}" for error in found[:_MOST_COMPLAINTS]]
+            return [Complaint(what := "it is nested too deeply, or its schema refers to itself for ever", what)]
+        return [
+            Complaint(f"{error.json_path}: {error.message[:300]}", f"it breaks {_place(error.absolute_schema_path)}")
+            for error in found[:_MOST_COMPLAINTS]
+        ]
 
     return held
+
+
+def _place(path: Iterable[str | int]) -> str:
+    """Of a schema, by which a person finds it."""
+    return "/".join(["#", *map(str, path)])

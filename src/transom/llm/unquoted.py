@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
-from transom.errors import NeedsModel, TransomError
+from transom.canonical import Json, canonical_json
+from transom.errors import NeedsModel, ReplyError, TransomError
 from transom.llm.egress import EgressPolicy
-from transom.llm.render import turn_text
 from transom.llm.shapes import Request
-from transom.llm.turns import Asked, CameBack
+from transom.llm.turns import Asked, CameBack, Opaque, Text, ToolCall, Turn
 
 _RUN = 10
 """So many characters on end that both have are a quotation."""
+_SHORTEST = 4
+"""Of what is shorter than a run, a whole line is a quotation from so many characters on, and a name with a digit."""
+_NAME = re.compile(rf"(?<![\w-])(?=[\w-]*[^\W\d_])(?=[\w-]*\d)[\w-]{{{_SHORTEST},{_RUN - 1}}}(?![\w-])")
 
 _INSTEAD = "[local]"
 
@@ -21,15 +25,17 @@ def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None
 
     Args:
         error: changed in place, since it is raised already. `NeedsModel` stays: it is ours, and says which words of a
-            person's own she has to put otherwise.
+            person's own she has to put otherwise. A `ReplyError` quotes a reply, which is as local as the request.
         request: which it came of.
         policy: what else a user keeps on this machine.
     """
     texts = [] if isinstance(error, NeedsModel) else list(_local(request, policy))
     if not texts:
         return
-    runs = {text[at : at + _RUN] for text in texts for at in range(len(text) - _RUN + 1)}
     told = (error.what, error.hint)
+    if isinstance(error, ReplyError) and error.bare:
+        error.what = error.bare
+    runs = set(_runs(texts))
     error.what = _without(error.what, runs)
     error.hint = _without(error.hint, runs) if error.hint else error.hint
     if told != (error.what, error.hint):
@@ -40,21 +46,50 @@ def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None
 def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
     window = request.window
     yield from (block.text for block in window.blocks if policy.is_local(block))
-    if policy.keep_untrusted or window.egress == "local":
-        yield from (turn_text(turn) for turn in window.turns)
-        return
+    whole = policy.keep_untrusted or window.egress == "local"
     for turn in window.turns:
-        if isinstance(turn, CameBack):
-            yield from (one.content for one in turn.results if one.egress == "local")
-        elif isinstance(turn, Asked) and turn.egress == "local":
+        yield from _of_turn(turn, whole=whole)
+
+
+def _of_turn(turn: Turn, *, whole: bool) -> Iterator[str]:
+    """The texts of a turn that are local, or all of them."""
+    if isinstance(turn, CameBack):
+        yield from (one.content for one in turn.results if whole or one.egress == "local")
+    elif isinstance(turn, Asked):
+        if whole or turn.egress == "local":
             yield turn.text
+    elif whole:
+        for part in turn.parts:
+            match part:
+                case Text(text):
+                    yield text
+                case ToolCall(_, name, arguments):
+                    yield from (name, canonical_json(arguments), *_leaves(arguments))
+                case Opaque(data):
+                    yield canonical_json(data)
+
+
+def _leaves(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(inner)
+
+
+def _runs(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from (text[at : at + _RUN] for at in range(len(text) - _RUN + 1))
+        yield from (line for line in map(str.strip, text.splitlines()) if _SHORTEST <= len(line) < _RUN)
+        yield from _NAME.findall(text)
 
 
 def _without(text: str, runs: set[str]) -> str:
     quoted = [False] * len(text)
-    for at in range(len(text) - _RUN + 1):
-        if text[at : at + _RUN] in runs:
-            quoted[at : at + _RUN] = [True] * _RUN
+    for length in range(_SHORTEST, _RUN + 1):
+        for at in range(len(text) - length + 1):
+            if text[at : at + length] in runs:
+                quoted[at : at + length] = [True] * length
     kept: list[str] = []
     for at, char in enumerate(text):
         if not quoted[at]:

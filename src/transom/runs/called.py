@@ -14,7 +14,7 @@ from transom.runs.approvals import Approval, approval_request, choice_of
 from transom.runs.host import Host
 from transom.runs.journal import ToolKey, tool_key
 from transom.runs.spans import of_tool, tell_outcome
-from transom.runs.windows import Key, Talk
+from transom.runs.windows import CallKey, Talk
 
 
 class _Outcome(Protocol):
@@ -25,7 +25,7 @@ Came = TypeVar("Came", bound=_Outcome)
 """What comes of a tool call."""
 
 
-Called: TypeAlias = tuple[list[Key], list[Json], bool]
+Called: TypeAlias = tuple[list[CallKey], list[Json], bool]
 """See `Stage.called`."""
 
 
@@ -111,7 +111,7 @@ class Calls:
             again = tool.effect != "once" or await self._begin_once(key, tool, doubt)
             came = await act() if again else lost()
             outcome = came.to_json()
-            tell_outcome(span, outcome)
+            tell_outcome(span, tool.name, outcome)
             about = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
             told = {**key, "attempt": self.attempt, **about, "outcome": outcome}
             if tool.effect == "once":

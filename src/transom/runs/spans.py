@@ -69,12 +69,12 @@ def of_tool(name: str, place: str, conversation: str) -> dict[str, Any]:
     return {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: name, **of_conversation(place, conversation)}
 
 
-def tell_outcome(span: Span, outcome: Any) -> None:
-    """What came of a tool call, as journaled; how long it took is how long the span is."""
+def tell_outcome(span: Span, name: str, outcome: Any) -> None:
+    """What came of a call of a tool of that name, as journaled; how long it took is how long the span is."""
     result = outcome["result"]
     span.update({keys.TOOL_CALL_ID: result["id"], keys.TOOL_SUCCESS: not result["is_error"]})
     if result["is_error"]:
         span.fail(outcome.get("error") or "ToolError")
     if _log.isEnabledFor(logging.INFO):
         how = f"failed with {outcome.get('error') or 'ToolError'}" if result["is_error"] else "succeeded"
-        _log.info("tool %s, call %s: %s, %d characters", result["name"], result["id"], how, len(result["content"]))
+        _log.info("tool %s, call %s: %s, %d characters", name, result["id"], how, len(result["content"]))

@@ -21,10 +21,11 @@ from transom.llm.codec import reply_from_json
 from transom.runs.journal import ReplyKey, ToolKey, reply_key, tool_key
 from transom.store import Store
 
-Key = dict[str, object]
+CallKey = dict[str, object]
+"""What a tool call is journaled under."""
 
 
-def call_key(key: Mapping[str, object], number: int, call: ToolCall) -> Key:
+def call_key(key: Mapping[str, object], number: int, call: ToolCall) -> CallKey:
     """What the outcome of a tool call is journaled under.
 
     Args:
@@ -51,7 +52,7 @@ class Talk:
     asked: str = ""
     turns: tuple[Turn, ...] = ()
     parts: tuple[object, ...] | None = None
-    calls: list[Key] = field(default_factory=list)
+    calls: list[CallKey] = field(default_factory=list)
     head: tuple[str, str] = ("", "")
 
 

@@ -112,8 +112,21 @@ class ToolDefinition:
         found = properties.items() if isinstance(properties, dict) else ()
         return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
 
+    @cached_property
+    def waits(self) -> bool:
+        """Whether it has to be `ready` before it is run."""
+        return self.plain
+
+    async def ready(self, seconds: float | None) -> None:
+        """Wait until a call can begin, for so long at most: one of a plain handler takes a place in `THREADS`.
+
+        Raises:
+            ToolBusyError: it cannot, within that time.
+        """
+        await THREADS.place(seconds)
+
     async def run(self, arguments: Arguments) -> Outcome:
-        """Carry it out, whatever kind of function the handler is; for a plain one a place in `THREADS` was taken."""
+        """Carry it out, whatever kind of function the handler is; where it `waits` it is `ready`."""
         found: Any
         if not self.plain:
             found = await cast("Awaitable[Any]", self.handler(arguments))

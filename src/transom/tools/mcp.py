@@ -6,19 +6,19 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 
 from transom.canonical import Json, digest
-from transom.errors import ToolError, ToolExecutionError
-from transom.llm.turns import Egress
+from transom.errors import ToolBusyError, ToolError, ToolExecutionError
 from transom.telemetry import Redactor
-from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
+from transom.tools.definition import Arguments, Effect, ToolDefinition
 from transom.tools.mcp_link import Link
 from transom.tools.mcp_place import Place
+from transom.tools.mcp_terms import ToolTerms
 from transom.tools.schema import AT_THE_TOP, Check
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -27,22 +27,16 @@ _MOST_PAGES = 100
 
 
 class McpServer:
-    """A server and its tools, while it is entered. What it yields is untrusted, whatever it says of itself.
+    """A server and its tools, while it is entered. What it says of them is a hint: what holds is in its terms.
 
     A server that dies, now or in the middle of a call, is a failed tool call that the model is told of. The next call
-    starts it again, or connects again, three times at most.
+    starts it again, or connects again, three times at most; it has `seconds` for that, however little its tools have.
 
     Args:
         server: a command with its arguments, which is started and spoken to over stdio, or a URL.
-        limits: of each of its tools.
-        only: names of the tools that are taken, as the server has them; all where None.
+        terms: which of its tools are taken, and what holds for them.
         prefix: before each name, where several servers have tools of one name.
-        effect: what a repetition of a tool does, by its name, or of all; what the server says of it where it is not
-            named here.
-        needs_approval: names of the tools of which a person has to approve each call; True for all.
-        fresh: names of the tools whose equal calls are carried out again; True for all.
         headers: of each request to a URL, such as `Authorization`. Their values stand in no result and no error.
-        egress: `local` where what it yields must not reach a remote provider.
         environ: variables of a command, beside the few that it is given anyhow. Keys among them stand in no result.
         seconds: that it may take to answer at all, and then to name its tools.
 
@@ -54,28 +48,18 @@ class McpServer:
         self,
         server: str | Sequence[str],
         *,
-        limits: ToolLimits | None = None,
-        only: Collection[str] | None = None,
+        terms: ToolTerms | None = None,
         prefix: str = "",
-        effect: Effect | Mapping[str, Effect] | None = None,
-        needs_approval: bool | Collection[str] = False,
-        fresh: bool | Collection[str] = True,
-        egress: Egress = "any",
         headers: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         seconds: float = 30.0,
     ) -> None:
         self._place = Place.of(server, headers or {}, environ or {})
-        self._limits = limits or ToolLimits()
-        self._only = None if only is None else _names(only)
+        self._terms = terms or ToolTerms()
         self._prefix = prefix
-        self._effect = effect
-        self._needs_approval = needs_approval if isinstance(needs_approval, bool) else _names(needs_approval)
-        self._fresh = fresh if isinstance(fresh, bool) else _names(fresh)
-        self._egress = egress
         self._seconds = seconds
         self._redact = Redactor({**os.environ, **self._place.environ}, self._place.secrets)
-        self._link = Link(self._place.client, seconds)
+        self._link: Link
         self.tools: tuple[ToolDefinition, ...] = ()
 
     @property
@@ -94,6 +78,7 @@ class McpServer:
             import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415
         except ImportError as error:
             raise ToolError("tools of MCP servers need the extra mcp", hint="pip install 'transom[mcp]'") from error
+        self._link = Link(self._place.client, self._seconds)
         try:
             self.tools = self._tools(await self._link.ask(self._listed))
         except ToolError:
@@ -141,16 +126,16 @@ class McpServer:
         """
         self._check_named([one.name for one in found])
         tools: dict[str, tuple[str, ToolDefinition]] = {}
-        for one in found if self._only is None else [one for one in found if one.name in self._only]:
+        for one in [one for one in found if self._terms.takes(one.name)]:
             tool = self._tool(one)
             if tool.name in tools:
                 what = f"its tools {tools[tool.name][0]!r} and {one.name!r} would both be called {tool.name!r}"
-                raise ToolError(what, where=self.name, hint="take one of them: only={'NAME', ...}")
+                raise ToolError(what, where=self.name, hint="take one of them: ToolTerms(only={'NAME', ...})")
             try:
                 _ = tool.check
             except ToolError as error:
                 what = f"its tool {one.name!r} cannot be used: {error.what}"
-                raise ToolError(what, where=self.name, hint="take the others: only={'NAME', ...}") from error
+                raise ToolError(what, where=self.name, hint="take the others: ToolTerms(only={'NAME', ...})") from error
             tools[tool.name] = one.name, tool
         return tuple(tool for _, tool in tools.values())
 
@@ -160,40 +145,59 @@ class McpServer:
         Raises:
             ToolError: the server has no tool of that name.
         """
-        for what in ("only", "effect", "needs_approval", "fresh"):
-            given = getattr(self, f"_{what}")
-            named = [] if given is None or isinstance(given, bool | str) else given
-            if missing := [name for name in named if name not in there]:
+        for what, names in self._terms.named.items():
+            if missing := [name for name in names if name not in there]:
                 said = f"it has no tool {', '.join(map(repr, missing))}, which {what} names"
                 raise ToolError(said, where=self.name, hint=f"it has {', '.join(there) or 'none'}")
 
     def _tool(self, tool: Any) -> ToolDefinition:
         schema, more = _shown(tool.input_schema)
-        given = self._effect.get(tool.name) if isinstance(self._effect, Mapping) else self._effect
+        terms = self._terms
         return _ServerTool(
             _named(self._prefix + tool.name),
             self._redact(f"{tool.description or tool.name}{more}"),
             schema,
             self._handler(tool.name),
-            given or _effect(tool.annotations),
-            self._limits,
-            needs_approval=self._needs_approval is True or tool.name in (self._needs_approval or ()),
-            fresh=self._fresh is True or tool.name in (self._fresh or ()),
-            egress=self._egress,
+            terms.effect_of(tool.name) or _effect(tool.annotations),
+            terms.limits,
+            needs_approval=terms.approves(tool.name),
+            fresh=terms.repeats(tool.name),
+            trust=terms.trust,
+            egress=terms.egress,
+            there=self._ready,
         )
+
+    async def _ready(self, seconds: float | None) -> None:
+        """Wait until it is there. A call that it was never asked for is no call that may have been carried out.
+
+        Raises:
+            ToolBusyError: it is still being started.
+            ToolExecutionError: it cannot be started.
+        """
+        try:
+            ready = await self._link.ready(seconds)
+        except Exception as error:
+            again = "" if self._link.spent else "nothing was asked of it; the next call of its tools starts it again"
+            raise self._failed(error, again) from error
+        if not ready:
+            what = "the tool could not begin: its MCP server is still being started again"
+            raise ToolBusyError(what, hint="go on without it, or call it again later")
 
     def _handler(self, name: str) -> Any:
         async def run(arguments: Arguments) -> Json:
             try:
                 result = await self._link.ask(lambda client: client.call_tool(name, arguments))
             except Exception as error:
-                raise ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=self._hint()) from error
+                raise self._failed(error) from error
             text = self._redact("\n".join(_text(part) for part in result.content))
             if result.is_error:
                 raise ToolExecutionError(text or "the tool failed and did not say why", hint="try other arguments")
             return text if text or result.structured_content is None else self._redact.inside(result.structured_content)
 
         return run
+
+    def _failed(self, error: Exception, hint: str = "") -> ToolExecutionError:
+        return ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=hint or self._hint())
 
     def _hint(self) -> str:
         if self._link.spent:
@@ -213,10 +217,6 @@ def _named(whole: str) -> str:
     """A name as models take it; of one that is too long the beginning, and a digest of all of it."""
     name = _NOT_IN_NAMES.sub("_", whole)
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 9]}_{digest(whole)[:8]}"
-
-
-def _names(given: Collection[str]) -> Collection[str]:
-    return {given} if isinstance(given, str) else given
 
 
 def _effect(annotations: Any) -> Effect:
@@ -241,6 +241,15 @@ def _shown(schema: Mapping[str, Any]) -> tuple[dict[str, Json], str]:
 @dataclass(frozen=True)
 class _ServerTool(ToolDefinition):
     """A tool whose server fills in defaults, and checks the arguments once more."""
+
+    there: Callable[[float | None], Awaitable[None]] = field(kw_only=True)
+
+    @cached_property
+    def waits(self) -> bool:
+        return True
+
+    async def ready(self, seconds: float | None) -> None:
+        await self.there(seconds)
 
     @cached_property
     def check(self) -> Check:

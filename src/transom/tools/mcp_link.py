@@ -10,10 +10,15 @@ T = TypeVar("T")
 
 _MOST_BEGINNINGS = 4  # the first, and three more
 _GOODBYE = 15.0  # seconds that a server may take to end; the library ends its process before that
+_GONE = "it is gone"
+_CLOSED = "it was closed"
 
 
 class Link:
     """A connection, opened when something is asked.
+
+    It is opened in a task of its own, which goes on when whoever asked stops waiting: a server that starts more slowly
+    than its tools may take would else be ended each time while it starts.
 
     Args:
         make: a client of the library that is not entered yet.
@@ -26,13 +31,39 @@ class Link:
         self._client: Any = None
         self._life: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
-        self._opening = asyncio.Lock()
+        self._opening: asyncio.Task[None] | None = None
+        self._closed = False
         self.beginnings = 0
 
     @property
     def spent(self) -> bool:
-        """Whether it broke so often that it is not made anew."""
-        return self.beginnings >= _MOST_BEGINNINGS and not self.alive
+        """Whether it is not made anew: it was closed, or broke too often."""
+        return self._closed or (self.beginnings >= _MOST_BEGINNINGS and not self.alive and not self._is_opening)
+
+    @property
+    def alive(self) -> bool:
+        """Whether somebody is there, as far as is known."""
+        return self._client is not None and self._life is not None and not self._life.done()
+
+    async def ready(self, seconds: float | None = None) -> bool:
+        """Wait until somebody is there, for so long at most; whether somebody is. The opening goes on all the same.
+
+        Raises:
+            ConnectionError: there is nobody, or not in time.
+            Exception: of the library.
+        """
+        if self.alive:
+            return True
+        if self._closed:
+            raise ConnectionError(_CLOSED)
+        if self._opening is None or self._opening.done():
+            self._opening = asyncio.create_task(self._open())
+            self._opening.add_done_callback(_heard)
+        opening = self._opening
+        await asyncio.wait({opening}, timeout=seconds)
+        if opening.cancelled():
+            raise ConnectionError(_CLOSED)
+        return opening.done() and opening.result() is None
 
     async def ask(self, work: Callable[[Any], Awaitable[T]]) -> T:
         """What the server answers; it is waited for no longer than there is somebody to give it.
@@ -41,26 +72,36 @@ class Link:
             ConnectionError: there is nobody, or not in time.
             Exception: of the library.
         """
-        async with self._opening:
-            if not self.alive:
-                await self.close()
-                await self._open()
-        assert self._life is not None
-        answer = asyncio.ensure_future(work(self._client))
+        await self.ready()
+        client, life = self._client, self._life
+        if life is None:
+            raise ConnectionError(_GONE)
+        answer = asyncio.ensure_future(work(client))
         try:
-            await asyncio.wait({answer, self._life}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({answer, life}, return_when=asyncio.FIRST_COMPLETED)
             if not answer.done():
-                raise ConnectionError("it is gone")
+                raise ConnectionError(_GONE)
             return answer.result()
         except Exception as error:
-            if _is_gone(error):
+            if _is_gone(error) and self._client is client:
                 self._client = None
             raise
         finally:
             answer.cancel()
 
     async def close(self) -> None:
-        """Say goodbye; a server that has died does not answer, and nothing is lost by that."""
+        """Say goodbye, for good; one that is being opened is ended too."""
+        self._closed = True
+        if self._opening is not None and self._opening.cancel():
+            await asyncio.wait({self._opening})
+        await self._end()
+
+    @property
+    def _is_opening(self) -> bool:
+        return self._opening is not None and not self._opening.done()
+
+    async def _end(self) -> None:
+        """End what there is; a server that has died does not answer, and nothing is lost by that."""
         life, self._life, self._client = self._life, None, None
         if life is None:
             return
@@ -68,15 +109,11 @@ class Link:
         await asyncio.wait({life}, timeout=_GOODBYE)
         if life.cancel():
             await asyncio.wait({life}, timeout=_GOODBYE)
-        elif not life.cancelled():
-            life.exception()  # it was told where somebody waited for it
-
-    @property
-    def alive(self) -> bool:
-        """Whether somebody is there, as far as is known."""
-        return self._client is not None and self._life is not None and not self._life.done()
+        else:
+            _heard(life)  # it was told where somebody waited for it
 
     async def _open(self) -> None:
+        await self._end()
         if self.beginnings >= _MOST_BEGINNINGS:
             raise ConnectionError(f"it was begun {self.beginnings} times, and is not begun again")
         self.beginnings += 1
@@ -91,8 +128,9 @@ class Link:
                 raise ConnectionError(f"it did not answer within {self._seconds:g} s")
             self._client = ready.result()
         except BaseException:
-            life.cancel()  # once: a second time would keep the library from ending the process
-            await self.close()
+            if not life.cancelling():  # a second time would keep the library from ending the process
+                life.cancel()
+            await self._end()
             raise
 
     async def _live(self, ready: asyncio.Future[Any], leave: asyncio.Event) -> None:
@@ -100,6 +138,12 @@ class Link:
         async with self._make() as client:
             ready.set_result(client)
             await leave.wait()
+
+
+def _heard(task: asyncio.Task[None]) -> None:
+    """Its error is raised where somebody waits for it, and lost where nobody does."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _is_gone(error: Exception) -> bool:

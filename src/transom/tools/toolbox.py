@@ -33,7 +33,7 @@ from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
 from transom.tools.answers import OUT_OF_TURNS, as_text, refused
 from transom.tools.definition import Arguments, Outcome, Ran, ToolDefinition, check_definition
-from transom.tools.threads import THREADS
+from transom.tools.within import within
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
@@ -216,14 +216,14 @@ async def _carried_out(
 ) -> Ran:
     """What came of a call: what the model is told, the tool's note, and what it says of the call."""
     if tool.of_run:
-        if tool.plain:
-            await THREADS.place(None)
+        if tool.waits:
+            await tool.ready(None)
         return _came(tool, call, await tool.run(_own(arguments)), redact)
     limit: asyncio.Timeout | None = None
     try:
         given = _own(arguments)
-        async with await _begun(tool, seconds) as limit:
-            outcome = await tool.run(given)
+        limit = await _begun(tool, seconds)
+        outcome = await within(limit, tool.run(given))
         return _came(tool, call, outcome, redact)
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError, CapReached):
         raise
@@ -233,7 +233,8 @@ async def _carried_out(
         if isinstance(error, KeyboardInterrupt) or _is_cancelled(error):
             raise
         if isinstance(error, TimeoutError) and limit and limit.expired():
-            what = f"the tool took longer than the {_less(tool.limits.seconds, seconds):g} s that it may"
+            most = _less(tool.limits.seconds, seconds) or 0
+            what = f"the tool took longer than the {round(most, 3 if most < 1 else 1):g} s that it may"
             raise ToolTimeoutError(what, hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG) from error
         said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
         raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
@@ -253,15 +254,16 @@ def _came(tool: ToolDefinition, call: ToolCall, outcome: Outcome, redact: Redact
 
 
 async def _begun(tool: ToolDefinition, seconds: float | None) -> asyncio.Timeout:
-    """How long a call may take from now on. A plain handler has its place in `THREADS`; the wait for it is not its own.
+    """How long a call may take from now on. What it waited for before it could begin is not its own time.
 
     Raises:
-        ToolBusyError: there is none.
+        ToolBusyError: it cannot begin.
+        ToolExecutionError: it never will.
     """
     most = _less(tool.limits.seconds, seconds)
-    if tool.plain:
+    if tool.waits:
         asked = time.monotonic()
-        await THREADS.place(most)
+        await tool.ready(most)
         most = most if seconds is None else _less(tool.limits.seconds, seconds - (time.monotonic() - asked))
     return asyncio.timeout(most)
 

@@ -41,6 +41,9 @@ _NO_RETRY = {
     *("request_too_large", "insufficient_quota", "invalid_api_key", "model_not_found"),
 }
 """Kinds of errors that vendors name in a body, and that asking again does not mend."""
+_FIRST_WORDS = 4_000
+"""Characters of what a server said in which its numbers are looked for: these patterns begin anew at every place, and
+nothing else of the process runs meanwhile."""
 _RETRYABLE_4XX = {409, 425}
 _HOPELESS_5XX = {501, 505}
 
@@ -176,7 +179,7 @@ def _sizes(said: str, body: Json) -> tuple[int | None, int | None]:
             case (int(needed), int(limit)):
                 return needed, limit
     for pattern, order in _SIZES:
-        found = pattern.search(said)
+        found = pattern.search(said, 0, _FIRST_WORDS)
         if found:
             numbers = [int(number.replace(",", "")) for number in found.groups()]
             needed, limit = order(numbers)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import ValidationError
 
 from transom.llm.capabilities import Capabilities
-from transom.llm.hosted.draft import Draft
+from transom.llm.hosted.draft import Draft, whole_number
 from transom.llm.hosted.failures import (
     connection_failed,
     from_error_in_reply,
@@ -93,9 +93,8 @@ class OllamaVendor:
                 return False
         if document.get("done") is True:
             draft.stop = str(document.get("done_reason") or "stop")  # older servers give no reason
-            counts = [document.get(name) for name in ("prompt_eval_count", "eval_count")]
-            asked, said = (count if isinstance(count, int) else 0 for count in counts)
-            draft.usage = Usage(asked, said) if any(counts) else None
+            asked, said = (whole_number(document.get(name)) or 0 for name in ("prompt_eval_count", "eval_count"))
+            draft.usage = Usage(asked, said) if asked or said else None
         return True
 
     async def aclose(self) -> None:
