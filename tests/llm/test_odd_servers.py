@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,9 +14,11 @@ import pytest
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.harness import ASKED
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.errors import ProviderError
+from transom.errors import ProviderError, RateLimited
 from transom.llm import Reply, Text, ToolCall, Usage
 from transom.llm.reading import LEVELS
+from transom.llm.retry import RetryPolicy
+from transom.llm.steady import SteadyProvider
 
 ANTHROPIC, OPENAI, _ = DIALECTS
 EVENTS = "text/event-stream"
@@ -155,3 +159,22 @@ async def test_what_is_nested_without_measure_is_no_reply_and_no_trouble(
 
 def answered(wire: Wire, _: Seen, *, status: int, body: bytes) -> None:
     wire.answer(status, body)
+
+
+async def test_to_ask_again_at_once_is_not_taken_literally(server: LocalServer) -> None:
+    policy = RetryPolicy(attempts=3, initial_delay=0.1, jitter=0)
+    for header in ("0", "Wed, 21 Oct 2015 07:28:00 GMT"):
+        seen: list[float] = []
+        server.answer = partial(_busy, seen=seen, header=header)
+        provider = SteadyProvider(OPENAI.provider(server.url, seconds=30, stream=False), policy)
+        with pytest.raises(RateLimited):
+            await provider.complete(ASKED)
+        assert [after - before >= 0.1 * (number + 1) for number, (before, after) in enumerate(pairwise(seen))] == [
+            True
+        ] * 2
+        await provider.aclose()
+
+
+def _busy(wire: Wire, _: Seen, *, seen: list[float], header: str) -> None:
+    seen.append(time.monotonic())
+    wire.answer(429, b'{"error": {"message": "slow"}}', {"retry-after": header})
