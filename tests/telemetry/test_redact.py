@@ -63,6 +63,30 @@ def test_of_a_key_of_several_lines_no_line_stands_anywhere(quote: Quote) -> None
     assert first[:12] not in in_one_line(quote(PEM))
 
 
+TELLING = (
+    *(
+        "VENDOR_API_KEY",
+        "KEY",
+        "APIKEY",
+        "OPENAIAPIKEY",
+        "AWS_ACCESSKEY",
+        "SSH_PRIVATEKEY",
+        "github_token",
+        "GITHUBTOKEN",
+    ),
+    *("PGPASSWORD", "DBPASSWORD", "DB_PASSWD", "PASSPHRASE", "MYSQL_PWD", "DBPWD", "SMTP_PASS", "CLIENTSECRET"),
+    *("SERVICE_CREDENTIALS", "SITE_CREDENTIAL"),
+)
+OTHERS = ("PWD", "OLDPWD", "MONKEY", "LESSKEY", "COMPASS", "MAX_TOKENS", "TOKEN_PATH", "KEYBOARD", "SECRETARY", "HOME")
+
+
+@pytest.mark.parametrize(("names", "told"), [(TELLING, "as [redacted]."), (OTHERS, "as hunter2-hunter2.")])
+def test_a_name_tells_what_a_variable_holds(names: tuple[str, ...], told: str) -> None:
+    assert {name: Redactor({name: "hunter2-hunter2"})("as hunter2-hunter2.") for name in names} == dict.fromkeys(
+        names, told
+    )
+
+
 def test_a_line_end_after_it_is_no_part_of_it() -> None:
     assert Redactor({"TEAM_TOKEN": "hunter2-hunter2\n"})("as hunter2-hunter2.") == "as [redacted]."
 
