@@ -13,7 +13,13 @@ from transom.telemetry.quoting import looked_for
 if TYPE_CHECKING:
     from transom.canonical import Json
 
-_NAME = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_ENDS = (
+    r"PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIALS?"  # also where words are run together: PGPASSWORD
+    r"|(^|_)PASS"  # COMPASS is none
+    r"|(?<!^)(?<!^OLD)PWD"  # of itself PWD is a folder, as is OLDPWD
+    r"|(^|_|ACCESS|API|AUTH|PRIVATE|SECRET|SIGNING)KEY"  # MONKEY is none
+)
+_NAME = re.compile(f"({_ENDS})$", re.IGNORECASE)
 _PREFIX = "sk-"
 _SHAPE = r"\bsk-[A-Za-z0-9_-]{16,}"
 _SHORTEST = 6  # a shorter value (`1`, `none`) is no secret, and its removal would garble ordinary text
@@ -26,9 +32,9 @@ _INSTEAD = "[redacted]"
 class Redactor:
     """Replaces secrets in text, also where they stand in it as JSON or `repr` writes them.
 
-    A secret is the value of an environment variable whose name ends in KEY, TOKEN, SECRET or PASSWORD, what looks like
-    a provider's key (`sk-...`), and what its maker knows to be one. Of one with several lines each long line is one,
-    too.
+    A secret is the value of an environment variable whose name ends in KEY, TOKEN, SECRET, PASSWORD or another word for
+    these, what looks like a provider's key (`sk-...`), and what its maker knows to be one. Of one with several lines
+    each long line is one, too.
 
     Args:
         environ: the variables, looked at once; those of this process by default.
@@ -37,7 +43,7 @@ class Redactor:
 
     def __init__(self, environ: Mapping[str, str] | None = None, secrets: Iterable[str] = ()) -> None:
         variables = os.environ if environ is None else environ
-        named = [variables[name] for name in variables if _NAME.search(name)]
+        named = [variables[name] for name in variables if _tells(name)]
         self._pattern, self._signs = _sought(frozenset([*named, *secrets]))
 
     def finds(self, text: str) -> bool:
@@ -60,6 +66,12 @@ class Redactor:
         if isinstance(value, dict):
             return {self(key): self.inside(one) for key, one in value.items()}
         return value
+
+
+@lru_cache(maxsize=1024)
+def _tells(name: str) -> bool:
+    """Whether a variable of that name holds a secret."""
+    return _NAME.search(name) is not None
 
 
 @lru_cache(maxsize=16)  # every conversation asks for the same ones
