@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from tests.agent.helpers import AT, SEAT, asks, look, scripted
 from transom.agent import Agent, Home
 from transom.cli import main
 from transom.errors import ApprovalNeeded, InputError, Paused
-from transom.llm import Chain, Reply, Request, ScriptedProvider
+from transom.llm import Chain, Reply, Request, ScriptedProvider, ToolCall
 from transom.runs import ApprovalRequest, Run, Stage, Workspace, text_file
+from transom.runs.journal import fold
 from transom.tools import Arguments, ToolDefinition
 
 BOTH = asks(look("rent", "1", "wire"), look("mallory", "2", "wire"))
@@ -148,6 +150,44 @@ def test_of_two_calls_that_were_begun_each_has_its_own_answer(here: Path, capsys
     assert main(commands(other)[1]) == 0
     assert asyncio.run(bank.life("ok")) == "ok"
     assert bank.paid == ["mallory"]
+
+
+def test_a_call_that_was_given_up_waits_for_nobody(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Leave for it would be taken, and nothing would come of it."""
+    bank = Bank(here)
+
+    async def life(*answers: Any) -> str:
+        async with Agent(SEAT, provider=scripted(*answers), tools=bank.tools(), at=bank.at) as agent:
+            with pytest.raises(ApprovalNeeded) as caught:
+                await agent.send("pay the rent")
+            assert (await agent.send("never mind")).text == "ok"
+            return caught.value.run_id
+
+    run = asyncio.run(life(BOTH, "ok"))
+    assert main(["answer", run, "approve"]) == 2
+    assert "this run waits for no answer" in capsys.readouterr().err
+    assert main(["runs", "show", run]) == 0
+    assert "waits for leave" not in capsys.readouterr().out
+    assert bank.paid == []
+
+
+@pytest.mark.parametrize("opened", [True, False], ids=["by the program", "by a call"])
+async def test_what_waits_inside_waits_as_long_as_somebody_waits_for_it(tmp_path: Path, opened: bool) -> None:
+    bank = Bank(tmp_path)
+    delegates = asks(ToolCall("1", "delegate", {"purpose": "pay", "sources": []}))
+    said: list[str | Reply] = ["ok"] if opened else [delegates, "ok"]
+    provider = ScriptedProvider({SEAT.name: said, f"{SEAT.name}.sub": [BOTH]})
+    role = replace(SEAT, strategy="sub_conversation")
+    async with Agent(role, provider=provider, tools=bank.tools(), at=bank.at) as agent:
+        with pytest.raises(ApprovalNeeded) as caught:
+            if opened:
+                sub = await agent.create_sub_conversation("pay")
+                await sub.send("go")
+            await agent.send("go")
+        assert (await agent.send("never mind")).text == "ok"
+    async with Workspace.at(bank.at.workspace).open_store() as store:
+        state = fold(store.read(f"run/{caught.value.run_id}"))
+    assert [one["arguments"] for one in state.waiting.values()] == ['{"at":"rent"}', '{"at":"mallory"}'] * opened
 
 
 async def test_agents_of_one_stage_and_their_sub_conversations_wait_beside_each_other(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.llm import AnsweredFrom, Usage
-from transom.runs.waiting import Choice, Slot, slot
+from transom.runs.waiting import Choice, Slot, slot, without_call, without_talk
 from transom.store import Record
 
 
@@ -263,6 +263,8 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
 
 def _apply_said(state: RunState, data: Any) -> None:
     """In a conversation that lasts a reply voids whatever followed at its place before."""
+    if state.waiting:
+        state.waiting = without_talk(state.waiting, data)
     if data["ordinal"] == 0:
         state.begun.add(talk_key(data))
     if "told" not in data:
@@ -294,6 +296,8 @@ def _apply_stop(state: RunState, kind: str, data: Any) -> None:
 def _apply_tool(state: RunState, data: Any) -> None:
     if "outcome" in data:
         state.tools[tool_key(data)] = data["outcome"]
+        if state.waiting:
+            state.waiting = without_call(state.waiting, data)
     else:
         state.intents[tool_key(data)] += 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple, TypeAlias
 
 from transom.canonical import canonical_json
@@ -18,6 +19,7 @@ Slot: TypeAlias = tuple[str, str]
 
 APPROVAL, BEGUN = "approval", "begun"
 _SHORT = 8  # digits of a fingerprint that a person is shown and types
+_HANDED_ON = re.compile(r"/\d")  # what a call handed on; what a program opens is named `/sub`, and lasts
 _CUT = 500  # characters of arguments in an error
 
 
@@ -54,6 +56,27 @@ def of_call(kind: str, key: dict[str, object], wanted: Wanted, fingerprint: str)
     asked = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
     told = {"kind": kind, **asked, "tool": call.name, "arguments": canonical_json(call.arguments)}
     return told | {"egress": egress} if egress == "local" else told
+
+
+def without_call(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
+    """What waits once a call has an outcome, whatever it is: nobody is asked about that call any more."""
+    return {
+        at: one
+        for at, one in waiting.items()
+        if "key" not in one or any(data[name] != value for name, value in one["key"].items())
+    }
+
+
+def without_talk(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
+    """What waits once a conversation has another reply: none of its calls, nor what one of these handed on."""
+    return {at: one for at, one in waiting.items() if "key" not in one or not _within(one["key"], data)}
+
+
+def _within(key: dict[str, Any], reply: dict[str, Any]) -> bool:
+    if any(key[name] != reply[name] for name in ("stage", "epoch")):
+        return False
+    name, of = key["conversation"], reply["conversation"]
+    return name == of or (name.startswith(of) and _HANDED_ON.match(name, len(of)) is not None)
 
 
 def short(choice: Choice) -> str:
