@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from transom.errors import ProviderError
 from transom.llm import Reply, Text, ToolCall, Usage
@@ -27,7 +30,7 @@ def piece(**delta: Any) -> dict[str, Any]:
     return {"choices": [{"delta": delta}]}
 
 
-def call(index: object, ident: str | None, arguments: str, name: str | None = "look") -> dict[str, Any]:
+def call(index: object, ident: str | None, arguments: object, name: str | None = "look") -> dict[str, Any]:
     return {"index": index, "id": ident, "function": {"name": name, "arguments": arguments}}
 
 
@@ -41,6 +44,50 @@ def test_another_id_begins_another_call_wherever_it_stands(index: object) -> Non
         END,
     )
     assert reply.parts == (ToolCall("a", "look", {"x": 1}), ToolCall("b", "look", {"x": 2}))
+
+
+def test_a_reply_that_calls_is_no_answer_although_its_server_says_that_it_is_over() -> None:
+    calls = piece(content="I look.", tool_calls=[call(0, "a", "{}")])
+    assert put_together(calls, END).stop == "tool_calls"
+    assert put_together(piece(content="I looked."), END).stop == "end"
+    cut: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "length"}]}
+    assert put_together(calls, cut).stop == "length", "the last call may not be whole"
+
+
+@pytest.mark.parametrize("index", [None, 0], ids=repr)
+@pytest.mark.parametrize("ident", [None, ""], ids=repr)
+def test_calls_without_ids_or_places_are_as_many_as_are_named(index: object, ident: str | None) -> None:
+    reply = put_together(
+        piece(tool_calls=[call(index, ident, '{"a": 1}', "look")]),
+        piece(tool_calls=[call(index, ident, '{"b": 2}', "find")]),
+        piece(tool_calls=[call(index, ident, '{"b": 3}', "find")]),
+        piece(tool_calls=[call(index, ident, "", "list")]),
+        piece(tool_calls=[call(index, ident, '{"c"', "read")]),
+        piece(tool_calls=[call(index, ident, ": 4}", None)]),
+        END,
+    )
+    asked = [("look", {"a": 1}), ("find", {"b": 2}), ("find", {"b": 3}), ("list", {}), ("read", {"c": 4})]
+    assert [(one.name, one.arguments) for one in reply.calls] == asked
+    assert [one.id for one in reply.calls] == [f"call_{number}" for number in range(4, 9)]
+
+
+def test_two_calls_of_one_id_and_place_are_two_and_one_that_is_said_again_is_one() -> None:
+    said, other = (piece(tool_calls=[call(0, "x", text)]) for text in ('{"a": 1}', '{"a": 2}'))
+    assert [one.arguments for one in put_together(said, other, END).calls] == [{"a": 1}, {"a": 2}]
+    assert [one.arguments for one in put_together(said, said, END).calls] == [{"a": 1}]
+    told: Any = {"a": 1}
+    whole = piece(tool_calls=[call(None, None, told)])
+    assert [one.arguments for one in put_together(whole, whole, END).calls] == [told, told]
+
+
+@given(st.data())
+def test_a_name_with_every_piece_is_one_call_however_it_is_cut(data: st.DataObject) -> None:
+    arguments = {"a": "{}", "b": {"c": '"}{'}, "d": [{}, {"e": {}}]}
+    text = json.dumps(arguments)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=12)))
+    parts = [text[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    reply = put_together(*(piece(tool_calls=[call(0, "x", part)]) for part in [*parts, ""]), END)
+    assert [(one.name, one.arguments) for one in reply.calls] == [("look", arguments)]
 
 
 def test_an_id_is_given_once() -> None:
@@ -79,6 +126,7 @@ def test_halves_of_characters_are_joined_or_replaced() -> None:
         ({"prompt_tokens": -5, "completion_tokens": 3}, Usage(50, 2)),
         ({"prompt_tokens": 9, "completion_tokens": -3}, Usage(50, 2)),
         ({"prompt_tokens": 10**30, "completion_tokens": 3}, Usage(50, 2)),
+        ({"prompt_tokens": True, "completion_tokens": True}, Usage(50, 2)),
         ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 10}, "cost": 0.5}, Usage(50, 2, cost=0.5)),
         ({"prompt_tokens": 9, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 9}}, Usage(9, 0, 9)),
     ],

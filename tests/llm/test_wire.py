@@ -56,6 +56,17 @@ def test_events_are_the_same_however_they_are_cut(data: st.DataObject, sent: lis
     assert read(pieces) == sent
 
 
+@given(st.data(), st.sampled_from(["", "text/plain", "application/json"]))
+def test_events_are_events_whatever_they_are_called(data: st.DataObject, content_type: str) -> None:
+    first = data.draw(
+        st.sampled_from(["", "\ufeff", "\r\n\r\n", ": ping\n\n", "id: 1\n", "event: x\n", "retry: 5\n\n"])
+    )
+    raw = (first + 'data: {"a": "ü"}\n\ndata:[DONE]\n\n').encode()
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(raw)), max_size=8)))
+    pieces = [raw[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
+    assert read(pieces, content_type) == [{"a": "ü"}]
+
+
 def test_data_over_several_lines_is_one_document() -> None:
     assert read([b'data: {"a":\ndata: 1}\n\n']) == [{"a": 1}]
 
@@ -65,6 +76,9 @@ def test_data_over_several_lines_is_one_document() -> None:
     [
         (b"<html>", "text/html", "no JSON"),
         (b"[1]", "application/json", "no object"),
+        (b"", "application/json", "no JSON"),
+        (b" \n", "", "no JSON"),
+        (b"dat", "", "no JSON"),
         (b"data: [1]\n\n", EVENTS, "no object"),
         (b'{"error": "busy"}', "application/json", "busy"),
         (b'{"error": {"message": "busy"}}', EVENTS + "; but JSON", None),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
-from transom.llm.hosted.draft import Draft
-from transom.llm.hosted.failures import connection_failed, from_status, own_error
+from transom.llm.hosted.draft import Draft, whole_number
+from transom.llm.hosted.failures import connection_failed, from_status, own_error, parsed
 from transom.llm.hosted.schema import closed
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
@@ -129,8 +129,7 @@ def _typed(error: Exception) -> Exception:
     if ours is not None:
         return ours
     if isinstance(error, APIStatusError):
-        body: Any = error.body
-        return from_status(error.status_code, body, error.response.headers)
+        return from_status(error.status_code, parsed(error.response.text), error.response.headers)
     if isinstance(error, APITimeoutError):
         return NetworkFailed("the server did not answer in time")
     return connection_failed(error)
@@ -219,7 +218,9 @@ def _close(message: Mapping[str, Any], draft: Draft) -> None:
     if isinstance(stop, str):
         draft.stop = stop
     if isinstance(usage, dict):
-        draft.counts.update({name: count for name, count in usage.items() if isinstance(count, int)})
+        for name, told in usage.items():
+            if (count := whole_number(told)) is not None:  # counts grow; some proxies end with a 0 for what was told
+                draft.counts[name] = max(count, draft.counts.get(name, count))
         draft.usage = _usage(draft.counts)
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
-from transom.canonical import Json, whole_text, whole_texts
+from transom.canonical import Json, compact_json, whole_text, whole_texts
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm.deltas import OnDelta
-from transom.llm.hosted.failures import read_json, unreadable
+from transom.llm.hosted.failures import unreadable
+from transom.llm.reading import is_deep, read_json
 from transom.llm.reply import Reply, Stop, Usage
 from transom.llm.turns import Opaque, Part, Text, ToolCall
 
 _MOST = 10**9  # tokens; no model reads or writes more in one call
+_MOST_LOOKED_AT = 4 * 1024 * 1024
+"""Characters of arguments that are read to see whether a call is whole; else a stream of small pieces, each with the
+name again, would have all that came before read for each."""
 
 
 @dataclass
@@ -23,6 +27,10 @@ class _Piece:
     id: str = ""
     name: str = ""
     data: Json = None
+
+    def holds(self, arguments: Json) -> bool:
+        """Whether these are its arguments."""
+        return self.data == arguments if self.data is not None else "".join(self.texts) == arguments
 
 
 class Draft:
@@ -43,7 +51,15 @@ class Draft:
         self.counts: dict[str, int] = {}
         self._on_delta = on_delta
         self._pieces: dict[Hashable, _Piece] = {}
+        self._chosen: object = None
         self._latest: dict[Hashable, Hashable] = {}
+        self._looked_at = 0
+
+    def chosen(self, choices: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+        """Of several replies side by side, told apart by their `index`, always the same: the first, as a rule."""
+        if self._chosen is None:
+            self._chosen = min((one.get("index") or 0 for one in choices), key=lambda index: index != 0)
+        return next((one for one in choices if (one.get("index") or 0) == self._chosen), None)
 
     def text(self, key: Hashable, text: str) -> None:
         """More of a text. `key` tells the pieces of one reply apart; they keep the order in which they began."""
@@ -52,16 +68,33 @@ class Draft:
             self._on_delta(Text(text))
 
     def call(self, key: Hashable, *, ident: str = "", name: str = "", arguments: Json = "") -> None:
-        """More of a tool call; its arguments as text that goes on, or whole. Another id begins another call."""
+        """More of a tool call; its arguments as text that goes on, or whole.
+
+        Some servers give every call the same place, and some no id either: another id begins another call, so does
+        another name, and so does the name again with arguments of its own where the call is whole.
+        """
         piece = self._pieces.setdefault(self._latest.get(key, key), _Piece("call"))
-        if ident and piece.id not in ("", ident):  # some servers give every call the same place
-            self._latest[key] = key, ident
-            piece = self._pieces.setdefault((key, ident), _Piece("call"))
+        if (ident and piece.id not in ("", ident)) or (name and piece.name and self._another(piece, name, arguments)):
+            if ident and (piece.id, piece.name) == (ident, name) and piece.holds(arguments):
+                return  # it is only said once more
+            self._latest[key] = place = key, len(self._pieces)
+            piece = self._pieces[place] = _Piece("call")
         piece.id, piece.name = ident or piece.id, name or piece.name
-        if isinstance(arguments, str):
-            piece.texts.append(arguments)
-        else:
+        if not isinstance(arguments, str):
             piece.data = arguments
+        elif arguments:
+            piece.texts.append(arguments)
+
+    def _another(self, piece: _Piece, name: str, arguments: Json) -> bool:
+        """Whether what comes with a name is another call than the one there is, which has a name."""
+        if name != piece.name or piece.data is not None:
+            return True
+        begins = not isinstance(arguments, str) or arguments.lstrip().startswith("{")
+        ended = bool(piece.texts) and piece.texts[-1].rstrip().endswith("}")
+        if not begins or not ended or self._looked_at > _MOST_LOOKED_AT:
+            return False  # some repeat the name with every piece of one call
+        self._looked_at += sum(map(len, piece.texts))
+        return isinstance(_arguments(piece), dict)
 
     def opaque(self, key: Hashable, data: Json) -> None:
         """Something that must go back unchanged; the last word on it counts."""
@@ -150,11 +183,17 @@ class Draft:
         return tuple(parts)
 
 
+def whole_number(told: object) -> int | None:
+    """A count as a server tells it; None where it is none, as `true` is none."""
+    return told if isinstance(told, int) and not isinstance(told, bool) else None
+
+
 def _arguments(piece: _Piece) -> Json:
     """Arguments as JSON; as the very text where it is none, so that the model can be told."""
     text = "".join(piece.texts)
     if not text.strip():
-        return {} if piece.data is None else piece.data
+        given = {} if piece.data is None else piece.data
+        return compact_json(given) if is_deep(given) else given
     try:
         return read_json(text)
     except ValueError:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from transom.canonical import Json, canonical_json
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
-from transom.llm.hosted.draft import Draft
-from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error
+from transom.llm.hosted.draft import Draft, whole_number
+from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error, parsed
 from transom.llm.hosted.schema import closed, is_strict
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
@@ -101,7 +101,10 @@ class OpenAIVendor:
         if isinstance(usage, dict):
             draft.usage = _usage(usage)
         match document.get("choices"):
-            case [dict(choice), *_]:
+            case [dict(), *_] as choices:
+                choice = draft.chosen([one for one in choices if isinstance(one, dict)])
+                if choice is None:
+                    return True
                 if error := choice.get("error"):
                     raise from_error_in_reply(error)
                 # A piece of a stream and a whole message differ in this name alone.
@@ -144,8 +147,7 @@ def _typed(error: Exception) -> Exception:
     if ours is not None:
         return ours
     if isinstance(error, APIStatusError):
-        body: Any = error.body
-        return from_status(error.status_code, body, error.response.headers)
+        return from_status(error.status_code, parsed(error.response.text), error.response.headers)
     if isinstance(error, APITimeoutError):
         return NetworkFailed("the server did not answer in time")
     return connection_failed(error)
@@ -234,8 +236,9 @@ def _hear_call(place: int, call: Any, draft: Draft) -> None:
 def _usage(usage: Mapping[str, Any]) -> Usage:
     details = usage.get("prompt_tokens_details")
     cached = details if isinstance(details, dict) else {}
-    asked, said = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    read, written = _count(cached.get("cached_tokens")), _count(cached.get("cache_write_tokens"))
+    told = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    kept = (cached.get("cached_tokens"), cached.get("cache_write_tokens"))
+    asked, said, read, written = (whole_number(count) or 0 for count in (*told, *kept))
     return Usage(asked, said, read, written, _cost(usage.get("cost")))
 
 
@@ -243,7 +246,3 @@ def _cost(told: object) -> float | None:
     """Dollars, as OpenRouter tells them; what is no amount of money was not told."""
     money = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < math.inf
     return float(told) if money else None  # type: ignore[arg-type]  # a number, as seen
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) else 0

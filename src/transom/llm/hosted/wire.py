@@ -7,34 +7,43 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from transom.errors import ProviderError
-from transom.llm.hosted.failures import from_error_in_reply, read_json, unreadable
+from transom.llm.hosted.failures import from_error_in_reply, unreadable
+from transom.llm.reading import read_document
 
 Document = dict[str, Any]
 """Somebody else's JSON: nothing in it is what it should be until it was looked at."""
+
+
+_FIELDS = ("data:", "event:", "id:", "retry:", ":")
+"""What an event's lines begin with; no JSON begins so."""
+_LONGEST_FIELD = max(map(len, _FIELDS))
 
 
 async def documents(body: AsyncIterable[bytes], content_type: str) -> AsyncIterator[Document]:
     """The JSON objects of a response.
 
     Vendors' own decoders pass over what they do not know, and over a plain JSON body where a stream was asked for,
-    which is how many servers tell an error.
+    which is how many servers tell an error. Many also send events and do not say so.
 
     Raises:
         ProviderError: no JSON, no object, or an error in place of a reply.
     """
-    if "event-stream" in content_type.lower():
+    texts = _texts(body)
+    named = "event-stream" in content_type.lower()
+    head = "" if named else await _beginning(texts)
+    if named or head.startswith(_FIELDS):
         done = False
-        async for name, data in _events(body):
+        async for name, data in _events(_after(head, texts)):
             done = done or data == "[DONE]"  # the rest is read, so that the connection may be used again
             if not done:
                 yield _document(data, is_error=name == "error")
         return
-    yield _document("".join([text async for text in _texts(body)]))
+    yield _document("".join([text async for text in _after(head, texts)]))
 
 
 def _document(text: str, *, is_error: bool = False) -> Document:
     try:
-        value = read_json(text)
+        value = read_document(text)
     except ValueError as error:
         if is_error:
             raise from_error_in_reply(text) from error
@@ -46,10 +55,26 @@ def _document(text: str, *, is_error: bool = False) -> Document:
     return value
 
 
-async def _events(body: AsyncIterable[bytes]) -> AsyncIterator[tuple[str, str]]:
+async def _beginning(texts: AsyncIterable[str]) -> str:
+    """As much of a body as tells events from anything else."""
+    head = ""
+    async for text in texts:
+        head = (head + text).lstrip()
+        if head and (len(head) >= _LONGEST_FIELD or not any(field.startswith(head) for field in _FIELDS)):
+            break
+    return head
+
+
+async def _after(head: str, texts: AsyncIterable[str]) -> AsyncIterator[str]:
+    yield head
+    async for text in texts:
+        yield text
+
+
+async def _events(texts: AsyncIterable[str]) -> AsyncIterator[tuple[str, str]]:
     """Name and data of the server-sent events that are complete; half an event at the end is none."""
     name, data = "", list[str]()
-    async for line in _lines(body):
+    async for line in _lines(texts):
         field, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if field == "data":
@@ -62,10 +87,10 @@ async def _events(body: AsyncIterable[bytes]) -> AsyncIterator[tuple[str, str]]:
             name, data = "", []
 
 
-async def _lines(body: AsyncIterable[bytes]) -> AsyncIterator[str]:
+async def _lines(texts: AsyncIterable[str]) -> AsyncIterator[str]:
     """Lines that end in LF, CR or CRLF; what no line end follows is left out."""
     rest = ""
-    async for text in _texts(body):
+    async for text in texts:
         rest += text
         # A CR at the very end may be the first half of a CRLF.
         whole, rest = (rest[:-1], "\r") if rest.endswith("\r") else (rest, "")

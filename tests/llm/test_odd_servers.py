@@ -1,0 +1,180 @@
+"""What compatible servers and proxies do that no vendor's page mentions, through the real SDKs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
+from tests.llm.conformance.harness import ASKED
+from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.errors import ProviderError, RateLimited
+from transom.llm import Reply, Text, ToolCall, Usage
+from transom.llm.reading import LEVELS
+from transom.llm.retry import RetryPolicy
+from transom.llm.steady import SteadyProvider
+
+ANTHROPIC, OPENAI, _ = DIALECTS
+EVENTS = "text/event-stream"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalServer]:
+    with LocalServer() as running:
+        yield running
+
+
+def event(data: Any) -> bytes:
+    name = f"event: {data['type']}\n" if "type" in data else ""
+    return f"{name}data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode()
+
+
+async def streamed(
+    server: LocalServer, dialect: Dialect, pieces: Sequence[bytes], content_type: str | None = EVENTS
+) -> Reply:
+    """What is made of a stream that comes in just these pieces."""
+
+    def answer(wire: Wire, _: Seen) -> None:
+        named = {} if content_type is None else {"content-type": content_type}
+        wire.head(200, {"transfer-encoding": "chunked", **named})
+        for piece in pieces:
+            wire.chunk(piece)
+        wire.end()
+
+    return await _asked(server, dialect, answer, stream=True)
+
+
+async def whole(server: LocalServer, dialect: Dialect, body: Any) -> Reply:
+    """What is made of a reply in one piece."""
+    return await _asked(server, dialect, lambda wire, _: wire.answer(200, json.dumps(body).encode()), stream=False)
+
+
+async def _asked(server: LocalServer, dialect: Dialect, answer: Any, *, stream: bool) -> Reply:
+    server.answer = answer
+    provider = dialect.provider(server.url, seconds=30, stream=stream)
+    try:
+        return await provider.complete(ASKED)
+    finally:
+        await provider.aclose()
+
+
+async def test_a_count_that_was_told_is_not_wiped_by_a_zero_at_the_end(server: LocalServer) -> None:
+    counts = {"input_tokens": 100, "cache_read_input_tokens": 50, "output_tokens": 1}
+    start = {"type": "message_start", "message": {"type": "message", "content": [], "usage": counts}}
+    text = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hi"}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    for last in ({"input_tokens": 0, "output_tokens": 3}, {"output_tokens": 3, "cache_read_input_tokens": 0}):
+        frames = [event(one) for one in (start, text, {**end, "usage": last}, {"type": "message_stop"})]
+        assert (await streamed(server, ANTHROPIC, frames)).usage == Usage(150, 3, 50)
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI], ids=lambda one: one.name)
+async def test_true_is_no_count(dialect: Dialect, server: LocalServer) -> None:
+    body = dialect.whole([Text("hi")])
+    told = body.get("usage", body)
+    for name in ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"):
+        if name in told:
+            told[name] = True
+    usage = (await whole(server, dialect, body)).usage
+    assert usage.input_tokens > 1
+    assert not [count for count in usage.to_json().values() if isinstance(count, bool)]
+
+
+def delta(index: int = 0, stop: str | None = None, **told: Any) -> bytes:
+    return event({"choices": [{"index": index, "delta": told, "finish_reason": stop}]})
+
+
+async def test_calls_that_have_neither_ids_nor_places_of_their_own_are_all_made(server: LocalServer) -> None:
+    def call(name: str, arguments: str) -> bytes:
+        return delta(tool_calls=[{"index": 0, "id": "", "function": {"name": name, "arguments": arguments}}])
+
+    frames = [call("look", '{"at": "a"}'), call("find", '{"what": "b"}'), delta(stop="stop"), event("[DONE]")]
+    reply = await streamed(server, OPENAI, frames)
+    assert [(one.name, one.arguments) for one in reply.calls] == [("look", {"at": "a"}), ("find", {"what": "b"})]
+    assert reply.stop == "tool_calls"
+
+
+async def test_of_several_replies_side_by_side_one_is_taken(server: LocalServer) -> None:
+    first, second = delta(content="A1 "), delta(1, content="B1 ")
+    rest = [delta(content="A2"), delta(1, "stop", content="B2"), delta(stop="length"), event("[DONE]")]
+    reply = await streamed(server, OPENAI, [first, second, *rest])
+    assert (reply.text, reply.stop) == ("A1 A2", "length")
+    assert (await streamed(server, OPENAI, [second, first, *rest])).text == "B1 B2", "the one that was begun"
+    ones = [{"index": at, "message": {"content": text}, "finish_reason": "stop"} for at, text in ((1, "B"), (0, "A"))]
+    assert (await whole(server, OPENAI, {"choices": ones})).text == "A"
+    assert (await whole(server, OPENAI, {"choices": ones[:1]})).text == "B", "whoever counts from one is understood"
+
+
+@pytest.mark.parametrize("content_type", [None, "text/plain; charset=utf-8"], ids=repr)
+async def test_a_stream_is_one_whatever_it_is_called(content_type: str | None, server: LocalServer) -> None:
+    for dialect in (ANTHROPIC, OPENAI):
+        reply = await streamed(server, dialect, dialect.pieces([Text("hi there")]), content_type)
+        assert (reply.text, reply.usage) == ("hi there", dialect.usage)
+
+
+def nested(levels: int) -> dict[str, Any]:
+    inner: Any = 1
+    for _ in range(levels - 1):
+        inner = [inner]
+    return {"a": inner}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_arguments_have_one_depth_however_they_come(dialect: Dialect, server: LocalServer) -> None:
+    for levels in (LEVELS, LEVELS + 1, LEVELS + 60):
+        call = ToolCall("c1", "look", nested(levels))
+        text = json.dumps(call.arguments, separators=(",", ":"))
+        wanted = call.arguments if levels <= LEVELS else text
+        for reply in (
+            await whole(server, dialect, dialect.whole([call])),
+            await streamed(server, dialect, dialect.pieces([call]), dialect.stream_type),
+        ):
+            told = reply.calls[0].arguments
+            assert (told.replace(" ", "") if isinstance(told, str) else told) == wanted
+
+
+@pytest.mark.parametrize("levels", [900, 100_000])
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_what_is_nested_without_measure_is_no_reply_and_no_trouble(
+    dialect: Dialect, levels: int, server: LocalServer
+) -> None:
+    deep = "[" * levels + "]" * levels
+    body = json.dumps(dialect.whole([ToolCall("c1", "look", {"a": "HERE"})])).replace('"HERE"', deep)
+    error = json.dumps(dialect.error("api_error", "HERE")).replace('"HERE"', deep)
+    texts = isinstance(dialect, OpenAI)  # whose arguments are a text
+    for status, raw in ((200, error if texts else body), (500, error), (200, deep)):
+        server.answer = partial(answered, status=status, body=raw.encode())
+        provider = dialect.provider(server.url, seconds=30, stream=False, max_body=2**20)
+        with pytest.raises(ProviderError) as caught:
+            await provider.complete(ASKED)
+        assert caught.value.retryable
+        await provider.aclose()
+
+
+def answered(wire: Wire, _: Seen, *, status: int, body: bytes) -> None:
+    wire.answer(status, body)
+
+
+async def test_to_ask_again_at_once_is_not_taken_literally(server: LocalServer) -> None:
+    policy = RetryPolicy(attempts=3, initial_delay=0.1, jitter=0)
+    for header in ("0", "Wed, 21 Oct 2015 07:28:00 GMT"):
+        seen: list[float] = []
+        server.answer = partial(_busy, seen=seen, header=header)
+        provider = SteadyProvider(OPENAI.provider(server.url, seconds=30, stream=False), policy)
+        with pytest.raises(RateLimited):
+            await provider.complete(ASKED)
+        assert [after - before >= 0.1 * (number + 1) for number, (before, after) in enumerate(pairwise(seen))] == [
+            True
+        ] * 2
+        await provider.aclose()
+
+
+def _busy(wire: Wire, _: Seen, *, seen: list[float], header: str) -> None:
+    seen.append(time.monotonic())
+    wire.answer(429, b'{"error": {"message": "slow"}}', {"retry-after": header})
