@@ -238,3 +238,29 @@ async def test_agents_of_one_stage_and_their_sub_conversations_wait_beside_each_
         assert isinstance(request, ApprovalRequest) and request.arguments not in [{"at": paid} for paid in bank.paid]
     assert await walk("bob") == "all paid"
     assert sorted(bank.paid) == ["ann", "bob", "from inside"]
+
+
+async def test_leave_is_given_where_the_call_was_asked_for_whoever_gives_it(tmp_path: Path) -> None:
+    """An agent in another stage of the run knows the question, too."""
+    bank = Bank(tmp_path)
+
+    async def paying(stage: Stage) -> str:
+        async with Agent(SEAT, at=stage, tools=bank.tools()) as agent:
+            return (await agent.send("pay")).text
+
+    workspace, chain = Workspace.at(tmp_path / ".transom"), Chain((scripted(asks(look("rent", "1", "wire")), "ok"),))
+    async with workspace.open_store() as store:
+        run = await Run.open("test", {}, name="x", workspace=workspace, store=store, chain=chain)
+        async with run:
+            with pytest.raises(ApprovalNeeded) as caught:
+                await run.stage("pay", paying, out=text_file("pay.md"))
+            request = caught.value.request
+            assert isinstance(request, ApprovalRequest)
+
+            async def deciding(stage: Stage) -> str:
+                async with Agent(SEAT, at=stage) as agent:
+                    await agent.decide(request.approve("ann"))
+                return "decided"
+
+            await run.stage("ask", deciding, out=text_file("ask.md"))
+            assert run.state.waiting == {}, "nobody is asked again"

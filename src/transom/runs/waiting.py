@@ -144,7 +144,9 @@ def _several(run_id: str, fitting: list[Choice]) -> InputError:
     if not calls:
         stages = ", ".join(one["stage"] for one in fitting)
         return InputError(f"several stages wait: {stages}", where=run_id, hint="name one with --stage")
-    told = [f"--call {short(one)}: {cut(one)}" for one in calls]
+    prints = [str(one["fingerprint"]) for one in calls]
+    digits = next(many for many in range(_SHORT, 65) if len({one[:many] for one in prints}) == len(prints))
+    told = [f"--call {one['fingerprint'][:digits]}: {cut(one)}" for one in calls]
     told += [f"--stage {one['stage']}: its file" for one in fitting if "file" in one]
     hint = f"say which one you answer; all that it is about: transom runs show {run_id}"
     return InputError(f"{len(fitting)} answers are waited for: {'; '.join(told)}", where=run_id, hint=hint)
