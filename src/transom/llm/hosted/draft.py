@@ -6,11 +6,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from transom.canonical import Json, compact_json, whole_text, whole_texts
+from transom.canonical import Json, whole_text, whole_texts
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.failures import unreadable
-from transom.llm.reading import is_deep, read_json
+from transom.llm.reading import held_arguments, read_json
 from transom.llm.reply import Reply, Stop, Usage
 from transom.llm.turns import Opaque, Part, Text, ToolCall
 
@@ -192,8 +192,7 @@ def _arguments(piece: _Piece) -> Json:
     """Arguments as JSON; as the very text where it is none, so that the model can be told."""
     text = "".join(piece.texts)
     if not text.strip():
-        given = {} if piece.data is None else piece.data
-        return compact_json(given) if is_deep(given) else given
+        return held_arguments({} if piece.data is None else piece.data)
     try:
         return read_json(text)
     except ValueError:
