@@ -169,9 +169,8 @@ async def test_to_ask_again_at_once_is_not_taken_literally(server: LocalServer) 
         provider = SteadyProvider(OPENAI.provider(server.url, seconds=30, stream=False), policy)
         with pytest.raises(RateLimited):
             await provider.complete(ASKED)
-        assert [after - before >= 0.1 * (number + 1) for number, (before, after) in enumerate(pairwise(seen))] == [
-            True
-        ] * 2
+        waits = [after - before for before, after in pairwise(seen)]
+        assert len(waits) == 2 and waits[0] >= 0.1 and waits[1] >= 0.2, waits
         await provider.aclose()
 
 
