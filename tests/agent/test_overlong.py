@@ -17,8 +17,8 @@ from tests.context.streams import orphans
 from transom.agent import Agent, Home, Setup
 from transom.config import Settings
 from transom.context import TokenCorrection
-from transom.errors import RequestRefused, ToolError, ToolRefused, WindowOverflow
-from transom.llm import CameBack, Reply, ScriptedProvider, ToolCall, Turn
+from transom.errors import InputError, RequestRefused, ToolError, ToolRefused, WindowOverflow
+from transom.llm import Asked, Block, CameBack, Reply, ScriptedProvider, ToolCall, Turn
 
 SMALL = Settings.model_validate({"window": {"tokens": 8_000}})
 LONG = "x y " * 20_000
@@ -41,6 +41,19 @@ async def test_a_message_that_can_never_fit_is_not_said(tmp_path: Path) -> None:
         await talk.resume()
         assert (await talk.send("c")).text == "3"
     assert len(again.requests) == 1
+
+
+@pytest.mark.parametrize("beside", [(), (Block("extra", "rows"),)], ids=["alone", "with blocks"])
+@pytest.mark.parametrize("content", ["", " ", "\n\t", "\u3000"], ids=repr)
+async def test_a_blank_message_is_not_said(tmp_path: Path, content: str, beside: tuple[Block, ...]) -> None:
+    """A server takes no conversation that holds one, so that nothing could be said after it either."""
+    provider = scripted("ok")
+    async with Agent(SEAT, provider=provider, at=Home(tmp_path, "t")) as agent:
+        with pytest.raises(InputError, match="the message is blank; say what is to be done"):
+            await agent.send(content, *beside)
+        assert agent.history() == []
+        assert (await agent.send("go")).text == "ok"
+    assert [turn for request in provider.requests for turn in request.window.turns] == [Asked("go")]
 
 
 async def test_messages_without_an_answer_make_room_for_the_next_one(tmp_path: Path) -> None:

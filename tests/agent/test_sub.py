@@ -15,6 +15,7 @@ from transom.agent import Agent, Caps, Home, Setup
 from transom.agent.events import Completed, Event, Opened
 from transom.agent.models import Conversation, SubConversation
 from transom.config import Settings
+from transom.context.summary import STRUCK
 from transom.errors import InputError, ProviderError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, ScriptedProvider, Strategy, Text, ToolCall
 from transom.telemetry import read_trace
@@ -301,6 +302,16 @@ async def test_what_is_read_beside_a_large_result_may_be_named_too() -> None:
         assert (await agent.send("go")).text == "ok"
     told = came(provider.requests[-1])
     assert "0.00017; gate_8, [struck" in told
+
+
+async def test_a_number_of_seventeen_places_beside_a_stamp_of_milliseconds_is_only_looked_up() -> None:
+    async def log(at: str) -> str:
+        return "\n".join(f"{1_700_000_000_000 + number} {at} is {number / 10}" for number in range(4_000))
+
+    provider = by_role([asks(look("load")), "ok"], ["The mean of load is 0.30000000000000004."])
+    async with Agent(DELEGATING, provider=provider, tools=[tool(log)]) as agent:
+        assert (await agent.send("What is the mean?")).text == "ok"
+    assert f"The mean of load is {STRUCK}." in came(provider.requests[-1])
 
 
 @pytest.mark.parametrize("way", ["loop", "model", "program"])

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.context.streams import CODE, LOG, PROSE, ROW
+from tests.context.streams import CODE, KINDS, LOG, PROSE, ROW
 from tests.fuzzing import examples
 from transom.context import Budget, TokenCorrection
 from transom.context.facts import Source, facts_of
 from transom.context.outline import kind_of, lines_of, outline
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
-from transom.context.summary import STRUCK, extract, summarised, summary_room
+from transom.context.summary import STRUCK, extract, hold, summarised, summary_room
 from transom.context.tokens import Measure
 from transom.errors import ToolRefused
 from transom.llm import Tier, ToolResult
@@ -158,12 +159,105 @@ def test_the_tool_has_a_schema_that_vendors_take() -> None:
 
 def test_numbers_and_ids_are_looked_up_in_the_source() -> None:
     source = Source("BUG-12 has 1,234 hits; slack -0.0134 at u_core/u_alu[3]; 97.5 % of 12 ms, ratio 0.857142, v1.2.3.")
-    said = "BUG-12: 1234 hits, slack 0.0134, about -0.013, u_core/u_alu[3] 97.5% = 0.975, 12ms, 85.7 %, v1.2.3 passed."
+    said = "BUG-12: 1234 hits, slack -0.0134, about -0.013, u_core/u_alu[3] 97.5% = 0.975, 12ms, 85.7 %, v1.2.3 passed."
     assert [fact.text for fact in facts_of(said) if not source.has(fact)] == []
-    wrong = "BUG-13, 1,235 hits, slack 0.0135, u_core/u_alu[4], 96 %, 13 ms, 85.8 %, v1.2.4, 7 more"
+    assert source.has(next(facts_of("-1.34e-02 V"))) and source.has(next(facts_of("1.23e+3hits")))
+    assert not source.has(next(facts_of("-1.34e-03 V"))) and not source.has(next(facts_of("v1.2.3e-4")))
+    wrong = "BUG-13, 1,235 hits, slack -0.0135, 0.0134, u_core/u_alu[4], 96 %, 13 ms, 85.8 %, v1.2.4, 7 more"
     assert [fact.text for fact in facts_of(wrong) if source.has(fact)] == []
-    assert len(list(facts_of(wrong))) == 9
+    assert len(list(facts_of(wrong))) == 10
     assert list(facts_of("1. first and/or second, e.g. pass/fail\n2) then")) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "source", "struck"),
+    [
+        ("mean 0.30000000000000004", "at 1700000000000 ms it was 0.3", True),
+        ("mean 0.30000000000000004", "at 1700000000000 ms it was 0.3000000000000000412", False),
+        ("1e9999999% of it", "all of it, 100 %", True),
+        ("1e9999999% of it", "1e9999999% of 5", False),
+        ("1e-99999999999999999999999 A", "5 A", True),
+        (f"{'9' * 5_000} of them", f"{'9' * 5_000} came", False),
+        (f"{'9' * 5_000} of them", f"{'9' * 4_999} came", True),
+        (f"0.{'3' * 290} V", f"{'7' * 290}.25 V", True),
+        ("1.5e30 A", "1.46e30 A of 1700000000000.5", False),
+        ("1.5e-30 A, 2e-07s.", "1.46e-30 A of 1700000000000.5 in 0.0000002 s", False),
+        ("1.5e-30 A", "1.56e-30 A", True),
+        ("1.5e-30-2", "1.56e-30 A", True),
+        ("1700000000000 ms", "1700000000000.4 ms", False),
+        ("0.24 and 0.26", "0.235 and 0.265", False),  # from a half up, or to the even one
+        ("0.25 and 0.23", "0.255 and 0.235", True),
+    ],
+    ids=range(15),
+)
+def test_numbers_of_any_length_and_size_are_looked_up(said: str, source: str, struck: bool) -> None:
+    assert bool(hold(said, source)[1]) == struck
+
+
+@pytest.mark.parametrize(
+    ("said", "source", "struck"),
+    [
+        ("slack is 0.512, met", "slack -0.512 VIOLATED", ["0.512"]),
+        ("slack is -0.512", "slack 0.512 MET", ["-0.512"]),
+        ("it grew by +12.5 %, by 12.5%, by 0.125", "it fell: -12.5 %", ["+12.5 %", "12.5%", "0.125"]),
+        ("-12.5 %, -0.125, −12.5 %, –12.5 %, it fell by 12.5 %", "it fell: -12.5 %", []),
+        ("+5, 5 and 5.0", "it is 5", []),
+        ("5, -5", "it is +5", ["-5"]),
+        ("-0.52 -0.53 -0.51 0.53", "it is -0.525", ["-0.51", "0.53"]),
+        ("−7 of them", "it is 7", ["−7"]),
+        ("about -0.5 to -0.51", "−0.5123", ["-0.5"]),  # two places and one digit of them
+        # Words may tell the sign, in what is said and in the source.
+        ("It violates setup by 0.512, by about 0.512", "slack -0.512", ["0.512"]),
+        ("a negative slack of about 0.51; minus 0.51; negative 0.512; a violation of 0.512", "slack -0.512", []),
+        ("It is not violated by 0.512; no violation of 0.512; it is better by 0.512.", "-0.512", ["0.512"] * 3),
+        ("slack -0.512", "violated at u_core/reg_7 by 0.512 ns", []),
+        ("slack -0.512", "met by 0.512 ns", ["-0.512"]),
+        # What has no sign, and what has both.
+        ("-5, -10 %", "in 1-5 of 5%-10%, (2)-5, x[1]-5", ["-5", "-10 %"]),
+        ("1 to 5, 5 to 10 %", "in 1-5 of 5%-10%", []),
+        ("-3, 3, +3, 1.5", "1.5+/-3", []),
+        ("±3 V", "±3 V and 3±1", []),
+        ("0, -0, 0.0", "-0.0", []),
+    ],
+)
+def test_a_number_keeps_its_sign(said: str, source: str, struck: list[str]) -> None:
+    assert hold(said, source)[1] == tuple(struck)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False).filter(bool), st.sampled_from(["", " %", "ns"]))
+def test_no_number_stands_for_its_opposite(value: float, unit: str) -> None:
+    assert len(hold(f"It is {value!r}{unit}.", f"It is {-value!r}{unit}.")[1]) == 1
+    for sign in "−–":
+        printed = f"It is {value!r}.".replace("-", sign)
+        assert hold(printed, f"It is {value!r}.") == (printed, ())
+
+
+NUMBERS = st.one_of(
+    st.from_regex(r"[-+]?[0-9]{1,18}(\.[0-9]{1,25})?( ?%)?", fullmatch=True),
+    st.floats().map(repr),
+    st.decimals().map(str),
+    st.text("0123456789" * 3 + ".,_eE+-% ", max_size=80),
+)
+TEXTS = st.one_of(st.text(max_size=20), st.sampled_from(KINDS))
+ANY = st.lists(NUMBERS | TEXTS, min_size=1, max_size=9).map(" ".join)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(ANY, ANY)
+def test_any_text_can_be_held_to_any_other(said: str, source: str) -> None:
+    held, struck = hold(said, source)
+    assert held.count(STRUCK) == len(struck)
+    assert hold(said, f"{source}\n{said}") == (said, ()), "what stands there is never struck"
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 25), ANY)
+def test_a_float_may_be_told_with_fewer_places(value: float, places: int, beside: str) -> None:
+    exact = Decimal(repr(value))
+    for rounded in (f"{exact:.{places}f}", f"{exact:.{places}e}"):
+        if len(rounded) < 100 and len(Decimal(rounded).as_tuple().digits) > 1:
+            assert hold(f"{rounded} V", f"{beside}\nit is {value!r} V") == (f"{rounded} V", ())
 
 
 def test_what_the_source_does_not_say_is_struck_and_reported() -> None:

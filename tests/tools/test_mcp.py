@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +23,7 @@ from tests.agent.helpers import SEAT, asks, scripted
 from transom.agent import Agent
 from transom.errors import ApprovalNeeded, ToolError
 from transom.llm import CameBack, ToolCall, render
-from transom.tools import Toolbox, ToolLimits
+from transom.tools import ToolLimits
 from transom.tools.mcp import McpServer
 from transom.tools.mcp_terms import ToolTerms
 
@@ -315,80 +314,11 @@ async def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
         assert await told(server, ToolCall("2", "look", {"at": "a"})) == ["saw a in 3 lines"]
 
 
-SLOW = [sys.executable, str(Path(__file__).with_name("mcp_slow_server.py"))]
-
-
-def starts(folder: Path) -> list[int]:
-    return [int(line) for line in (folder / "starts").read_text().splitlines()]
-
-
-async def dead(server: McpServer, folder: Path) -> Toolbox:
-    """Its tools, after it has died and while it is being started again."""
-    box = Toolbox(server.tools)
-    assert (await box.run(ToolCall("1", "die", {}))).error == "ToolExecutionError"
-    while len(starts(folder)) < 2:
-        assert (await box.run(ToolCall("2", "hello", {}), seconds=0.05)).error == "ToolBusyError"
-    return box
-
-
-async def ended(process: int) -> None:
-    while True:
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return
-        await asyncio.sleep(0.02)
-
-
-async def test_a_server_that_starts_more_slowly_than_its_tools_may_take_comes_back(tmp_path: Path) -> None:
-    async with McpServer([*SLOW, str(tmp_path)], seconds=300) as server:
-        box = await dead(server, tmp_path)
-        for number in range(5):
-            busy = await box.run(ToolCall(str(number), "hello", {}), seconds=0.05)
-            assert busy.error == "ToolBusyError" and "still being started again" in busy.result.content
-        (tmp_path / "gate").touch()
-        came = await asyncio.gather(*(box.run(ToolCall(str(number), "hello", {})) for number in range(3)))
-        assert [ran.result.content for ran in came] == ["hello"] * 3
-    assert len(starts(tmp_path)) == 2
-
-
-async def test_a_once_tool_whose_server_was_still_starting_may_be_called_again(tmp_path: Path) -> None:
-    async with McpServer([*SLOW, str(tmp_path)], seconds=300) as server:
-        await dead(server, tmp_path)
-        provider = scripted(asks(ToolCall("1", "hello", {})), asks(ToolCall("2", "hello", {})), "ok")
-        few = [replace(tool, limits=ToolLimits(seconds=0.05)) for tool in server.tools]
-        async with Agent(SEAT, provider=provider, tools=few) as agent:
-            assert (await agent.send("go")).text == "ok", "it waits for no person: nothing was begun"
-
-
-async def test_what_is_being_started_ends_with_the_server(tmp_path: Path) -> None:
-    async with McpServer([*SLOW, str(tmp_path)], seconds=300) as server:
-        box = await dead(server, tmp_path)
-        waiting = asyncio.ensure_future(box.run(ToolCall("3", "hello", {})))
-        await asyncio.sleep(0)
-    closed = await waiting
-    assert "it was closed" in closed.result.content and "it is not started again" in closed.result.content
-    late = await box.run(ToolCall("4", "hello", {}))
-    assert "it was closed" in late.result.content
-    await ended(starts(tmp_path)[1])
-    assert len(starts(tmp_path)) == 2
-
-
 async def test_a_server_may_be_entered_again(tmp_path: Path) -> None:
     server = stdio(tmp_path)
     for _ in range(2):
         async with server:
             assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
-
-
-def test_what_is_being_started_ends_with_its_loop(tmp_path: Path) -> None:
-    async def left() -> None:
-        server = McpServer([*SLOW, str(tmp_path)], seconds=300)
-        await server.__aenter__()
-        await dead(server, tmp_path)
-
-    asyncio.run(left())
-    asyncio.run(ended(starts(tmp_path)[1]))
 
 
 async def test_a_server_that_is_not_there_says_so(tmp_path: Path) -> None:

@@ -66,11 +66,13 @@ def given_message(content: object, where: str) -> str:
     """What is said, as a journal and a server can keep it.
 
     Raises:
-        InputError: it is no text.
+        InputError: it is no text, or a blank one, which servers take no conversation with.
     """
     if not isinstance(content, str):
         what = f"a message is text, and this is {type(content).__name__}"
         raise InputError(what, where=where, hint="data goes into a Block")
+    if not content.strip():
+        raise InputError("the message is blank", where=where, hint="say what is to be done, also of blocks")
     return whole_text(content)
 
 

@@ -149,7 +149,11 @@ class Hands:
         async def act() -> Ran:
             if answer:
                 return answer
-            ran = await talk.toolbox.run(call, accepted, seconds=seconds, place=tool_key(key))
+            part = talk.floor.begin()
+            try:
+                ran = await talk.toolbox.run(call, accepted, seconds=seconds, place=tool_key(key))
+            finally:
+                talk.floor.end(part)
             return await talk.keep(call, ran, talk.window.result_tokens)
 
         runs = accepted and not answer  # what is not run has no effect

@@ -84,7 +84,7 @@ def _document(call: Call) -> dict[str, Any]:
         "tools": [tool["name"] for tool in call.request["tools"]],
         "turns": call.request["turns"],
         "dropped": call.request["dropped"],
-        "shares": call.reply.get("shares", []),
+        "shares": _shares(call),
         "cache": call.seen.to_json() if call.seen else None,
         "rendered": call.text,
     }
@@ -133,7 +133,7 @@ def _block_lines(call: Call) -> list[str]:
         *([f"  tools: {tools}"] if tools else []),
         *(f"  turn {number}: {_turn_line(told)}, {_size(call, turn)}" for number, (told, turn) in enumerate(turns, 1)),
         *left_out,
-        *_share_lines(call.reply.get("shares", [])),
+        *_share_lines(_shares(call)),
         *_cache_lines(call),
         *([f"  may also see: {', '.join(absent)}"] if absent else []),
     ]
@@ -143,6 +143,12 @@ def _size(call: Call, piece: Piece) -> str:
     from transom.context.segments import piece_size
 
     return f"{call.tokens.tokens(piece_size(piece))} tokens"
+
+
+def _shares(call: Call) -> list[dict[str, Any]]:
+    """What each part of the window took, and was held to, in tokens."""
+    shares: dict[str, list[int]] = call.reply.get("shares", {})
+    return [{"name": name, "used": used, "limit": limit} for name, (used, limit) in shares.items()]
 
 
 def _share_lines(shares: list[dict[str, Any]]) -> list[str]:

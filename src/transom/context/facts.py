@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from functools import cached_property
 
 # A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, data_bus[15], report.rpt, 1.2.3, 3fa9.
 # What is longer is none: a line of code, a picture in letters. And a search takes no time that grows with its square.
 _ID = re.compile(
-    r"(?<!\w)(?:[A-Za-z_][\w./:\[\]+-]{0,300}[\w\]](?!\w)|/[\w./-]{1,300}\w(?!\w)|\d+(?:[.:/-]\w+){2,}"
+    r"(?<!\w)(?:[A-Za-z_][\w./:\[\]+-]{0,300}[\w\]](?!\w)|/[\w.][\w./-]{0,300}\w(?!\w)"
+    r"|(?!\d+\.\d+[eE][-+]?\d+[A-Za-z]{0,4}(?![.:/-]?\w))\d+(?:[.:/-]\w+){2,}"  # 1.5e-30 is a number
     r"|(?!\d+[eE]\d+\b)\d+[A-Za-z_]\w*[\d_]\w*)"
 )
 _HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2,}\.\w{2,}")
 _NUMBER = re.compile(
-    r"(?<![\w.])[-+]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
+    r"(?=[-+±\d])(?:(\+/-\s?|±\s?)|(?<![\w.%)\]°])[-+]|(?<![\w.]))"  # in 1-5 and 5%-10% it is no sign
+    r"(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
 )
+_MINUS = str.maketrans("−–", "--")
+# Words right before a number that may tell its sign: violates setup by 0.5, a negative slack of 0.5, minus 0.5.
+_SAYS_SIGN = ("by ", "of ", "about ", "minus ", "negative ")
+_BELOW = re.compile(
+    r"(?<!not )(?<!no )(?<!never )(?<!n't )(?<!without )"
+    r"\b(?:(?:violat|miss|fail|f[ae]ll|drop|decreas|declin|reduc|los[est]|below|short|down|lower|less|worse)\w*"
+    r"(?:\s+[\w./\[\]-]+){0,2}\s+by|(?:violation|shortfall|deficit|loss|drop|decrease|decline|negative\s+\w+)\s+of"
+    r"|minus|negative)\s+(?:about\s+)?$",
+    re.IGNORECASE,
+)
+_BEFORE = 80  # characters that are looked at for them
 _BULLET = re.compile(r"^\s*\d+[.)]\s", re.MULTILINE)
-_LARGEST = Decimal(10) ** 15  # beyond it nothing is rounded to single places
 _LEAST_DIGITS = 2  # a number of one digit is not taken for a rounded one
+_LONGEST = 400  # digits, and powers of ten: no float has more of them; what has more is looked up to the letter
+_EXACT = Context(prec=4 * _LONGEST)  # so that nothing is rounded and nothing fails, whatever context the program set
 
 
 @dataclass(frozen=True)
@@ -32,12 +47,14 @@ class Fact:
         start: where.
         value: of a number, what it says; of an id None.
         percent: whether it is one of a hundred.
+        either: whether it may stand for the negative one too: `±5`, `violated by 5`.
     """
 
     text: str
     start: int
     value: Decimal | None = None
     percent: bool = False
+    either: bool = False
 
     @property
     def end(self) -> int:
@@ -51,17 +68,29 @@ def facts_of(text: str) -> Iterator[Fact]:
     rest = list(plain)
     for one in ids:
         rest[one.start : one.end] = "_" * len(one.text)
-    numbers = (_number(match) for match in _NUMBER.finditer("".join(rest)))
-    yield from sorted((*ids, *(one for one in numbers if one)), key=lambda fact: fact.start)
+    numbers = [_number(match, plain) for match in _NUMBER.finditer("".join(rest).translate(_MINUS))]
+    yield from sorted((*ids, *numbers), key=lambda fact: fact.start)
 
 
-def _number(match: re.Match[str]) -> Fact | None:
-    text = match[0].rstrip()
+def _number(match: re.Match[str], whole: str) -> Fact:
+    start, either = match.start(), match[1] or ""
+    text = whole[start : match.end()].rstrip()
+    if len(text) > _LONGEST:
+        return Fact(text, start)
     try:
-        value = Decimal(re.sub(r"[,_%\s]", "", text))
-    except InvalidOperation:
-        return None
-    return Fact(text, match.start(), value, text.endswith("%"))
+        value = Decimal(re.sub(r"[,_%]", "", match[0][len(either) :]))
+    except InvalidOperation:  # its power of ten has twenty digits itself
+        return Fact(text, start)
+    if not value.is_finite() or abs(value.adjusted()) > _LONGEST:
+        return Fact(text, start)
+    below = text[0].isdigit() and _below(whole, start)
+    return Fact(text, start, value, text.endswith("%"), bool(either) or below)
+
+
+def _below(text: str, start: int) -> bool:
+    """Whether the words right before a number say that it is how far something lies below."""
+    near = max(0, start - _BEFORE)
+    return text.endswith(_SAYS_SIGN, near, start) and _BELOW.search(text[near:start]) is not None
 
 
 class Source:
@@ -70,45 +99,64 @@ class Source:
     def __init__(self, text: str) -> None:
         self._text = text
 
-        self._rounded: dict[int, frozenset[Decimal]] = {}
-
     @cached_property
     def ids(self) -> frozenset[str]:
         return frozenset(one.text for one in facts_of(self._text) if one.value is None)
 
     @cached_property
     def _values(self) -> frozenset[Decimal]:
-        """Its numbers, without their signs; of a percentage the ratio too, and of any ratio the percentage."""
+        """Its numbers; of a percentage the ratio too, and both where the sign is not told by itself."""
         values: set[Decimal] = set()
         for one in facts_of(self._text):
-            if one.value is not None:
-                size = abs(one.value)
-                values |= {size, size / 100} if one.percent else {size}
+            values.update(_said(one))
+            if one.percent:
+                values.update(_hundredth(value) for value in _said(one))
         return frozenset(values)
 
+    @cached_property
+    def _in_order(self) -> list[Decimal]:
+        return sorted(self._values)
+
     def has(self, fact: Fact) -> bool:
-        """Whether it says that: an id to the letter; a number also in another notation, rounded, or as a percentage."""
+        """Whether it says that: an id to the letter; a number also in another notation, rounded, or as a percentage.
+
+        A number has the sign that it has there. One without any stands for a negative one only where the words before
+        it say so.
+        """
         if fact.value is None:
             return fact.text in self.ids or self._holds(fact.text)
-        size = abs(fact.value)
-        if size in self._values or (fact.percent and size / 100 in self._values):
-            return True
-        shown = size.as_tuple()
-        if len(shown.digits) < _LEAST_DIGITS or not isinstance(shown.exponent, int) or shown.exponent > 0:
-            return False
-        return size in self._to(shown.exponent) or (fact.percent and size / 100 in self._to(shown.exponent - 2))
+        return any(self._says(one) or (fact.percent and self._says(_hundredth(one))) for one in _said(fact))
 
-    def _to(self, exponent: int) -> frozenset[Decimal]:
-        """Its numbers, rounded to that place."""
-        if exponent not in self._rounded:
-            place = Decimal(1).scaleb(exponent)
-            near = [value for value in self._values if value < _LARGEST]
-            ways = (ROUND_HALF_UP, ROUND_HALF_EVEN)
-            self._rounded[exponent] = frozenset(value.quantize(place, way) for value in near for way in ways)
-        return self._rounded[exponent]
+    def _says(self, value: Decimal) -> bool:
+        """Whether it has that number, or one that is rounded to it: away from nothing at a half, or to the even one."""
+        if value in self._values:
+            return True
+        negative, digits, place = value.as_tuple()
+        if len(digits) < _LEAST_DIGITS or not isinstance(place, int):
+            return False
+        half = Decimal((0, (5,), place - 1))
+        least, most = _EXACT.subtract(value, half), _EXACT.add(value, half)
+        order, even = self._in_order, digits[-1] % 2 == 0
+        at, end = bisect_left(order, least), bisect_right(order, most)
+        if at < end and order[at] == least and negative and not even:
+            at += 1
+        if at < end and order[end - 1] == most and not negative and not even:
+            end -= 1
+        return at < end
 
     def _holds(self, text: str) -> bool:
         return re.search(rf"(?<![\w]){re.escape(text)}(?![\w])", self._text) is not None
+
+
+def _said(fact: Fact) -> tuple[Decimal, ...]:
+    """The numbers that it may stand for."""
+    if fact.value is None:
+        return ()
+    return (fact.value, fact.value.copy_negate()) if fact.either else (fact.value,)
+
+
+def _hundredth(value: Decimal) -> Decimal:
+    return value.scaleb(-2, _EXACT)
 
 
 def strike(text: str, wrong: Iterable[Fact], mark: str) -> str:

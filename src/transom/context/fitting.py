@@ -154,7 +154,7 @@ class Draft:
 
     def _used(self, name: ShareName) -> int:
         size = self._sizes[name]
-        return self._tokens.tokens(size) if any(size) else 0
+        return 0 if size is _NOTHING else self._tokens.tokens(size)
 
     def _set(self, name: ShareName, size: Measure) -> None:
         self._sizes[name] = size

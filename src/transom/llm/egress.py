@@ -39,12 +39,11 @@ class EgressPolicy:
 
     def mark(self, request: Request) -> Request:
         """The request with `egress` of its blocks as the policy has it; the very request where nothing differs."""
-        marked = tuple(
-            replace(block, egress="local") if block.egress != "local" and self.is_local(block) else block
-            for block in request.window.blocks
-        )
-        if marked == request.window.blocks:
+        if not [block for block in request.window.blocks if block.egress != "local" and self.is_local(block)]:
             return request
+        marked = tuple(
+            replace(block, egress="local") if self.is_local(block) else block for block in request.window.blocks
+        )
         return replace(request, window=replace(request.window, blocks=marked))
 
     def kept(self, request: Request) -> str | None:

@@ -108,7 +108,7 @@ class Chain:
 
     def fingerprint(self, role: Role) -> str:
         asked = self.of(role.name).providers
-        return "|".join(f"{provider.name}={provider.fingerprint(role)}" for provider in asked)
+        return "|".join([f"{provider.name}={provider.fingerprint(role)}" for provider in asked])
 
     def still(self, by: str, sources: Sequence[AnsweredFrom]) -> bool:
         """Whether an answer of `by` would rest on the same things today."""

@@ -176,9 +176,6 @@ class Share(NamedTuple):
     used: int
     limit: int
 
-    def to_json(self) -> dict[str, Json]:
-        return {"name": self.name, "used": self.used, "limit": self.limit}
-
 
 @dataclass(frozen=True)
 class Window:

@@ -54,7 +54,8 @@ class Ledger:
         self._shelf = Shelf(folder)
         self._checkpoints = checkpoints(records)
         self._soon: list[_Soon] = []
-        self._stops = sum(record.kind in _STOPS for record in records)
+        self._stops = [record.seq for record in records if record.kind in _STOPS]
+        self._read_to = 0  # the last position that was in the state when it was last read anew
 
     async def append(self, kind: str, data: dict[str, Any]) -> None:
         """Append to the journal and take it into the state. Who is cancelled meanwhile is so when that is done.
@@ -69,24 +70,29 @@ class Ledger:
         except BaseException:  # a cancelled task's record may be written all the same
             self._take_in()
             raise
-        apply(self.state, kind, data)
+        if fresh := position > self._read_to:
+            apply(self.state, kind, data)
         if kind in _STOPS:
-            self._stops += 1
-            number = self._stops
+            self._stops += [position] * fresh
+            number = self._stops.index(position) + 1
             self._leave(lambda: self._shelf.put_stop(number, data))
         elif kind == "closed" and self._shelf.retention.on_success and data["status"] in SUCCESSES:
             self._shelf.clear()
-        elif kind == "done":
+        elif kind == "done" and fresh:
             (record, *_) = self._store.read(self._stream, after=position - 1)
             self._checkpoints.append(following(self._checkpoints, record))
 
     def _take_in(self) -> None:
-        """The journal as it is after something went wrong on the way to it, and what is still to be written."""
+        """The journal as it is after something went wrong on the way to it, and what is still to be written.
+
+        Records of other tasks are in it that these have not been told of yet: nothing of it is taken in again then.
+        """
         self._soon = [one for one in self._soon if not one.written.done() or one.written.exception()]
         with suppress(StoreError):
             records = self._store.read(self._stream)
             self.state, self._checkpoints = fold(records), checkpoints(records)
-            self._stops = sum(record.kind in _STOPS for record in records)
+            self._stops = [record.seq for record in records if record.kind in _STOPS]
+            self._read_to = records[-1].seq if records else 0
             for one in self._soon:
                 apply(self.state, one.kind, one.data)
 
@@ -99,21 +105,24 @@ class Ledger:
     async def settle(self) -> None:
         """Wait until all that was appended is in the journal."""
         while self._soon:
-            await self._soon[0].written
-            del self._soon[0]
+            first = self._soon[0]
+            await first.written
+            if self._soon and self._soon[0] is first:  # others that wait for it meanwhile may have taken it out
+                del self._soon[0]
 
     def append_soon(self, kind: str, data: dict[str, Any]) -> None:
         """Append without waiting. What is appended next is in the journal only where this is.
 
         A write that fails is an error then. It is for what may be done again where the journal lost it together with
-        all that came after.
+        all that came after, and for kinds that say no more when they are taken in twice.
         """
         self._soon.append(_Soon(kind, data, self._store.append_soon(self._stream, kind, data)))
         apply(self.state, kind, data)
 
-    def shelve(self, path: Path, by: str) -> None:
-        """Leave people's files of the newest checkpoint, whose stage left `path` and was answered by `by`."""
-        self._leave(lambda: self._shelf.put(self._checkpoints[-1], path, by))
+    def shelve(self, stage: str, path: Path, by: str) -> None:
+        """Leave people's files of a stage's newest checkpoint; it left `path` and was answered by `by`."""
+        newest = next(one for one in reversed(self._checkpoints) if one.stage == stage)
+        self._leave(lambda: self._shelf.put(newest, path, by))
 
     def leave_iteration(self, number: int, told: Json) -> None:
         """Leave, for people, what was wrong with attempt `number` of what is written again until it is right."""

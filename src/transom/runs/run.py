@@ -278,7 +278,7 @@ class Run:
         usage: Usage,
     ) -> None:
         await self.append("done", step.done(attempt, output, answered, usage))
-        self._ledger.shelve(step.path, ",".join(sorted(answered)))
+        self._ledger.shelve(step.name, step.path, ",".join(sorted(answered)))
 
     async def _pause_for_choice(self, step: Step[T], plan: Plan) -> None:
         choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}

@@ -231,7 +231,7 @@ class Stage(Calls):
     async def _journal(self, key: dict[str, object], talk: Talk, request: Request, role: Role, reply: Reply) -> None:
         marked = self._run.chain.policy.mark(request)
         window = await keep_window(self._run.store, talk, marked, self._run.state.tools)
-        shares = [share.to_json() for share in request.window.shares]
+        shares = {name: [used, limit] for name, used, limit in request.window.shares}
         told: dict[str, Any] = {
             "role": request.role,
             "sees": sorted(role.sees),

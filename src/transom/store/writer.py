@@ -185,8 +185,8 @@ class Writer:
         """Tell everybody; `here` is the loop in whose thread this is called."""
         elsewhere: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Outcome]]] = {}
         for job, outcome in zip(batch, outcomes, strict=True):
-            if job.stream and outcome.error is None:
-                self._tell(outcome)
+            if self._after_append and job.stream and outcome.error is None:
+                self._tell(outcome, self._after_append)
             loop = job.future.get_loop()
             if loop is here:
                 _resolve(job.future, outcome)
@@ -196,12 +196,10 @@ class Writer:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(_resolve_all, settled)
 
-    def _tell(self, outcome: Outcome) -> None:
+    def _tell(self, outcome: Outcome, after_append: Callable[[int], None]) -> None:
         self._appends += 1
-        if self._after_append is None:
-            return
         try:
-            self._after_append(self._appends)
+            after_append(self._appends)
         except BaseException as error:  # noqa: BLE001 - raised where the append is awaited
             outcome.error = error
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from transom.canonical import compact_json, whole_text
+from transom.canonical import compact_bytes
 from transom.telemetry import keys
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ _LOCAL_PARENT = 256  # of OTLP's span flags: whether the parent is remote is kno
 RESOURCE = {"attributes": [{"key": "service.name", "value": {"stringValue": "transom"}}]}
 SCOPE = {"name": "transom"}
 _OPEN: dict[str, Any] = {"attributes": [{"key": keys.OPEN, "value": {"boolValue": True}}]}
+_SPANS = {"resourceSpans": [{"resource": RESOURCE, "scopeSpans": [{"scope": SCOPE, "spans": [0]}]}]}
+_BEFORE, _AFTER = compact_bytes(_SPANS).rsplit(b"0", 1)  # of a span, in an export request of its own
 _FREE = b'{"resourceSpans":[]}'.ljust(PLACE - 1) + b"\n"
 
 
@@ -99,8 +101,8 @@ class TraceFile:
             self._lines.reopen()
         parent_id = parent.span_id if parent else ""
         span = SpanRecord(os.urandom(8).hex(), parent_id, name, kind, time.time_ns(), attributes, owner=process)
-        told = self._told(span, whole_text(name)[:_LONGEST_NAME], span.start, _OPEN)
-        span.place = self._lines.put(_line(told).ljust(PLACE - 1) + b"\n")
+        told = self._told(span, name[:_LONGEST_NAME], span.start, _OPEN)
+        span.place = self._lines.put((_BEFORE + compact_bytes(told) + _AFTER).ljust(PLACE - 1) + b"\n")
         return span
 
     def end(self, span: SpanRecord) -> None:
@@ -108,7 +110,7 @@ class TraceFile:
         if span.owner == self._process:
             more = {"attributes": pairs(span.attributes), "events": span.events}
             told = self._told(span, span.name, time.time_ns(), {name: one for name, one in more.items() if one})
-            self._lines.add(_line(told) + b"\n")
+            self._lines.add(_BEFORE + compact_bytes(told) + _AFTER + b"\n")
             self._lines.free(span.place)  # last: a kill in between leaves it twice, which `read_trace` sorts out
             if self._exporter:
                 self._exporter.put(told)
@@ -137,16 +139,12 @@ def pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
     """Attributes as OTLP's JSON has them."""
     return [
         {"key": key, "value": {"stringValue": value}}
-        if type(value) is str  # nearly all are
+        if type(value) is str  # as nearly all are; and then whole numbers
+        else {"key": key, "value": {"intValue": str(value)}}
+        if type(value) is int
         else {"key": key, "value": _value(value)}
         for key, value in attributes.items()
     ]
-
-
-def _line(span: dict[str, Any]) -> bytes:
-    """A whole export request of one span."""
-    scope = {"scope": SCOPE, "spans": [span]}
-    return compact_json({"resourceSpans": [{"resource": RESOURCE, "scopeSpans": [scope]}]}).encode()
 
 
 def _value(value: Value) -> dict[str, Any]:

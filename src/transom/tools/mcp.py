@@ -177,7 +177,8 @@ class McpServer:
         try:
             ready = await self._link.ready(seconds)
         except Exception as error:
-            raise self._failed(error) from error
+            again = "" if self._link.spent else "nothing was asked of it; the next call of its tools starts it again"
+            raise self._failed(error, again) from error
         if not ready:
             what = "the tool could not begin: its MCP server is still being started again"
             raise ToolBusyError(what, hint="go on without it, or call it again later")
@@ -195,8 +196,8 @@ class McpServer:
 
         return run
 
-    def _failed(self, error: Exception) -> ToolExecutionError:
-        return ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=self._hint())
+    def _failed(self, error: Exception, hint: str = "") -> ToolExecutionError:
+        return ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=hint or self._hint())
 
     def _hint(self) -> str:
         if self._link.spent:

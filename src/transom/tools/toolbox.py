@@ -33,6 +33,7 @@ from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
 from transom.tools.answers import OUT_OF_TURNS, as_text, refused
 from transom.tools.definition import Arguments, Outcome, Ran, ToolDefinition, check_definition
+from transom.tools.within import within
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
@@ -221,8 +222,8 @@ async def _carried_out(
     limit: asyncio.Timeout | None = None
     try:
         given = _own(arguments)
-        async with await _begun(tool, seconds) as limit:
-            outcome = await tool.run(given)
+        limit = await _begun(tool, seconds)
+        outcome = await within(limit, tool.run(given))
         return _came(tool, call, outcome, redact)
     except (ToolRefused, RunError, StoreError, EgressError, VisibilityError, CapReached):
         raise

@@ -1,0 +1,106 @@
+"""The journal of one run where many write to it at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from transom.errors import StoreError
+from transom.runs.journal import fold, talk_key
+from transom.runs.ledger import Ledger
+from transom.store import Record, SqliteStore
+
+Work: TypeAlias = list[Coroutine[Any, Any, None]]
+WHERE = {"stage": "s", "epoch": "", "conversation": "main"}
+
+
+async def test_what_nobody_waits_for_is_waited_for_by_all_who_append_at_once(tmp_path: Path) -> None:
+    """Each appends once without waiting and then waits for a record of its own; all of them for the first ones."""
+
+    async def work(number: int) -> None:
+        for turn in range(3):
+            ledger.append_soon("marked", {**WHERE, "event": number, "mark": turn})
+            await ledger.append("intent", {**WHERE, "ordinal": number, "request": "r", "call": str(turn)})
+
+    async with SqliteStore.open(tmp_path / "s.db") as store:
+        ledger = Ledger(store, "r", tmp_path)
+        await asyncio.gather(*(work(number) for number in range(8)))
+        records = store.read("r")
+    assert ledger.state == fold(records)
+    assert sorted(ledger.state.marks[talk_key(WHERE)].items()) == [(number, [0, 1, 2]) for number in range(8)]
+    assert set(ledger.state.intents.values()) == {1} and ledger.state.intents.total() == 8 * 3
+
+
+DONE = {"output": "", "answered": [], "usage": {"input_tokens": 1, "output_tokens": 1, "cached_tokens": 0}}
+BESIDE: dict[str, dict[str, Any]] = {
+    "intent": {**WHERE, "ordinal": 0, "request": "r", "call": "1"},
+    "marked": {**WHERE, "event": 0, "mark": "m"},
+    "paused": {"stage": "s", "reason": "why"},
+    "failed": {"stage": "t", "attempt": 1, "error": "because"},
+    "done": {"stage": "s", "attempt": 1, "fingerprint": "f", "deletions": 0, **DONE},
+}
+
+
+async def in_one_commit(
+    folder: Path, work: Callable[[Ledger], list[Coroutine[Any, Any, None]]]
+) -> tuple[list[Record], Ledger]:
+    """Appends that are committed together by the store's thread, so that all are in the journal before one is told.
+
+    The first of them is cancelled.
+    """
+    go = threading.Event()
+
+    def linger(number: int) -> None:
+        if number == 2:
+            assert go.wait(60)
+
+    async with SqliteStore.open(folder / "s.db", after_append=linger) as store:
+        ledger = Ledger(store, "r", folder)
+        await ledger.append("nodes", {"table": "t", "nodes": []})  # by this task: that of another one is the thread's
+        first = asyncio.create_task(ledger.append("nodes", {"table": "t", "nodes": ["a"]}))
+        await asyncio.sleep(0)
+        tasks = [asyncio.create_task(one) for one in work(ledger)]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        go.set()
+        await first
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert isinstance(done[0], asyncio.CancelledError) and done[1:] == [None] * len(done[1:])
+        return store.read("r"), ledger
+
+
+async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancelled(tmp_path: Path) -> None:
+    def work(ledger: Ledger) -> Work:
+        return [ledger.append("marked", {**WHERE, "event": 0, "mark": "cancelled"})] + [
+            ledger.append(kind, data) for kind, data in BESIDE.items()
+        ]
+
+    records, ledger = await in_one_commit(tmp_path, work)
+    assert [record.kind for record in records] == ["nodes", "nodes", "marked", *BESIDE]
+    assert ledger.state == fold(records)
+    assert ledger.state.intents.total() == 1 and ledger.state.marks[talk_key(WHERE)] == {0: ["cancelled", "m"]}
+    stops = [json.loads(path.read_text()) for path in sorted((tmp_path / "error_logs").iterdir())]
+    assert [one["stage"] for one in stops] == ["s", "t"]
+    (tmp_path / "s.md").write_text("text")
+    ledger.shelve("s", tmp_path / "s.md", "")
+    assert json.loads((tmp_path / "checkpoint_latest.json").read_text())["checkpoint_id"].endswith("_1")
+
+
+async def test_what_nobody_waits_for_yet_stays_in_the_state_after_trouble(tmp_path: Path) -> None:
+    """It is not in the journal at that moment, and is all the same what the code goes on with."""
+    key = {**WHERE, "ordinal": 0, "request": "r", "call": "1"}
+    async with SqliteStore.open(tmp_path / "s.db") as store:
+        ledger = Ledger(store, "r", tmp_path)
+        ledger.append_soon("tool", {**key, "outcome": "seen"})
+        with pytest.raises(StoreError):
+            await ledger.append("intent", {**key, "no JSON": object()})
+        assert [*ledger.state.tools.values()] == ["seen"], "it would be carried out again"
+        assert store.read("r") == []
+        await ledger.append("intent", key)
+        assert ledger.state == fold(store.read("r")) and [*ledger.state.tools.values()] == ["seen"]
