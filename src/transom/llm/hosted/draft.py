@@ -121,7 +121,9 @@ class Draft:
         """How many calls have begun."""
         return sum(piece.kind == "call" for piece in self._pieces.values())
 
-    def reply(self, by: str, stops: Mapping[str, Stop], *, calls_before: int, usage: Usage) -> Reply:
+    def reply(
+        self, by: str, stops: Mapping[str, Stop], *, calls_before: int, usage: Usage, silent: bool = False
+    ) -> Reply:
         """The reply, if it is whole.
 
         Args:
@@ -129,6 +131,7 @@ class Draft:
             stops: the vendor's words for why a model stops.
             calls_before: calls in the conversation so far; numbers the ids of a server that gives none.
             usage: an estimate, for a server that tells none.
+            silent: whether the model may end without a word, which is a pause; else such a reply is broken.
 
         Raises:
             NetworkFailed: nothing said that it was over.
@@ -145,8 +148,10 @@ class Draft:
         called = any(isinstance(part, ToolCall) for part in parts)
         if stop == "tool_calls" and not called:
             raise unreadable("the reply announces tool calls and has none")
-        if stop == "end" and not any(not isinstance(part, Opaque) for part in parts):
-            raise unreadable("the reply is empty")
+        if stop == "end" and all(isinstance(part, Opaque) for part in parts):
+            if not silent:
+                raise unreadable("the reply is empty")
+            stop, parts = "pause", ()
         if any(isinstance(part, ToolCall) and not part.name for part in parts):
             raise unreadable("the reply calls a tool and does not name it")
         ended = "tool_calls" if called and stop in ("end", "pause") else stop
