@@ -14,13 +14,14 @@ import pytest
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.harness import ASKED
 from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.canonical import canonical_json
 from transom.errors import ProviderError, RateLimited
 from transom.llm import Reply, Text, ToolCall, Usage
 from transom.llm.reading import LEVELS
 from transom.llm.retry import RetryPolicy
 from transom.llm.steady import SteadyProvider
 
-ANTHROPIC, OPENAI, _ = DIALECTS
+ANTHROPIC, OPENAI, OLLAMA = DIALECTS
 EVENTS = "text/event-stream"
 
 
@@ -154,6 +155,18 @@ async def test_what_is_nested_without_measure_is_no_reply_and_no_trouble(
         with pytest.raises(ProviderError) as caught:
             await provider.complete(ASKED)
         assert caught.value.retryable
+        await provider.aclose()
+
+
+async def test_numbers_that_an_sdk_takes_and_json_has_not_come_as_text(server: LocalServer) -> None:
+    call = ToolCall("c1", "look", {"at": "HERE", "lines": [1]})
+    for number, told in (("1e999", "Infinity"), ("NaN", "NaN")):
+        body = json.dumps(OLLAMA.whole([call])).replace('"HERE"', number).encode()
+        server.answer = partial(answered, status=200, body=body)
+        provider = OLLAMA.provider(server.url, seconds=30, stream=False)
+        reply = await provider.complete(ASKED)
+        assert reply.calls[0].arguments == f'{{"at": {told}, "lines": [1]}}'
+        assert told in canonical_json(reply.to_json()), "which can be journaled"
         await provider.aclose()
 
 

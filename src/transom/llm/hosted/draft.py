@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from transom.canonical import Json, compact_json, whole_text, whole_texts
+from transom.canonical import Json, whole_text, whole_texts
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.failures import unreadable
-from transom.llm.reading import is_deep, read_json
+from transom.llm.reading import read_json
 from transom.llm.reply import Reply, Stop, Usage
 from transom.llm.turns import Opaque, Part, Text, ToolCall
 
@@ -197,8 +198,8 @@ def _arguments(piece: _Piece) -> Json:
     """Arguments as JSON; as the very text where it is none, so that the model can be told."""
     text = "".join(piece.texts)
     if not text.strip():
-        given = {} if piece.data is None else piece.data
-        return compact_json(given) if is_deep(given) else given
+        # What an SDK has read is held to the same as what is read here.
+        text = "{}" if piece.data is None else json.dumps(piece.data)
     try:
         return read_json(text)
     except ValueError:
