@@ -63,7 +63,7 @@ async def test_what_a_tool_says_of_its_call_lasts_and_is_counted_exactly(tmp_pat
     folded = int(told.partition("events 1 to ")[2].split()[0])
     gone = [10 - n for event in range(1, folded + 1) if event != 2 for n in (2 * event - 2, 2 * event - 1)]
     assert len(gone) > TRIALS / 2
-    figures = f"mass {len(gone)} times, least {min(gone)}, most {max(gone)}, mean {sum(gone) / len(gone):g}"
+    figures = f"mass {len(gone)} times, least {min(gone)}, most {max(gone)}, mean {sum(gone) / len(gone)!r}"
     assert figures in told
 
 

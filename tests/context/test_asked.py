@@ -115,7 +115,13 @@ def test_several_marks_of_an_event_are_all_kept() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"values": {"m": float("nan")}}, {"values": {"m": "1"}}, {"values": {"a\nb": 1.0}}, {"milestone": "a\n- event 1"}],
+    [
+        {"values": {"m": float("nan")}},
+        {"values": {"m": 10**400}},
+        {"values": {"m": "1"}},
+        {"values": {"a\nb": 1.0}},
+        {"milestone": "a\n- event 1"},
+    ],
 )
 def test_a_mark_that_no_note_can_hold_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError, match=r"finite number|short line"):

@@ -215,6 +215,27 @@ def test_what_is_folded_can_be_journaled() -> None:
     assert values == {"mass": {"count": 1, "least": 0.1, "most": 0.1, "total": str(Fraction(0.1))}}
 
 
+FIGURES = [
+    ([7.1234567], "mass 1 times, least 7.1234567, most 7.1234567, mean 7.1234567"),
+    ([12345678, 12345679], "mass 2 times, least 12345678, most 12345679, mean 12345678.5"),
+    ([0.1, 0.2], "mass 2 times, least 0.1, most 0.2, mean 0.15000000000000002"),
+    ([-0.0, 10.0, 2.0**53 + 2], "mass 3 times, least 0, most 9007199254740994, mean 3002399751580334.5"),
+    ([2**60 + 1] * 2, "mass 2 times, least 1152921504606846977, most 1152921504606846977, mean 1152921504606846977"),
+    ([1e300, -1e-300], "mass 2 times, least -1e-300, most 1e+300, mean 5e+299"),
+]
+
+
+@pytest.mark.parametrize(("values", "told"), FIGURES, ids=range(len(FIGURES)))
+def test_a_note_tells_all_digits_of_what_was_measured(values: list[float], told: str) -> None:
+    history = History()
+    for number in range(60):
+        mark = Mark(values={"mass": values[number]}) if number < len(values) else Mark()
+        history = history.add(*call(number), mark=mark)
+    history = compact(history, POLICY, WIDE, PLAIN)
+    assert history.folded is not None
+    assert f"; {told}. Each can be read" in history.folded.note.text
+
+
 @pytest.mark.parametrize("fails", [False, True], ids=["the call succeeds", "the call fails"])
 def test_what_was_asked_last_stays_however_often_it_is_folded(*, fails: bool) -> None:
     """The role is still working on it; without it the windows of a long task would no longer hold the task."""

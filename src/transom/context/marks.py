@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -11,6 +11,7 @@ from transom.canonical import Json
 from transom.errors import InputError
 
 _LONGEST = 200
+_MOST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Mark:
                 raise InputError(f"{text!r:.80} is no short line", where="Mark", hint=hint)
         for name, value in self.values.items():
             number: object = value
-            if not isinstance(number, int | float) or isinstance(number, bool) or not math.isfinite(number):
+            if not isinstance(number, int | float) or isinstance(number, bool) or not abs(number) <= _MOST:
                 raise InputError(f"{name} is {value!r}, no finite number", where="Mark", hint="leave it out")
 
     def __bool__(self) -> bool:

@@ -12,6 +12,7 @@ from transom.canonical import Json
 from transom.llm import ToolCall, ToolResult
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_WHOLE = 10**16  # from here on Python prints floats with a power of ten
 
 
 class Counted(Protocol):
@@ -47,7 +48,17 @@ class Figures:
 
     def text(self, name: str) -> str:
         """For a note."""
-        return f"{name} {self.count} times, least {self.least:g}, most {self.most:g}, mean {self.mean:g}"
+        mean = self.total / self.count
+        whole = mean.denominator == 1 and isinstance(self.least, int) and isinstance(self.most, int)
+        middle = mean.numerator if whole else float(mean)
+        return f"{name} {self.count} times, least {_exact(self.least)}, most {_exact(self.most)}, mean {_exact(middle)}"
+
+
+def _exact(value: float) -> str:
+    """With all its digits: as few as tell it from any other float, and integers whole."""
+    if isinstance(value, int) or (value.is_integer() and abs(value) < _WHOLE):
+        return str(int(value))
+    return float.__repr__(value)
 
 
 @dataclass(frozen=True)
