@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from transom.canonical import canonical_json, compact_json, digest
 
-TEXTS = st.text(st.characters(exclude_categories=())) | st.text('aä\n"\\\0\ud800😀', max_size=6)
+TEXTS = st.text() | st.text('aä\n"\\\0\ud800😀', max_size=6)
 SCALARS = st.none() | st.booleans() | st.integers() | st.integers(-(2**70), 2**70) | TEXTS
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 

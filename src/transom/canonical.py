@@ -38,7 +38,7 @@ def compact_json(value: object) -> str:
 def compact_bytes(value: object) -> bytes:
     """The same in UTF-8."""
     made = _at_once(value, _AS_GIVEN, None)
-    return _ESCAPING.encode(value).encode() if made is None else made
+    return _AS_IT_COMES.encode(value).encode("utf-8", "backslashreplace") if made is None else made
 
 
 def _at_once(value: object, options: int, default: Callable[[object], object] | None) -> bytes | None:
@@ -64,7 +64,7 @@ def _model(value: object) -> object:
 _AS_GIVEN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _SORTED = _AS_GIVEN | orjson.OPT_SORT_KEYS
 _SORTING = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_model)
-_ESCAPING = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_AS_IT_COMES = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 quoted: Callable[[str], str] = json.encoder.encode_basestring
 """A text as canonical JSON."""

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import json
+import operator
+import pickle
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -86,6 +91,66 @@ def test_they_have_the_agreed_fields_and_never_change(model: type[BaseModel]) ->
     message = Message(role="user", content="a", timestamp=datetime.now(UTC))
     with pytest.raises(ValidationError, match="frozen"):
         message.content = "b"  # type: ignore[misc]  # it is frozen
+
+
+inside: dict[str, Any] = {"by": "m", "tool_calls": [{"id": "1", "arguments": {"x": [1, {"y": 2}]}}], "empty": {}}
+ATTEMPTS: dict[str, Callable[[Any], object]] = {
+    "a value": lambda view: view.metadata.update(by="somebody else"),
+    "an item": lambda view: operator.setitem(view.metadata, "by", "somebody else"),
+    "or": lambda view: view.metadata.__ior__({"by": "somebody else"}),
+    "a new one": lambda view: view.metadata.setdefault("new", 1),
+    "one less": lambda view: view.metadata.pop("by"),
+    "any": lambda view: view.metadata.popitem(),
+    "none": lambda view: view.metadata.clear(),
+    "without": lambda view: operator.delitem(view.metadata, "by"),
+    "below": lambda view: operator.setitem(view.metadata["tool_calls"][0]["arguments"], "x", 5),
+    "in an empty one": lambda view: operator.setitem(view.metadata["empty"], "x", 5),
+    "the last list": lambda view: view.metadata["tool_calls"][0]["arguments"]["x"].append(3),
+    "in it": lambda view: operator.setitem(view.metadata["tool_calls"][0]["arguments"]["x"][1], "y", 3),
+    "a list": lambda view: view.metadata["tool_calls"].extend([1]),
+    "its first": lambda view: view.metadata["tool_calls"].insert(0, 1),
+    "its last": lambda view: view.metadata["tool_calls"].pop(),
+    "all of it": lambda view: view.metadata["tool_calls"].clear(),
+    "its order": lambda view: view.metadata["tool_calls"].reverse(),
+    "sorted": lambda view: view.metadata["tool_calls"].sort(),
+    "one of it": lambda view: view.metadata["tool_calls"].remove(inside["tool_calls"][0]),
+    "a place": lambda view: operator.setitem(view.metadata["tool_calls"], 0, 1),
+    "a place less": lambda view: operator.delitem(view.metadata["tool_calls"], 0),
+    "more": lambda view: view.metadata["tool_calls"].__iadd__([1]),
+    "twice": lambda view: view.metadata["tool_calls"].__imul__(2),
+}
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+@pytest.mark.parametrize("made", ["as it is", "from JSON", "copied"])
+def test_nothing_inside_them_changes_either(attempt: str, made: str) -> None:
+    given = copy.deepcopy(inside)
+    view = Message(role="user", content="a", timestamp=datetime.now(UTC), metadata=given)
+    if made == "from JSON":
+        view = Message.model_validate_json(view.model_dump_json())
+    if made == "copied":
+        view = copy.deepcopy(pickle.loads(pickle.dumps(view)))
+    with pytest.raises(TypeError, match=r"this never changes; dict\(\.\.\.\) and list\(\.\.\.\) make a copy"):
+        ATTEMPTS[attempt](view)
+    given["tool_calls"].clear()
+    assert view.metadata == inside, "nor does what it was made of change it"
+    assert json.loads(json.dumps(view.metadata)) == view.model_dump(mode="json")["metadata"] == inside
+
+
+def test_what_a_model_called_and_what_nobody_gave_do_not_change() -> None:
+    now = datetime.now(UTC)
+    call = ToolCall(id="1", name="look", arguments=inside, timestamp=now)
+    with pytest.raises(TypeError):
+        call.arguments["by"] = 5  # type: ignore[index,call-overload]
+    with pytest.raises(TypeError):
+        Message(role="user", content="a", timestamp=now).metadata["by"] = 5  # type: ignore[index]
+    assert dict(call.arguments) | {"by": 5} != inside == call.arguments, "a copy does"  # type: ignore[arg-type]
+
+
+@given(calls | results | messages | whole | subs)
+@settings(deadline=None)
+def test_equal_ones_have_equal_hashes(thing: BaseModel) -> None:
+    assert hash(type(thing).model_validate_json(thing.model_dump_json())) == hash(thing)
 
 
 def test_a_tool_is_defined_by_its_four_fields() -> None:

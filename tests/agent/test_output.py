@@ -147,6 +147,13 @@ def test_a_schema_is_part_of_role_and_request() -> None:
     assert request_from_json(json.loads(json.dumps(request.to_json()))) == request
 
 
+@pytest.mark.parametrize("answer", ['{"n": 1e999}', '{"n": "seven", "n": 7}', '{"n": NaN}'])
+async def test_an_answer_that_python_alone_would_read_does_not_follow(answer: str) -> None:
+    loose = replace(SEAT, output={"type": "object", "properties": {"n": {"type": "number"}}})
+    async with Agent(loose, provider=scripted(answer, '{"n": 7}')) as agent:
+        assert (await agent.send("How many?")).text == '{"n": 7}'
+
+
 @pytest.mark.parametrize(
     ("tree", "answer"),
     [({"type": "array", "items": {"$ref": "#/$defs/t"}}, "[" * 400 + "]" * 400), ({"$ref": "#/$defs/t"}, "{}")],

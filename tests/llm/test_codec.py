@@ -103,6 +103,14 @@ def test_equal_requests_have_equal_digests_and_different_ones_have_not(one: Requ
     assert (one.digest == other.digest) == (canonical_json(one.to_json()) == canonical_json(other.to_json()))
 
 
+@given(st.integers(0, 2), st.sampled_from([0, 0.0, -0.0]))
+def test_a_temperature_has_one_form(whole: int, nothing: float) -> None:
+    for one, other in ((whole, float(whole)), (nothing, 0)):
+        asked = [Request("r", Window(()), settings=CallSettings(temperature=warm)) for warm in (one, other)]
+        assert asked[0] == asked[1]
+        assert asked[0].digest == asked[1].digest
+
+
 @given(parts, st.sampled_from(["end", "tool_calls", "length", "refusal"]))
 def test_a_reply_comes_back_as_it_was(kept: tuple[Text | ToolCall | Opaque, ...], stop: str) -> None:
     reply = Reply(kept, stop, Usage(1, 2, 3), "x")  # type: ignore[arg-type]  # parts of any kind

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tests.llm.conformance.dialects import DIALECTS, Dialect
+from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.harness import ASKED
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.llm import Reply, Text, Usage
+from transom.canonical import canonical_json
+from transom.errors import ProviderError, RateLimited
+from transom.llm import Reply, Text, ToolCall, Usage
+from transom.llm.reading import LEVELS
+from transom.llm.retry import RetryPolicy
+from transom.llm.steady import SteadyProvider
 
-ANTHROPIC, OPENAI, _ = DIALECTS
+ANTHROPIC, OPENAI, OLLAMA = DIALECTS
 EVENTS = "text/event-stream"
 
 
@@ -109,3 +117,76 @@ async def test_a_stream_is_one_whatever_it_is_called(content_type: str | None, s
     for dialect in (ANTHROPIC, OPENAI):
         reply = await streamed(server, dialect, dialect.pieces([Text("hi there")]), content_type)
         assert (reply.text, reply.usage) == ("hi there", dialect.usage)
+
+
+def nested(levels: int) -> dict[str, Any]:
+    inner: Any = 1
+    for _ in range(levels - 1):
+        inner = [inner]
+    return {"a": inner}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_arguments_have_one_depth_however_they_come(dialect: Dialect, server: LocalServer) -> None:
+    for levels in (LEVELS, LEVELS + 1, LEVELS + 60):
+        call = ToolCall("c1", "look", nested(levels))
+        text = json.dumps(call.arguments, separators=(",", ":"))
+        wanted = call.arguments if levels <= LEVELS else text
+        for reply in (
+            await whole(server, dialect, dialect.whole([call])),
+            await streamed(server, dialect, dialect.pieces([call]), dialect.stream_type),
+        ):
+            told = reply.calls[0].arguments
+            assert (told.replace(" ", "") if isinstance(told, str) else told) == wanted
+
+
+@pytest.mark.parametrize("levels", [900, 100_000])
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_what_is_nested_without_measure_is_no_reply_and_no_trouble(
+    dialect: Dialect, levels: int, server: LocalServer
+) -> None:
+    deep = "[" * levels + "]" * levels
+    body = json.dumps(dialect.whole([ToolCall("c1", "look", {"a": "HERE"})])).replace('"HERE"', deep)
+    error = json.dumps(dialect.error("api_error", "HERE")).replace('"HERE"', deep)
+    texts = isinstance(dialect, OpenAI)  # whose arguments are a text
+    for status, raw in ((200, error if texts else body), (500, error), (200, deep)):
+        server.answer = partial(answered, status=status, body=raw.encode())
+        provider = dialect.provider(server.url, seconds=30, stream=False, max_body=2**20)
+        with pytest.raises(ProviderError) as caught:
+            await provider.complete(ASKED)
+        assert caught.value.retryable
+        await provider.aclose()
+
+
+async def test_numbers_that_an_sdk_takes_and_json_has_not_come_as_text(server: LocalServer) -> None:
+    call = ToolCall("c1", "look", {"at": "HERE", "lines": [1]})
+    for number, told in (("1e999", "Infinity"), ("NaN", "NaN")):
+        body = json.dumps(OLLAMA.whole([call])).replace('"HERE"', number).encode()
+        server.answer = partial(answered, status=200, body=body)
+        provider = OLLAMA.provider(server.url, seconds=30, stream=False)
+        reply = await provider.complete(ASKED)
+        assert reply.calls[0].arguments == f'{{"at": {told}, "lines": [1]}}'
+        assert told in canonical_json(reply.to_json()), "which can be journaled"
+        await provider.aclose()
+
+
+def answered(wire: Wire, _: Seen, *, status: int, body: bytes) -> None:
+    wire.answer(status, body)
+
+
+async def test_to_ask_again_at_once_is_not_taken_literally(server: LocalServer) -> None:
+    policy = RetryPolicy(attempts=3, initial_delay=0.1, jitter=0)
+    for header in ("0", "Wed, 21 Oct 2015 07:28:00 GMT"):
+        seen: list[float] = []
+        server.answer = partial(_busy, seen=seen, header=header)
+        provider = SteadyProvider(OPENAI.provider(server.url, seconds=30, stream=False), policy)
+        with pytest.raises(RateLimited):
+            await provider.complete(ASKED)
+        waits = [after - before for before, after in pairwise(seen)]
+        assert len(waits) == 2 and waits[0] >= 0.1 and waits[1] >= 0.2, waits
+        await provider.aclose()
+
+
+def _busy(wire: Wire, _: Seen, *, seen: list[float], header: str) -> None:
+    seen.append(time.monotonic())
+    wire.answer(429, b'{"error": {"message": "slow"}}', {"retry-after": header})

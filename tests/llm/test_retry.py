@@ -41,9 +41,17 @@ def test_what_cannot_help_is_not_tried() -> None:
     assert POLICY.wait(1, ProviderError("no")) is None
 
 
-@pytest.mark.parametrize(("asked", "wait"), [(7.0, 7.0), (0.0, 0.0), (3600.0, 60.0)])
+@pytest.mark.parametrize(("asked", "wait"), [(7.0, 7.0), (3600.0, 60.0)])
 def test_the_server_is_obeyed_to_the_letter_up_to_a_cap(asked: float, wait: float) -> None:
     assert POLICY.wait(1, RateLimited("slow", retryable=True, retry_after=asked)) == wait
+
+
+@given(st.integers(1, 4), st.floats(0, 100), st.floats(0, 1))
+def test_what_the_server_asks_for_is_a_least(attempt: int, asked: float, chance: float) -> None:
+    """A 0, or a date that is past since somebody's clock is off, would use up all attempts in a moment."""
+    told, untold = (RateLimited("slow", retryable=True, retry_after=seconds) for seconds in (asked, None))
+    waits = [POLICY.wait(attempt, error, chance=lambda: chance) for error in (told, untold)]
+    assert waits[0] == max(min(asked, 60), waits[1] or 0)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,26 @@ def test_a_process_that_was_forked_goes_on_beneath_the_span_it_was_forked_in(tmp
     assert {row.status for row in rows.values()} == {"ok"}
 
 
+def test_what_a_process_and_one_that_was_forked_have_open_at_once_stands_side_by_side(tmp_path: Path) -> None:
+    telemetry = Telemetry.open(tmp_path)
+    for _ in range(2):
+        with telemetry.span("before"):  # leaves a place that is free
+            pass
+    begun, begin = os.pipe()
+    child = os.fork()
+    if not child:
+        telemetry.span("child").__enter__()
+        os.write(begin, b".")
+        os._exit(0)
+    assert os.read(begun, 1) == b"."
+    with telemetry.span("beside"):
+        os.waitpid(child, 0)
+        path = tmp_path / f"{telemetry.trace_id}.jsonl"
+        unbroken(path)
+        assert {row.name for row in read_trace(path) if row.status == "open"} == {"child", "beside"}
+    telemetry.close()
+
+
 def test_many_threads_share_the_places_of_a_file(tmp_path: Path) -> None:
     with Telemetry.open(tmp_path) as telemetry:
 

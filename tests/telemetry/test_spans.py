@@ -143,6 +143,7 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
     values = {"n": 3, "f": 0.5, "b": True, "s": "text", "ints": [1, 2], "texts": ("a", "b"), "empty": []}
     with Telemetry.open(tmp_path) as telemetry, telemetry.span("s", **values) as span:
         span.set("none", None)
+        span.set("n", None)  # which takes nothing away
         span.set("path", Path("a/b"))
         span.set("dict", {"k": [1, Path("x")], (1, 2): 3})
         span.set("mixed", [1, "a"])
@@ -158,6 +159,22 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
         "long": "x" * 100_000,
         "odd": "\0 \udc80 漢",
     }
+
+
+NAMES = ["x", "漢", "😀", "null 😀", "\0", "\udc80", "null \udc80😀\0", '"\\']
+
+
+def test_whatever_a_span_is_called_it_takes_its_own_place_and_no_other(tmp_path: Path) -> None:
+    """What is open stands between others, and in a place that was used before."""
+    with Telemetry.open(tmp_path) as telemetry:
+        for name in [one * 200 for one in NAMES]:
+            with telemetry.span("outer"), telemetry.span(name), telemetry.span("inner"):
+                path = tmp_path / f"{telemetry.trace_id}.jsonl"
+                under_way = [row.name for row in read_trace(path) if row.status == "open"]
+                assert [under_way[0], under_way[2]] == ["outer", "inner"]
+                assert under_way[1] and name.startswith(under_way[1])
+                assert len(all_spans(path)) == len(read_trace(path))
+    assert {row.name for row in read_trace(path)} >= {one * 200 for one in NAMES}
 
 
 def test_secrets_stay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -12,22 +13,25 @@ from typing import Self
 from transom.agent.answer import answer
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.finding import hand_back, name_of_sub, open_sub, sub_span, sum_up
+from transom.agent.finding import hand_back, name_of_sub, open_sub, sub_span, sum_up, taken
+from transom.agent.floor import Floor
 from transom.agent.given import check_given, given_message, given_role, given_setup
 from transom.agent.home import Desk, Home, open_desk
-from transom.agent.late import registered_before, warn_of_missing
+from transom.agent.late import warn_of_missing
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
 from transom.agent.recorded import write_talk
 from transom.agent.resume import walk_through
+from transom.agent.saying import mark_last, say
 from transom.agent.setup import LateShelf, Setup
-from transom.agent.sub import Delegation, recall_subs, sub_role, task, without_own
+from transom.agent.sub import sub_role, task, without_own
+from transom.agent.taken_up import take_up
 from transom.agent.turns import Conversation
 from transom.agent.views import Response, context_of
 from transom.context import Mark
 from transom.context.summary import Summary
-from transom.errors import InputError, RunError
+from transom.errors import RunError
 from transom.llm import Block, Chain, Provider, Role
 from transom.runs import Approval, Stage
 from transom.runs.approvals import check_asked, decided
@@ -85,7 +89,7 @@ class Agent:
         self._name = ""
         self._always: tuple[Block, ...] = ()
         self._subs: dict[str, Agent] = {}
-        self._sending, self._opening = asyncio.Lock(), asyncio.Lock()
+        self._floor, self._opening = Floor(role.name), asyncio.Lock()
         self._lasting, self._archived = not isinstance(at, Stage), False
         self._parent: Conversation | None = None
         self._given: tuple[Block, ...] = ()
@@ -125,17 +129,17 @@ class Agent:
 
         Raises:
             InputError: it is no text, or a blank one; nothing was said.
-            RunError: it is kept, and something else was said at this place before, or with other blocks.
+            RunError: it is kept, and something else was said here before, or with other blocks; its own tool says it.
             WindowOverflow: it could never fit; nothing was said. Also later, see below.
             Paused: a person has to say something first; see `decide`.
             ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
                 whole after any of them, and `go_on` tries again.
         """
-        async with self._sending:
+        async with self._floor:
             talk = await self._open()
             if self._archived:
                 raise RunError("it is completed, and nothing more is said in it", where=talk.name, hint="open another")
-            await talk.say(given_message(content, talk.name), blocks, beside=self._always)
+            await say(talk, given_message(content, talk.name), blocks, beside=self._always)
             return await self._answer(talk, blocks)
 
     async def go_on(self, *blocks: Block) -> Response:
@@ -146,7 +150,7 @@ class Agent:
         Raises:
             RunError: there is nothing to go on with.
         """
-        async with self._sending:
+        async with self._floor:
             talk = await self._open()
             if talk.at_rest:
                 raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
@@ -162,7 +166,7 @@ class Agent:
             RunError: something was said already; or the last message is not answered yet and came with blocks of its
                 own, which are not kept: then `go_on` with them.
         """
-        async with self._sending:
+        async with self._floor:
             talk = await self._open()
             if talk.turns:
                 raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
@@ -185,7 +189,7 @@ class Agent:
         Raises:
             RunError: nothing was said yet.
         """
-        await (await self._open()).mark(mark)
+        await mark_last(await self._open(), mark)
 
     async def decide(self, approval: Approval) -> None:
         """Record what a person says to a tool call that waits for her; then `go_on`, or run the program again.
@@ -194,8 +198,8 @@ class Agent:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
         talk = await self._open()
-        check_asked(approval, talk.stage.host.records())
-        await talk.stage.host.append("decided", decided(approval, talk.stage.name))
+        host = talk.stage.host
+        await host.append("decided", decided(approval, check_asked(approval, host.records())))
 
     def history(self, limit: int | None = None) -> list[Message]:
         """The messages so far, the last `limit` of them."""
@@ -246,14 +250,9 @@ class Agent:
             meter=self._meter,
             tell=self._hear,
             lasting=self._lasting,
+            floor=self._floor,
         )
-        self._toolbox.before = registered_before(talk.stage, talk.name)
-        recall_subs(talk)
-        hands = Delegation(talk, self._setup.settings.llm.sub_conversation)
-        talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
-        if self._role.strategy == "sub_conversation":
-            hands.offer_delegating()
-        return talk
+        return take_up(talk, self._setup.settings.llm.sub_conversation)
 
     def _settle_in(self, desk: Desk) -> None:
         """A run of the agent's own is as the settings have it."""
@@ -273,7 +272,6 @@ class Agent:
             context_summary: what it has to know for that.
         """
         talk = await self._open()
-        assert self._desk is not None
         name = name_of_sub(talk, purpose)
         tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
@@ -291,22 +289,23 @@ class Agent:
 
         Numbers and ids of the summary are struck that it was not given and that did not come back to it; that it said
         them before is no evidence. Where it cannot sum up, lines that are chosen by rule stand there, and say so.
+        A tool's handler may do so, too: the conversation is told behind what came of the calls of that reply.
 
         Raises:
             InputError: none of that id is open.
+            RunError: it is the tool of a message in that very sub-conversation, or was not waited for.
         """
-        async with self._sending:
-            sub, talk = self._subs.get(id), await self._open()
-            if sub is None:
-                there = f"open are {', '.join(self._subs)}" if self._subs else "create it again, and resume it"
-                raise InputError(f"there is no open sub-conversation {id!r}", where=talk.name, hint=there)
-            inner, ratio = await sub._open(), self._setup.settings.llm.sub_conversation.ratio
-            with sub_span(talk, "complete", inner.role.name, id):
-                summary = await sum_up(inner, sub._given, ratio, sub.send, sub._last)
-                await hand_back(talk, inner, sub.purpose, sub._given, summary)
-            sub._archived = True
-            del self._subs[id]
-            return summary
+        talk = await self._open()
+        ratio = self._setup.settings.llm.sub_conversation.ratio
+        async with nullcontext() if self._floor.is_ours and talk.pending else self._floor:  # a tool has it already
+            with taken(self._subs, id, talk.name) as sub:
+                inner = await sub._open()
+                with sub_span(talk, "complete", inner.role.name, id):
+                    with self._floor.part():
+                        summary = await sum_up(inner, sub._given, ratio, sub.send, sub._last)
+                    await hand_back(talk, inner, sub.purpose, sub._given, summary)
+                sub._archived = True
+                return summary
 
     @property
     def id(self) -> str:

@@ -77,9 +77,14 @@ class SyncAgent:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            if self._runner is not None:
-                return self._runner.run(work)
+            runner = self._runner
+            busy = runner is not None and runner.get_loop().is_running()
+            if runner is not None and not busy:
+                return runner.run(work)
             work.close()
+            if busy:  # who asks is the plain handler of a tool, in a thread of its own
+                hint = "make it async, and have it await the methods of SyncAgent.agent"
+                raise RunError("a handler runs in it, which cannot wait for it", where="SyncAgent", hint=hint) from None
             raise RunError("it is closed", where="SyncAgent", hint="make another one") from None
         work.close()
         raise RunError("an event loop runs here", where="SyncAgent", hint="use Agent, and await its methods")

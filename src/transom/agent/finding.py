@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from typing import Literal, TypeAlias
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Literal, TypeAlias, TypeVar
 
 from transom.agent.events import Completed, Opened
+from transom.agent.findings import found, turn_of
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
-from transom.errors import OutOfTurns, ProviderError, ReplyError, WindowOverflow
+from transom.errors import InputError, OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
 from transom.llm import Asked, Block, Turn
-from transom.llm.render import render_block
 from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import Span, keys
@@ -22,6 +22,7 @@ from transom.telemetry import Span, keys
 _log = logging.getLogger(__name__)
 
 Send: TypeAlias = Callable[[str], Awaitable[Response]]
+_Sub = TypeVar("_Sub")
 _SUM_UP = "Now sum up what you found"
 FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 """What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
@@ -56,14 +57,42 @@ async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
     talk.hear(Opened(name, talk.name, purpose))
 
 
-async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: Egress) -> None:
-    """Journal what came of a sub-conversation, and how local it is; from then on it is archived."""
+async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: Egress, within: str = "") -> None:
+    """Journal what came of a sub-conversation, and how local it is; from then on it is archived.
+
+    Args:
+        talk: which opened it.
+        name: the sub-conversation's.
+        summary: what came of it.
+        egress: how local that is.
+        within: the reply, one of whose calls completed it, see `turn_of`; "" where the program did.
+    """
     how = "summary" if summary.by == "model" else summary.by
     struck: list[Json] = [*summary.struck]
     told: dict[str, Json] = {"event": "completed", "summary": summary.text, "how": how, "struck": struck}
+    if within:
+        told["within"] = within
     await talk.stage.tell(name, {**told, "egress": egress} if egress == "local" else told)
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.hear(Completed(name, summary.text, how))
+
+
+@contextmanager
+def taken(subs: dict[str, _Sub], name: str, where: str) -> Iterator[_Sub]:
+    """An open sub-conversation, which nobody else completes meanwhile; it is open still where that comes to no end.
+
+    Raises:
+        InputError: none of that name is open.
+    """
+    if name not in subs:
+        there = f"open are {', '.join(subs)}" if subs else "create it again, and resume it"
+        raise InputError(f"there is no open sub-conversation {name!r}", where=where, hint=there)
+    sub = subs.pop(name)
+    try:
+        yield sub
+    except BaseException:
+        subs[name] = sub
+        raise
 
 
 async def sum_up(
@@ -111,14 +140,22 @@ async def hand_back(
 ) -> None:
     """Journal what came of a sub-conversation, and tell the one that opened it; as local as all that it saw.
 
-    What an earlier life made of more than this one was given is as local as it was then.
+    Where a tool does so, its conversation is told behind what came of the calls. What an earlier life made of more than
+    this one was given is as local as it was then.
+
+    Raises:
+        RunError: it was a tool that did not wait for this, and its call is over.
     """
+    if talk.floor.is_ours and talk.pending is None:
+        hint = "await this in the tool's handler"
+        raise RunError("the call that completes a sub-conversation is over by now", where=talk.name, hint=hint)
+    within = turn_of(talk, talk.pending[1]) if talk.floor.is_ours and talk.pending else ""
     held = sub.stage.told_next(sub.name) if sub.lasting else None
     egress = strictest(seen_egress(sub, given), held.get("egress", "any") if held else "any")
-    await complete_sub(talk, sub.name, summary, egress)
-    block = Block("finding", f"{purpose}\n\n{summary.text}", trust="untrusted", egress=egress)
-    local = talk.stage.host.chain.policy.is_local(block)
-    finding = Asked(render_block(block), "local" if local else "any")
-    told: dict[str, Json] = {"event": "found", "sub": sub.name, "text": finding.text}
-    await talk.stage.tell(talk.name, {**told, "egress": finding.egress} if local else told)
-    talk.add(finding)
+    await complete_sub(talk, sub.name, summary, egress, within)
+    told = found(talk, sub.name, purpose, summary.text, egress)
+    if within:
+        talk.findings.add(within, told)
+        return
+    await talk.stage.tell(talk.name, told)
+    talk.add(Asked(told["text"], told.get("egress", "any")))

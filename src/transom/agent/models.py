@@ -1,22 +1,26 @@
 """Conversations as data: messages, tool calls and their results, as the journal holds them.
 
 These are views, made from a run's journal by `transom.agent.record`; nothing is kept in them that is not there. They
-never change, and they survive JSON.
+never change, down to the last list in their metadata, and they survive JSON.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from transom.agent.frozen import frozen
 from transom.canonical import Json
+
+_Value: TypeAlias = Annotated[Json, AfterValidator(frozen)]
+_Metadata: TypeAlias = Annotated[Mapping[str, Json], AfterValidator(frozen)]
 
 
 class _View(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
 
 class ToolCall(_View):
@@ -24,7 +28,7 @@ class ToolCall(_View):
 
     id: str
     name: str
-    arguments: Json
+    arguments: _Value
     timestamp: datetime
 
 
@@ -44,7 +48,7 @@ class ToolResult(_View):
     content: str
     success: bool
     timestamp: datetime
-    metadata: Mapping[str, Json] = Field(default_factory=dict)
+    metadata: _Metadata = Field(default_factory=dict)
 
 
 class Message(_View):
@@ -60,7 +64,7 @@ class Message(_View):
     role: Literal["user", "assistant", "system"]
     content: str
     timestamp: datetime
-    metadata: Mapping[str, Json] = Field(default_factory=dict)
+    metadata: _Metadata = Field(default_factory=dict)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -89,7 +93,7 @@ class Conversation(_View):
     system_prompt: str
     messages: tuple[Message, ...]
     created_at: datetime
-    metadata: Mapping[str, Json] = Field(default_factory=dict)
+    metadata: _Metadata = Field(default_factory=dict)
     sub_conversations: tuple[str, ...] = ()
 
 
@@ -114,7 +118,7 @@ class SubConversation(_View):
     summary: str | None
     created_at: datetime
     completed_at: datetime | None
-    metadata: Mapping[str, Json] = Field(default_factory=dict)
+    metadata: _Metadata = Field(default_factory=dict)
     sub_conversations: tuple[str, ...] = ()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -24,11 +23,9 @@ async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Respon
     Raises:
         RunError: the last message is not answered yet, and came with blocks, which are not kept.
     """
-    left = deque(talk.stage.told(talk.name))
-    completed = bool(left) and left[-1]["event"] == "completed"
-    if completed:
-        left.pop()
-    walk = _Walk(talk, left)
+    told = talk.stage.told(talk.name)
+    completed = bool(told) and told[-1]["event"] == "completed"
+    walk = _Walk(talk)
     talk.meter.catch_up()  # who resumes goes on from the end
     last: Response | None = None
     talk.before = walk.before
@@ -44,15 +41,23 @@ async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Respon
 
 
 class _Walk:
-    def __init__(self, talk: Conversation, left: deque[Any]) -> None:
-        self.left = left
+    def __init__(self, talk: Conversation) -> None:
         self._talk = talk
         self._lacks_blocks = False
 
+    @property
+    def left(self) -> list[Any]:
+        """What was told, from where the conversation is now: it tells itself what its tools found."""
+        told = self._talk.stage.told(self._talk.name)
+        return told[:-1] if told and told[-1]["event"] == "completed" else told
+
     async def take_in(self) -> None:
         """What was told next."""
-        talk, told = self._talk, self.left.popleft()
+        talk = self._talk
         await talk.give_up()
+        if not self.left:  # that told the last of it
+            return
+        told = self.left[0]
         await talk.stage.tell(talk.name, told)
         self._lacks_blocks = bool(told.get("blocks"))
         asked = Asked(told["text"], told.get("egress", "any"))

@@ -26,12 +26,10 @@ from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import seen_in, summarised, summary_room
 from transom.errors import InvalidArgumentsError, ToolExecutionError, ToolRefused
 from transom.llm import Asked, Block, Role, Tier, ToolCall, ToolResult
-from transom.llm.codec import reply_from_json
 from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
 from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition
-from transom.tools.definition import ran_from_json
 from transom.tools.toolbox import OWN
 
 BACKGROUND = "background"
@@ -203,7 +201,7 @@ class Delegation:
         sub = Conversation(
             talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear, learned=talk.learned
         )
-        sub.lasting = talk.lasting
+        sub.lasting, sub.floor = talk.lasting, talk.floor
         hands = Delegation(sub, self.seat)
         sub.keep, sub.digest, sub.folded = hands.keep, hands.digest, hands.offer_reading
         if outlined or READ_SLICE in talk.toolbox.specs:
@@ -266,20 +264,6 @@ class Delegation:
 def without_own(toolbox: Toolbox) -> list[ToolDefinition]:
     """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
     return [tool for tool in toolbox.tools if tool.name not in OWN]
-
-
-def recall_subs(talk: Conversation) -> None:
-    """Have what sub-conversations did in earlier lives count: those that came to their end are not gone through again.
-
-    Args:
-        talk: nothing was said yet in this life of it.
-    """
-    box, replies = talk.toolbox, talk.stage.replies_within(talk.name)
-    if any(place[0] != talk.name for place, _ in replies):
-        talk.meter.recall((place, reply_from_json(reply)) for place, reply in replies)
-    if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
-        for place, outcome in talk.stage.outcomes_below(talk.name):
-            box.recall(ran_from_json(outcome), place)
 
 
 def _name(sha: str) -> str:

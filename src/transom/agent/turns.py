@@ -14,13 +14,15 @@ from functools import cached_property
 from transom.agent.caps import Meter
 from transom.agent.compacted import tell_compaction
 from transom.agent.events import Event, Heard, OnEvent, Replied, nobody
+from transom.agent.findings import Findings, turn_of
+from transom.agent.floor import Floor
 from transom.agent.hands import Hands, Keep, Shrink, as_it_is
 from transom.agent.late import tell_registered
-from transom.canonical import Json, digest
-from transom.context import Assembled, Budget, History, Mark, TokenCorrection, check_message, go_on
+from transom.agent.paused import whole
+from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED
-from transom.errors import CapReached, ProviderError, ReplyError, RunError, ToolError
+from transom.errors import CapReached, ReplyError, ToolError
 from transom.llm import (
     Asked,
     Block,
@@ -40,8 +42,6 @@ from transom.runs import Stage
 from transom.runs.calls import tell_unread
 from transom.tools import Toolbox
 from transom.tools.definition import Ran
-
-_MOST_PAUSES = 10
 
 
 async def nothing_before() -> None:
@@ -76,6 +76,8 @@ class Conversation:
         lasting: whether what was said in it stays said, see `Stage.ask`.
         late: tools that were registered since the last request.
         before: is called before each request, and may have something said first.
+        floor: who may say something in it.
+        findings: what its tools found in sub-conversations, and it is not told yet.
         egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
     """
 
@@ -102,6 +104,8 @@ class Conversation:
     late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
     egress: Egress = "any"
+    floor: Floor = field(default_factory=Floor)
+    findings: Findings = field(default_factory=Findings)
     _came: int = 0
     _unheard: Exception | None = None
     _settled: bool = False
@@ -147,11 +151,11 @@ class Conversation:
 
     async def give_up(self) -> None:
         """Answer the calls of a reply that nobody waits for any more; those that came to no end never will."""
-        if self.pending is None:
-            return
-        reply = self.pending[1]
-        self._end_turn(reply, await self._hands.give_up(reply))
-        self.pending = None
+        if self.pending:
+            reply = self.pending[1]
+            self._end_turn(reply, await self._hands.give_up(reply))
+            self.pending = None
+        await self.findings.tell(self)
 
     async def end_with(self, reply: Reply) -> None:
         """Take in the reply that a message ends with. What it calls for although it was cut off is not carried out."""
@@ -168,58 +172,15 @@ class Conversation:
             for mark in self.marks.get(self.history.count, ()):
                 self.history = self.history.add(mark=mark)
 
-    async def say(self, content: str, blocks: Sequence[Block], *, beside: Sequence[Block] = ()) -> None:
-        """Journal what somebody says, and say it. Whatever was called for before has an answer then.
-
-        Args:
-            content: what is said.
-            blocks: what it comes with.
-            beside: what every message is answered from.
-
-        Raises:
-            WindowOverflow, VisibilityError: it could never be answered, and is not said; see `check_message`.
-            RunError: in a conversation that lasts something else was said at this place, or with other blocks.
-        """
-        told: dict[str, Json] = {"event": "asked", "text": content}
-        if blocks:
-            told["blocks"] = digest([block.to_json() for block in blocks])
-        held = self.stage.told_next(self.name)
-        if self.lasting and held not in (None, told):
-            # A finding is not quoted: it may be local, and an error is told everywhere.
-            before = repr(held["text"][:80]) if held["event"] == "asked" else "what came of a sub-conversation"
-            what = f"something else was said here before: {before}"
-            hint = "begin with resume() to go on from the end, or give the conversation another name"
-            raise RunError(what, where=self.name, hint=hint)
-        if held != told:  # what is in the journal is there
-            check_message(self.role, (*beside, *blocks), content, budget=self.window, tokens=self.tokens)
-        await self.give_up()
-        await self.stage.tell(self.name, told)
-        self.ask_for(Asked(content))
-
     def ask_for(self, asked: Asked) -> None:
         """Have somebody ask something: from now on rounds are counted anew."""
         self.rounds = 0
         self.add(asked)
 
-    async def mark(self, mark: Mark) -> None:
-        """Take in what the program says of what was said last, unless it said so before.
-
-        Raises:
-            RunError: nothing was said yet.
-        """
-        event = self.history.count
-        if not event:
-            raise RunError("nothing was said yet that could be marked", where=self.name, hint="send a message first")
-        marks = self.marks.setdefault(event, [])
-        if mark in marks:
-            return
-        marks.append(mark)
-        self.history = self.history.add(mark=mark)
-        if self.lasting:
-            await self.stage.keep_mark(self.name, event, mark.to_json())
-
     def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
         """A reply and what came of its calls, together."""
+        if self.findings:
+            self.findings.due(turn_of(self, reply))
         self.add(Said(reply.parts), *([CameBack(tuple([ran.result for ran in came]))] if came else []))
         for ran in came:
             if ran.mark:
@@ -242,6 +203,8 @@ class Conversation:
         return self.pending is None and (not self.turns or isinstance(self.turns[-1], Said))
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
+        if self.findings.owed:
+            await self.findings.tell(self)
         await self.before()
         if not self._settled:
             self._count()
@@ -260,7 +223,7 @@ class Conversation:
             reply = await self._paid(request, seconds if first else self._seconds())
             if first:
                 self._learn(reply, assembled.size)
-            return reply if reply.stop != "pause" else await self._unpaused(request, reply)
+            return reply if reply.stop != "pause" else await whole(self._more, request, reply)
 
         try:
             return assembled.request, await checked(ask, assembled.request, self._heard)
@@ -319,19 +282,8 @@ class Conversation:
         self.hear(Replied(self.name, reply))
         return reply
 
-    async def _unpaused(self, request: Request, reply: Reply) -> Reply:
-        """The whole of a reply whose server stopped in the middle: handed back what it said, it goes on."""
-        for _ in range(_MOST_PAUSES):
-            if reply.stop != "pause" or reply.calls:
-                return reply
-            turns = (*request.window.turns, Said(reply.parts))
-            go_on_with = replace(request, window=replace(request.window, turns=turns))
-            more = await self._paid(go_on_with, self._seconds())
-            reply = replace(more, parts=(*reply.parts, *more.parts), usage=reply.usage + more.usage)
-        if reply.stop != "pause":
-            return reply
-        hint = "ask for less at once, or choose another model"
-        raise ProviderError(f"it paused {_MOST_PAUSES + 1} times and came to no end", where=reply.by, hint=hint)
+    async def _more(self, request: Request) -> Reply:
+        return await self._paid(request, self._seconds())
 
     def hear(self, event: Event) -> None:
         """Tell of what is paid for. A listener's error is raised as soon as the reply is in its place."""

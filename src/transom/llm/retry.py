@@ -34,17 +34,15 @@ class RetryPolicy:
 
         Args:
             attempt: from 1.
-            error: what it failed with. What the server asks for is a least; nothing is taken off it by chance.
+            error: what it failed with. What the server asks for is a least: nothing is taken off it by chance, and a
+                time that is past shortens no wait.
             chance: 0 to 1.
         """
         if not error.retryable or attempt >= self.attempts:
             return None
-        asked = self.asked(error)
-        if asked is not None:
-            return asked
         # In floats a large power would overflow; the cap is reached long before.
         delay = min(self.max_delay, self.initial_delay * self.factor ** min(attempt - 1, 64))
-        return delay * (1 - self.jitter * chance())
+        return max(delay * (1 - self.jitter * chance()), self.asked(error) or 0.0)
 
     def asked(self, error: ProviderError) -> float | None:
         """Seconds that the server asked to wait, up to the cap; None where it did not, or waiting is of no use."""

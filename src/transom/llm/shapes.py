@@ -108,6 +108,11 @@ class CallSettings:
     max_tokens: int = 16_384
     temperature: float | None = None
 
+    def __post_init__(self) -> None:
+        """Equal settings are written alike: 0, 0.0 and -0.0 are one temperature, and one digest."""
+        if self.temperature is not None:
+            object.__setattr__(self, "temperature", self.temperature + 0.0)
+
     def to_json(self) -> dict[str, Json]:
         return {"max_tokens": self.max_tokens, "temperature": self.temperature}
 

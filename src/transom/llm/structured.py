@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +9,7 @@ from transom.canonical import Json, canonical_json
 from transom.errors import InputError, ReplyError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, OnDelta
+from transom.llm.reading import read_json
 from transom.llm.render import render_block
 from transom.llm.reply import Reply
 from transom.llm.shapes import Block, Request
@@ -102,14 +102,10 @@ def _complaints(reply: Reply, held: Check) -> list[Complaint]:
     if reply.calls or reply.stop != "end":
         return []
     try:
-        value = json.loads(reply.text, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+        value = read_json(reply.text)
+    except ValueError as error:
         return [Complaint(what := f"it is no JSON: {error}", what)]
     return held(value)
-
-
-def _no_number(text: str) -> Json:
-    raise ValueError(f"{text} is no number there")
 
 
 def schema_check(schema: Mapping[str, Json]) -> Check:

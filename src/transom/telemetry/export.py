@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from transom.canonical import compact_bytes, whole_text
+from transom.canonical import compact_bytes
 from transom.telemetry import keys
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class TraceFile:
             self._lines.reopen()
         parent_id = parent.span_id if parent else ""
         span = SpanRecord(os.urandom(8).hex(), parent_id, name, kind, time.time_ns(), attributes, owner=process)
-        told = self._told(span, whole_text(name)[:_LONGEST_NAME], span.start, _OPEN)
+        told = self._told(span, name[:_LONGEST_NAME], span.start, _OPEN)
         span.place = self._lines.put((_BEFORE + compact_bytes(told) + _AFTER).ljust(PLACE - 1) + b"\n")
         return span
 

@@ -151,6 +151,8 @@ class Span:
     def update(self, attributes: Mapping[str, Any]) -> None:
         """Set several at once."""
         if self._record:
+            if None in attributes.values():
+                attributes = {key: value for key, value in attributes.items() if value is not None}
             self._record.attributes |= attributes
 
     def fail(self, kind: str, message: str = "") -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import Draft, whole_number
-from transom.llm.hosted.failures import connection_failed, from_status, own_error
+from transom.llm.hosted.failures import connection_failed, from_status, own_error, parsed
 from transom.llm.hosted.schema import closed
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
@@ -30,6 +30,7 @@ class AnthropicVendor:
 
     kind = "anthropic"
     tells_overflow = True
+    may_be_silent = True
     stops: ClassVar[Mapping[str, Stop]] = {
         "end_turn": "end",
         "stop_sequence": "end",
@@ -129,8 +130,7 @@ def _typed(error: Exception) -> Exception:
     if ours is not None:
         return ours
     if isinstance(error, APIStatusError):
-        body: Any = error.body
-        return from_status(error.status_code, body, error.response.headers)
+        return from_status(error.status_code, parsed(error.response.text), error.response.headers)
     if isinstance(error, APITimeoutError):
         return NetworkFailed("the server did not answer in time")
     return connection_failed(error)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import NoReturn
 
 from transom.canonical import Json
 from transom.errors import (
@@ -19,6 +17,7 @@ from transom.errors import (
     RateLimited,
     RequestRefused,
 )
+from transom.llm.reading import read_document
 
 _OVERFLOW_CODES = {"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"}
 _OVERFLOW_WORDS = re.compile(
@@ -124,34 +123,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (when - datetime.now(UTC)).total_seconds())
 
 
-def read_json(text: str) -> Json:
-    """A text as JSON.
-
-    Raises:
-        ValueError: it is none: also where it holds NaN or an infinity, or is nested without measure.
-    """
-    try:
-        value: Json = json.loads(text, parse_constant=_no_number, parse_float=_number)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-    return value
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        _no_number(text)
-    return value
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
-
-
 def parsed(text: str) -> Json:
     """A body as JSON, where it is some."""
     try:
-        return read_json(text)
+        return read_document(text)
     except ValueError:
         return text
 

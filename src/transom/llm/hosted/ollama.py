@@ -19,6 +19,7 @@ from transom.llm.hosted.failures import (
 )
 from transom.llm.hosted.server import NO_KEY, OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard
+from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
@@ -33,6 +34,7 @@ class OllamaVendor:
 
     kind = "ollama"
     tells_overflow = False
+    may_be_silent = False
     stops: ClassVar[Mapping[str, Stop]] = {"stop": "end", "length": "length"}
 
     def __init__(self, server: Server) -> None:
@@ -72,16 +74,18 @@ class OllamaVendor:
         try:
             answer: Any = await client.chat(**asked)
             if not stream:
-                yield answer.model_dump()
+                yield _document(answer)
                 return
             async for piece in answer:
-                yield piece.model_dump()
+                yield _document(piece)
         except ResponseError as error:
             raise own_error(error) or _from_response(error) from error
         except (ConnectionError, httpx.HTTPError) as error:
             raise own_error(error) or connection_failed(error) from error
         except ValidationError as error:
             raise _not_a_reply(error) from error
+        except TypeError as error:  # the SDK looks for fields in whatever JSON it is
+            raise unreadable("the reply is JSON, but no object") from error
         except (ValueError, RecursionError) as error:
             raise unreadable(f"the reply is no JSON ({error})") from error
 
@@ -115,6 +119,14 @@ class OllamaVendor:
             headers=headers,
             event_hooks={"response": [guard]},
         )
+
+
+def _document(piece: Any) -> Document:
+    """The SDK reads JSON itself, however deeply it is nested."""
+    document: Document = piece.model_dump()
+    if is_deep(document, MOST_LEVELS):
+        raise ValueError("it is nested too deeply")
+    return document
 
 
 async def _close(client: Any) -> None:

@@ -10,7 +10,7 @@ from transom.canonical import Json, canonical_json
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import Draft, whole_number
-from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error
+from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error, parsed
 from transom.llm.hosted.schema import closed, is_strict
 from transom.llm.hosted.server import OneLoop, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
@@ -33,6 +33,7 @@ class OpenAIVendor:
 
     kind = "openai"
     tells_overflow = True
+    may_be_silent = False
     stops: ClassVar[Mapping[str, Stop]] = {
         "stop": "end",
         "eos": "end",
@@ -147,8 +148,7 @@ def _typed(error: Exception) -> Exception:
     if ours is not None:
         return ours
     if isinstance(error, APIStatusError):
-        body: Any = error.body
-        return from_status(error.status_code, body, error.response.headers)
+        return from_status(error.status_code, parsed(error.response.text), error.response.headers)
     if isinstance(error, APITimeoutError):
         return NetworkFailed("the server did not answer in time")
     return connection_failed(error)
@@ -163,9 +163,10 @@ def _turn(turn: Turn) -> list[Any]:
         return [{"role": "tool", "tool_call_id": one.id, "content": one.content} for one in turn.results]
     if isinstance(turn, Asked):
         return [{"role": "user", "content": turn.text}]
-    message: dict[str, Any] = {"role": "assistant", "content": _said(turn) or None}
+    message: dict[str, Any] = {"role": "assistant", "content": _said(turn)}
     calls = [part for part in turn.parts if isinstance(part, ToolCall)]
     if calls:
+        message["content"] = message["content"] or None
         message["tool_calls"] = [_call(call) for call in calls]
     for part in turn.parts:
         match part:

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from transom.errors import ProviderError
-from transom.llm.hosted.failures import from_error_in_reply, read_json, unreadable
+from transom.llm.hosted.failures import from_error_in_reply, unreadable
+from transom.llm.reading import read_document
 
 Document = dict[str, Any]
 """Somebody else's JSON: nothing in it is what it should be until it was looked at."""
@@ -42,7 +43,7 @@ async def documents(body: AsyncIterable[bytes], content_type: str) -> AsyncItera
 
 def _document(text: str, *, is_error: bool = False) -> Document:
     try:
-        value = read_json(text)
+        value = read_document(text)
     except ValueError as error:
         if is_error:
             raise from_error_in_reply(text) from error

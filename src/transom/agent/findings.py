@@ -1,0 +1,79 @@
+"""What sub-conversations found that tools completed: told behind what came of the calls of that reply.
+
+A reply and what came of its calls stand together. So what is found while they are carried out waits until they are
+over, in this life of the program and, by the journal, in later ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from transom.llm import Asked, Block, Reply, Said
+from transom.llm.render import render_block
+from transom.llm.turns import Egress
+
+if TYPE_CHECKING:
+    from transom.agent.turns import Conversation
+
+
+@dataclass
+class Findings:
+    """Those of one conversation.
+
+    Attributes:
+        owed: calls of their reply are over; they are told next.
+    """
+
+    owed: list[Any] = field(default_factory=list)
+    _of: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self._of)
+
+    def add(self, turn: str, told: Any) -> None:
+        """Something was found while the calls of a reply were carried out, see `turn_of`."""
+        self._of.setdefault(turn, {})[told["sub"]] = told
+
+    def due(self, turn: str) -> None:
+        """The calls of that reply are over."""
+        found = self._of.pop(turn, {})
+        self.owed += [found[sub] for sub in sorted(found, key=lambda sub: (len(sub), sub))]
+
+    async def tell(self, talk: Conversation) -> None:
+        """Journal what is owed, and say it in the conversation; one that went on without it goes on without it."""
+        while self.owed:
+            told = self.owed.pop(0)
+            stage, name = talk.stage, talk.name
+            stage.is_over(told["sub"])
+            if talk.lasting and stage.told_next(name) != told and stage.answered_next(name):
+                continue
+            talk.add(Asked(told["text"], told.get("egress", "any")))
+            await stage.tell(name, told)
+
+
+def turn_of(talk: Conversation, reply: Reply) -> str:
+    """What tells a reply whose calls are carried out from every other one, in each life of the program."""
+    return f"{sum(isinstance(turn, Said) for turn in talk.turns)}-{Said(reply.parts).digest[:16]}"
+
+
+def found(talk: Conversation, sub: str, purpose: str, summary: str, egress: Egress) -> Any:
+    """What a conversation is told of one that it opened."""
+    block = Block("finding", f"{purpose}\n\n{summary}", trust="untrusted", egress=egress)
+    told = {"event": "found", "sub": sub, "text": render_block(block)}
+    return {**told, "egress": "local"} if talk.stage.host.chain.policy.is_local(block) else told
+
+
+def recall_findings(talk: Conversation) -> None:
+    """What tools completed in earlier lives: their calls have results there, and do not find it again.
+
+    Args:
+        talk: nothing was said yet in this life of it.
+    """
+    for (stage, epoch, name), tellings in talk.stage.host.state.told.items():
+        if (stage, epoch) != (talk.stage.name, talk.stage.epoch) or not name.startswith(f"{talk.name}/"):
+            continue
+        first, last = tellings[0] if tellings else {}, tellings[-1] if tellings else {}
+        if "within" in last and first.get("parent") == talk.name:
+            told = found(talk, name, first["purpose"], last["summary"], last.get("egress", "any"))
+            talk.findings.add(last["within"], told)

@@ -1,0 +1,68 @@
+"""Who has the floor in a conversation: one message at a time, and what the tools of that one do is part of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from typing import TypeAlias
+
+from transom.errors import RunError
+
+_PART_OF: ContextVar[tuple[object, ...]] = ContextVar("part_of", default=())
+Part: TypeAlias = Token[tuple[object, ...]]
+
+_HINT = "return what you found, or talk in a sub-conversation; what comes next is sent when this message is answered"
+
+
+class Floor:
+    """A lock that says so, instead of waiting, where who asks for it is part of what has it: that wait has no end.
+
+    Tools may run in tasks and threads of their own, which have the variables of the context that they came from. Who
+    outlives the message that it was part of waits like everybody else.
+    """
+
+    def __init__(self, where: str = "") -> None:
+        self._where = where
+        self._lock = asyncio.Lock()
+        self._holder: object | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether who asks is part of what has it."""
+        return self._holder is not None and self._holder in _PART_OF.get()
+
+    def begin(self) -> Part:
+        """What is done from here on is part of what has it, until `end`."""
+        return _PART_OF.set((*_PART_OF.get(), self._holder))
+
+    @staticmethod
+    def end(part: Part) -> None:
+        """What is done from here on is as it was before `begin`."""
+        _PART_OF.reset(part)
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """What is done inside is part of what has it."""
+        part = self.begin()
+        try:
+            yield
+        finally:
+            self.end(part)
+
+    async def __aenter__(self) -> None:
+        """Wait for it.
+
+        Raises:
+            RunError: who waits is part of what has it.
+        """
+        if self.is_ours:
+            what = "a message is under way in it, of which whoever says this is part"
+            raise RunError(what, where=self._where, hint=_HINT)
+        await self._lock.acquire()
+        self._holder = object()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._holder = None
+        self._lock.release()

@@ -1,0 +1,89 @@
+"""JSON as models and servers write it: what is none, though Python's own reader takes it, is told apart here alone."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from transom.canonical import Json, compact_json
+
+LEVELS = 100
+"""Of lists and objects in each other: what is nested deeper could not be journaled, shown or checked everywhere."""
+
+MOST_LEVELS = 2 * LEVELS
+"""Of a server's document, in which something of `LEVELS` may stand."""
+
+
+def read_json(text: str) -> Json:
+    """What a model wrote, an answer or the arguments of a call.
+
+    Raises:
+        ValueError: it is no JSON: also where it holds NaN, an infinity or a number that is one, where an object has a
+            name twice, so that nobody knows which is meant, and where it is nested deeper than `LEVELS`. What it says
+            quotes nothing of the text.
+    """
+    return _read(text, LEVELS, _named_once)
+
+
+def read_document(text: str) -> Json:
+    """What a server wrote, which may be nested to `MOST_LEVELS`; what it says twice is its own affair.
+
+    Raises:
+        ValueError: it is none, as with `read_json`.
+    """
+    return _read(text, MOST_LEVELS, None)
+
+
+def is_deep(value: Json, levels: int = LEVELS) -> bool:
+    """Whether lists and objects are nested deeper than that."""
+    layer = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels):
+        if not layer:
+            break
+        layer = [inner for one in layer for inner in _inside(one) if isinstance(inner, dict | list)]
+    return bool(layer)
+
+
+def held_arguments(given: Json) -> Json:
+    """The arguments of a call; as text where they are nested deeper than `LEVELS`, so that the model can be told."""
+    if not is_deep(given):
+        return given
+    try:
+        return compact_json(given)
+    except RecursionError:
+        return f"nested deeper than {LEVELS} levels"
+
+
+def _inside(one: dict[str, Json] | list[Json]) -> list[Json]:
+    return one if isinstance(one, list) else [*one.values()]
+
+
+def _read(text: str, levels: int, pairs: Callable[[list[tuple[str, Any]]], Any] | None) -> Json:
+    try:
+        value: Json = json.loads(text, parse_constant=_no_number, parse_float=_number, object_pairs_hook=pairs)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    # Most texts have not as many brackets, and are not walked through.
+    if text.count("[") + text.count("{") > levels and is_deep(value, levels):
+        raise ValueError(f"it is nested too deeply: more than {levels} levels")
+    return value
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("an object in it has a name twice")
+    return made
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number in it is too large")
+    return value
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")  # NaN, or an infinity
