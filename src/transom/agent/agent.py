@@ -201,8 +201,8 @@ class Agent:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
         talk = await self._open()
-        check_asked(approval, talk.stage.host.records())
-        await talk.stage.host.append("decided", decided(approval, talk.stage.name))
+        host = talk.stage.host
+        await host.append("decided", decided(approval, check_asked(approval, host.records())))
 
     def history(self, limit: int | None = None) -> list[Message]:
         """The messages so far, the last `limit` of them."""

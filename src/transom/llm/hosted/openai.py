@@ -33,6 +33,7 @@ class OpenAIVendor:
 
     kind = "openai"
     tells_overflow = True
+    may_be_silent = False
     stops: ClassVar[Mapping[str, Stop]] = {
         "stop": "end",
         "eos": "end",
@@ -162,9 +163,10 @@ def _turn(turn: Turn) -> list[Any]:
         return [{"role": "tool", "tool_call_id": one.id, "content": one.content} for one in turn.results]
     if isinstance(turn, Asked):
         return [{"role": "user", "content": turn.text}]
-    message: dict[str, Any] = {"role": "assistant", "content": _said(turn) or None}
+    message: dict[str, Any] = {"role": "assistant", "content": _said(turn)}
     calls = [part for part in turn.parts if isinstance(part, ToolCall)]
     if calls:
+        message["content"] = message["content"] or None
         message["tool_calls"] = [_call(call) for call in calls]
     for part in turn.parts:
         match part:
