@@ -180,7 +180,7 @@ class Conversation:
     def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
         """A reply and what came of its calls, together."""
         if self.findings:
-            self.findings.due(turn_of(self, reply))
+            self.findings.due(self, turn_of(self, reply))
         self.add(Said(reply.parts), *([CameBack(tuple([ran.result for ran in came]))] if came else []))
         for ran in came:
             if ran.mark:
