@@ -12,7 +12,7 @@ from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import Draft, whole_number
 from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error, parsed
 from transom.llm.hosted.schema import closed, is_strict
-from transom.llm.hosted.server import OneLoop, Server
+from transom.llm.hosted.server import Clients, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
@@ -33,6 +33,7 @@ class OpenAIVendor:
 
     kind = "openai"
     tells_overflow = True
+    may_be_silent = False
     stops: ClassVar[Mapping[str, Stop]] = {
         "stop": "end",
         "eos": "end",
@@ -49,7 +50,7 @@ class OpenAIVendor:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._client = OneLoop(self._connect, lambda client: client.close())
+        self._client = Clients(self._connect, lambda client: client.close())
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         shown = render(request)
