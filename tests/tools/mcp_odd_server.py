@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import sys
 import time
 from typing import Any
@@ -15,7 +16,15 @@ NAMES = {
     "around": ["good"],
     "endless": ["good"],
     "late": ["good"],
+    "tells": ["good"],
 }
+KEY = os.environ.get("ODD_TOKEN", "")
+TELLS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"as": {"enum": [KEY, "me"], "default": KEY, "description": f"{KEY} is mine"}},
+    "not": {"const": KEY},
+}
+ANY = {"type": "object", "anyOf": [{}]}
 FAR = {"type": "object", "properties": {"at": {"$ref": "https://127.0.0.1:9/x.json"}}}
 
 
@@ -30,7 +39,11 @@ async def serve(way: str) -> None:
         if way == "late":
             await asyncio.sleep(600)
         tools = [
-            types.Tool(name=name, input_schema=FAR if name == "far" else {"type": "object", "anyOf": [{}]})
+            types.Tool(
+                name=name,
+                description=f"Shows {KEY}." if KEY else None,
+                input_schema=FAR if name == "far" else TELLS if way == "tells" else ANY,
+            )
             for name in NAMES[way]
         ]
         more = {"around": "one", "endless": str(next(cursors))}.get(way)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -289,6 +290,18 @@ async def test_what_is_odd_can_be_left_out() -> None:
             (tool,) = server.tools
             assert tool.name == f"odd_{name.replace('.', '_')}"
             assert "anyOf" not in tool.parameters and "Its parameters in full" in tool.description
+
+
+async def test_what_a_tool_is_said_to_be_holds_no_key_that_its_server_was_given() -> None:
+    """Descriptions, enumerations and defaults of parameters go to the model and into the journal with each request."""
+    async with McpServer([*ODD, "tells"], environ={"ODD_TOKEN": f'{KEY}"\\s'}) as server:
+        (tool,) = server.tools
+    shown = json.dumps(tool.spec.to_json())
+    assert KEY not in shown
+    assert tool.parameters["properties"] == {
+        "as": {"enum": ["[redacted]", "me"], "default": "[redacted]", "description": "[redacted] is mine"}
+    }
+    assert tool.description.startswith("Shows [redacted].") and '"const": "[redacted]"' in tool.description
 
 
 @pytest.mark.parametrize(
