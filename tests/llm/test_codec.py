@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -51,7 +56,9 @@ results = st.builds(
     egress=st.sampled_from(["any", "local"]),
 )
 turns = (
-    st.builds(Asked, st.text()) | st.builds(Said, parts) | st.builds(CameBack, st.lists(results, max_size=3).map(tuple))
+    st.builds(Asked, st.text(), st.sampled_from(["any", "local"]))
+    | st.builds(Said, parts)
+    | st.builds(CameBack, st.lists(results, max_size=3).map(tuple))
 )
 
 
@@ -69,7 +76,13 @@ blocks = st.builds(
     st.sampled_from(["any", "local"]),
     json_values,
 )
-tools = st.builds(ToolSpec, st.text(), st.text(), st.dictionaries(st.text(), json_values, max_size=2))
+tools = st.builds(
+    ToolSpec,
+    st.text(),
+    st.text(),
+    st.dictionaries(st.text(), json_values, max_size=2),
+    st.sampled_from(["pure", "idempotent", "once"]),
+)
 windows = st.builds(
     Window,
     st.lists(blocks, max_size=3).map(tuple),
@@ -82,6 +95,7 @@ requests = st.builds(
     windows,
     st.lists(tools, max_size=2).map(tuple),
     st.builds(CallSettings, st.integers(), st.none() | st.floats(0, 2)),
+    st.none() | st.dictionaries(st.text(), json_values, max_size=2),
 )
 
 
@@ -96,11 +110,103 @@ def test_what_is_no_request_is_said_to_be_none(data: Json) -> None:
         request_from_json(data)
 
 
-@given(requests, requests)
-def test_equal_requests_have_equal_digests_and_different_ones_have_not(one: Request, other: Request) -> None:
+Change = tuple[str, Callable[[Any], Any]]
+
+
+def changes(of: Any) -> list[Change]:
+    """Each way to change one field of a value, by name: of a list its order, its end, and each of its items."""
+    if isinstance(of, Enum):
+        return [("tier", lambda old: next(one for one in type(of) if one is not old))]
+    if is_dataclass(of):
+        return [
+            (f"{type(of).__name__}.{one.name}/{name}", partial(_with, name=one.name, change=change))
+            for one in fields(of)
+            if one.compare
+            for name, change in (
+                [("set", lambda _: 0.5)] if one.name == "temperature" else changes(getattr(of, one.name))
+            )
+        ]
+    if isinstance(of, tuple):
+        items = [
+            (f"{at}/{name}", partial(_at, at=at, change=change))
+            for at, item in enumerate(of)
+            for name, change in changes(item)
+        ]
+        return [("order", lambda old: old[::-1]), ("last", lambda old: old[:-1]), *items]
+    return _WORDS.get(of) or [("value", _other)] if isinstance(of, str) else [("value", _other)]
+
+
+def _instead(new: str, _: str) -> str:
+    return new
+
+
+_WORDS: dict[str, list[Change]] = {
+    one: [("word", partial(_instead, two))]
+    for pair in (("ours", "untrusted"), ("any", "local"), ("pure", "once"), ("once", "pure"))
+    for one, two in (pair, pair[::-1])
+}
+
+
+def _with(old: Any, name: str, change: Callable[[Any], Any]) -> Any:
+    return replace(old, **{name: change(getattr(old, name))})
+
+
+def _at(old: tuple[Any, ...], at: int, change: Callable[[Any], Any]) -> tuple[Any, ...]:
+    return (*old[:at], change(old[at]), *old[at + 1 :])
+
+
+def _other(old: Any) -> Any:
+    if isinstance(old, bool):
+        return not old
+    if isinstance(old, str):
+        return old + "x"
+    if isinstance(old, dict):
+        return {**old, "x" * (max(map(len, old), default=0) + 1): None}
+    return old + 1.5 if isinstance(old, int | float) else {"other": old}
+
+
+@given(requests)
+def test_equal_requests_have_equal_digests(one: Request) -> None:
     same = request_from_json(json.loads(canonical_json(one.to_json())))
+    assert same == one
     assert same.digest == one.digest
-    assert (one.digest == other.digest) == (canonical_json(one.to_json()) == canonical_json(other.to_json()))
+
+
+@given(requests)
+def test_requests_that_differ_in_one_field_have_different_digests(one: Request) -> None:
+    for name, change in changes(one):
+        other = change(one)
+        if one == other and repr(one) != repr(other):
+            continue  # 1, 1.0 and True change places, which are one value in Python and three in JSON
+        assert (one == other) == (one.digest == other.digest), name
+
+
+FULL = Request(
+    "r",
+    Window(
+        (Block("a", "b"), Block("b", "b", data={"a": [1]})),
+        (
+            Asked("one"),
+            Said((Text("a"), ToolCall("1", "t", {"x": 1}), Opaque({"s": "x"}))),
+            CameBack((ToolResult("1", "t", "c"), ToolResult("2", "t", "c"))),
+            Asked("two"),
+        ),
+        (Dropped("a", 1, "full"), Dropped("b", 1, "full")),
+    ),
+    (ToolSpec("t", "d", {"type": "object"}), ToolSpec("u", "d", {})),
+    CallSettings(5, 0.25),
+    {"type": "object"},
+)
+
+
+def test_every_field_of_what_is_asked_is_changed_in_turn() -> None:
+    """... so that the property above can fail for each of them."""
+    tried = [name for name, change in changes(FULL) if change(FULL) != FULL]
+    turn = (Asked, Said, CameBack, ToolResult, Text, ToolCall, Opaque)
+    shapes = (Request, Window, Block, Dropped, ToolSpec, CallSettings, *turn)
+    compared = {f"{shape.__name__}.{one.name}" for shape in shapes for one in fields(shape) if one.compare}
+    assert compared == {part for name in tried for part in name.split("/") if "." in part}
+    assert len({change(FULL).digest for _, change in changes(FULL)} | {FULL.digest}) == len(tried) + 1
 
 
 @given(st.integers(0, 2), st.sampled_from([0, 0.0, -0.0]))
