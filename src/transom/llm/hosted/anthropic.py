@@ -164,10 +164,17 @@ def _turn(turn: Turn, *, mark: bool) -> tuple[str, list[_Block]]:
     elif isinstance(turn, Asked):
         role, blocks = "user", _text(turn.text)
     else:
-        role, blocks = "assistant", [block for part in turn.parts for block in _part(part)]
+        role, blocks = "assistant", _without_last_thoughts([block for part in turn.parts for block in _part(part)])
     if mark and blocks and blocks[-1].get("type") in ("text", "tool_result", "tool_use"):
         blocks[-1] = {**blocks[-1], "cache_control": _MARK}
     return role, blocks
+
+
+def _without_last_thoughts(blocks: list[_Block]) -> list[_Block]:
+    """A reply that was cut off while it thought: the API refuses a message that ends with thinking."""
+    while blocks and blocks[-1].get("type") in ("thinking", "redacted_thinking"):
+        blocks = blocks[:-1]
+    return blocks
 
 
 def _result(ident: str, content: str, *, is_error: bool) -> _Block:

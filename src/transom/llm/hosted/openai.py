@@ -162,8 +162,9 @@ def _turn(turn: Turn) -> list[Any]:
         return [{"role": "tool", "tool_call_id": one.id, "content": one.content} for one in turn.results]
     if isinstance(turn, Asked):
         return [{"role": "user", "content": turn.text}]
-    message: dict[str, Any] = {"role": "assistant", "content": _said(turn) or None}
-    calls = [part for part in turn.parts if isinstance(part, ToolCall)]
+    said, calls = _said(turn), [part for part in turn.parts if isinstance(part, ToolCall)]
+    # Beside calls some refuse an empty text; without any, as after a reply that was all thinking, they refuse null.
+    message: dict[str, Any] = {"role": "assistant", "content": said or (None if calls else "")}
     if calls:
         message["tool_calls"] = [_call(call) for call in calls]
     for part in turn.parts:
