@@ -90,14 +90,14 @@ async def test_who_falls_back_counts_as_who_answers() -> None:
 
 
 async def test_what_a_conversation_began_with_is_the_same_in_every_life(tmp_path: Path) -> None:
-    async def program(provider: Provider, more: Callable[[Agent], Any]) -> tuple[TokenCorrection, TokenCorrection]:
+    async def program(provider: Provider, more: Callable[[Agent], Any]) -> tuple[str, TokenCorrection, TokenCorrection]:
         async with Agent(SEAT, provider=provider, at=Home(tmp_path, "t")) as agent:
             await agent.send("Is it so?")
             sub = await agent.create_sub_conversation("Look.")
             await more(agent)
             begun = (await sub._open()).tokens
             await sub.send("Well?")
-            return begun, tokens(sub)
+            return sub.id, begun, tokens(sub)
 
     async def nothing(agent: Agent) -> None:
         pass
@@ -113,4 +113,4 @@ async def test_what_a_conversation_began_with_is_the_same_in_every_life(tmp_path
     async with Workspace.at(tmp_path).open_store() as store:
         (stream,) = store.streams("run/")
         counted: list[Any] = [record.data for record in store.read(stream) if record.kind == "counted"]
-    assert [(one["conversation"], list(one["tokens"])) for one in counted] == [("main/sub", ["a:1"])]
+    assert [(one["conversation"], list(one["tokens"])) for one in counted] == [(first[0], ["a:1"])]

@@ -63,7 +63,8 @@ async def test_a_tool_completes_a_sub_conversation_and_the_finding_follows_the_r
     async with program(tmp_path, provider) as agent:
         response = await agent.send("go")
         view = agent.conversation()
-        subs = [agent.conversation(name) for name in ("main/sub", "main/sub#2")]
+        assert view is not None
+        subs = [agent.conversation(name) for name in view.sub_conversations]
     assert (response.text, kinds(response.turns)) == ("done", ORDER)
     assert [turn.text.count(f"Look at {at}.") for turn, at in zip(response.turns[3:5], "ab", strict=True)] == [1, 1]  # type: ignore[union-attr]
     came = response.turns[2]
@@ -78,8 +79,8 @@ async def test_a_tool_completes_a_sub_conversation_and_the_finding_follows_the_r
             assert (later.turns, agent.conversation(), nobody.requests) == (response.turns, view, []), again
     async with program(tmp_path, ScriptedProvider(answer)) as agent:
         await agent.send("go")
-        sub = await agent.create_sub_conversation(PURPOSES["a"])
-        assert sub.id == "main/sub#3", "what is completed is not opened again"
+        sub = await agent.create_sub_conversation(PURPOSES["a"], "The thing is a.")
+        assert sub.id == f"{view.sub_conversations[0]}#2", "what is completed is not opened again"
 
 
 POINTS = [f"{did} {at}" for did in ("opened", "asked", "completed", "told") for at in "ab"]
@@ -243,6 +244,7 @@ async def test_a_listener_may_have_the_next_message_wait_for_this_one() -> None:
 async def test_what_a_tool_leaves_to_a_task_has_to_be_waited_for() -> None:
     """Its finding would have no place: the call is over."""
     begun, over = asyncio.Event(), asyncio.Event()
+    opened: list[str] = []
     later: list[asyncio.Task[Any]] = []
 
     async def afterwards(sub: Agent) -> None:
@@ -251,6 +253,7 @@ async def test_what_a_tool_leaves_to_a_task_has_to_be_waited_for() -> None:
 
     async def handler(_: str) -> str:
         sub = await agent.create_sub_conversation("Look.")
+        opened.append(sub.id)
         await sub.send("What is there?")
         later.append(asyncio.create_task(afterwards(sub)))
         await begun.wait()
@@ -269,7 +272,7 @@ async def test_what_a_tool_leaves_to_a_task_has_to_be_waited_for() -> None:
     provider = Slow({SEAT.name: [asks(look("a")), "done"], f"{SEAT.name}.sub": ["seven", "seven", "seven"]})
     async with Agent(SEAT, provider=provider, tools=[tool(handler)]) as agent:
         assert (await agent.send("go")).text == "done"
-        await agent.complete_sub_conversation("main/sub")
+        await agent.complete_sub_conversation(opened[0])
 
 
 def test_a_plain_handler_cannot_wait_for_the_door_that_it_runs_behind() -> None:

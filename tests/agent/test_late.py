@@ -106,3 +106,15 @@ async def test_one_that_is_registered_between_messages_is_journaled_too(tmp_path
         talking.register_tool(tool(name="made"))
         await talking.send("second")
     assert [(before, name) for before, name, _ in await registrations(tmp_path)] == [(1, "made")]
+
+
+async def test_another_schema_under_the_same_name_is_journaled_as_well(tmp_path: Path) -> None:
+    await first_life(tmp_path)
+    other = ToolDefinition("made", "Looks elsewhere.", {"type": "object"}, lambda _: "elsewhere")
+    for _ in range(2):
+        async with agent(tmp_path, scripted("done again"), registers=False) as talking:
+            await talking.resume()
+            talking.register_tool(other)
+            await talking.send("and now?")
+    shas = [digest(tool(name="made").spec.canonical), digest(other.spec.canonical)]
+    assert await registrations(tmp_path) == [(1, "made", shas[0]), (3, "made", shas[1])], "each once"

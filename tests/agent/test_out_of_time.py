@@ -82,3 +82,13 @@ async def test_other_calls_and_those_that_may_be_repeated_ask_nobody(tmp_path: P
     response = await say(tmp_path, slow, asks(look("a", "1")), asks(look(at, "2")), "ok", effect=effect)
     assert slow.begun == ["a", at]
     assert told(response)[1] == f"did {at}"
+
+
+def test_what_was_done_after_all_is_in_doubt_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a tool that is run again for the same call: it came to its end, and the next one begins it as any other."""
+    root, slow = tmp_path / ".transom", Slow(1)
+    with pytest.raises(Paused) as paused:
+        asyncio.run(say(root, slow, asks(look("a", "1")), asks(look("a", "2")), fresh=True))
+    answer(paused, "redo", monkeypatch, tmp_path)
+    response = asyncio.run(say(root, slow, asks(look("a", "3")), "ok", fresh=True))
+    assert (slow.begun, told(response)[1:]) == (["a"] * 3, ["did a"] * 2)

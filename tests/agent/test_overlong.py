@@ -15,6 +15,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, scripted, sent, tool
 from tests.context.streams import orphans
 from transom.agent import Agent, Home, Setup
+from transom.agent.events import CameOf, Event
 from transom.config import Settings
 from transom.context import TokenCorrection
 from transom.errors import InputError, RequestRefused, ToolError, ToolRefused, WindowOverflow
@@ -127,6 +128,19 @@ async def test_results_of_one_reply_are_held_to_a_bound_together(tmp_path: Path,
     async with agent(tmp_path, again, tools=many) as talk:
         await talk.resume()
         assert talk.history() == view
+
+
+async def test_a_listener_is_told_once_of_each_and_a_repeated_call_has_the_outline(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    again = asks(ToolCall("again", "look", {"at": "1-3"}))
+    provider = scripted(calls(1, 6), again, "done")
+    async with agent(tmp_path, provider, tools=[tool(yields)], on_event=heard.append) as talk:
+        response = await talk.send("go")
+    *first, repeated = contents(response.turns)
+    assert "kept whole as" in first[3] and "kept whole as" in repeated
+    assert TokenCorrection().count(repeated) < TokenCorrection().count(await yields("1-3")) / 2
+    once = [event.call.id for event in heard if isinstance(event, CameOf)]
+    assert sorted(once) == sorted([*(f"1-{at}" for at in range(6)), "again"])
 
 
 @pytest.mark.parametrize("how", ["large", "many", "failing"])

@@ -78,6 +78,44 @@ async def test_a_pause_is_not_gone_on_with_once_the_time_is_over() -> None:
     assert len(provider.requests) <= 1
 
 
+SIGNED = {"type": "thinking", "thinking": "hm", "signature": "s"}
+
+
+@pytest.mark.parametrize("last", ["It is a.", ""], ids=["then it answers", "then it has nothing to say"])
+@pytest.mark.parametrize("thoughts", [[], [SIGNED]], ids=["nothing", "thinking alone"])
+async def test_a_model_of_anthropics_that_says_nothing_is_asked_once_to_go_on(
+    last: str, thoughts: list[Any], tmp_path: Path
+) -> None:
+    """Asked the same again it would say nothing again, and each of these requests is paid for."""
+
+    def answer(wire: Wire, seen: Seen) -> None:
+        at = len(server.seen)
+        body = ANTHROPIC.whole([asks(look("a")).calls[0]] if at == 1 else [Text(last if at == 3 else "")])
+        body["content"] = [block for block in body["content"] if block.get("text") != ""] or thoughts
+        wire.answer(200, json.dumps(body).encode())
+
+    async def program(*messages: str) -> list[Any]:
+        provider = connect("anthropic:m", HostedSettings(base_url=server.url), stream=False)
+        try:
+            async with Agent(SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t")) as agent:
+                return [await agent.send(message) for message in messages]
+        finally:
+            await provider.aclose()
+
+    with LocalServer(answer) as server:
+        (response,) = await program("go")
+        assert (response.text, response.ended, len(server.seen)) == (last, "answered", 3)
+        assert response.usage.output_tokens == 15, "each was paid for"
+        *before, urged = server.seen[2].body["messages"]
+        assert [message["role"] for message in before] == ["user", "assistant"]
+        assert [block["type"] for block in urged["content"]] == ["tool_result", "text"]
+        assert "go on" in urged["content"][-1]["text"]
+        again, more = await program("go", "and now?")
+        assert (again.text, again.usage, len(server.seen)) == (last, response.usage, 5), "both are in the journal"
+        assert more.text == "", "it said nothing to the second, and was asked to go on"
+        assert "go on" not in json.dumps(server.seen[3].body["messages"]), "which is not kept"
+
+
 async def test_a_call_after_a_pause_is_carried_out() -> None:
     pause = Reply((Text("I look. "),), stop="pause", usage=Usage(1, 1))
     provider = scripted(pause, asks(look("a"), text="Now."), "It is a.")

@@ -125,9 +125,21 @@ async def test_a_server_that_tells_its_cost_needs_no_price_and_must_tell_it() ->
     assert (len(provider.requests), agent.context().usd) == (2, 0.4)
 
 
+@pytest.mark.parametrize("name", ["corp", "corp:model"])
+async def test_a_cap_holds_whatever_its_provider_is_called(name: str, tmp_path: Path) -> None:
+    listed = tmp_path / "listed.yaml"
+    listed.write_text(f'schema: transom.prices/1\nas_of: "2026-11-01"\nmodels:\n  "{name}": {{input: 1, output: 1}}\n')
+    answers = [Reply((Text("a"),), "end", Usage(10**6, 10**5), name) for _ in range(3)]
+    provider = ScriptedProvider({SEAT.name: answers}, name=name, local=False)
+    async with Agent(SEAT, provider=provider, caps=Caps(usd=1, prices=Prices.load(listed))) as agent:
+        first, second = await agent.send("go"), await agent.send("go")
+    assert (first.ended, first.usd, second.ended) == ("answered", 1.1, "usd")
+    assert len(provider.requests) == 1
+
+
 def test_a_journal_is_counted_once(mine: Prices) -> None:
     purse = Spending(3, mine.of)
-    replies = [Reply((Text("x"),), usage=Usage(500_000), by=by).to_json() for by in ("corp:model", "rules")]
+    replies = [Reply((Text("x"),), usage=Usage(500_000), by=by).to_json() for by in ("corp:model", "rules", "replay")]
     for _ in range(2):
         purse.take_in("run", replies)
     assert purse.usd == 1.0

@@ -14,7 +14,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom.agent import Agent, Caps, Home
-from transom.agent.events import CameOf, Event
+from transom.agent.events import CameOf, Event, Replied
 from transom.llm import Chain, Reply, ScriptedProvider, Text, Turn
 from transom.runs import Run, Stage, Workspace, text_file
 
@@ -108,6 +108,26 @@ async def test_a_message_that_ended_for_want_of_turns_ends_so_once_another_one_w
     again = await lives.life(Caps(turns=turns), [], resume=how == "resume")
     assert (again[1:], lives.did) == (first[1:], ["a"])
     assert again[0] == (first[0][-1:] if how == "resume" else first[0])
+
+
+async def test_it_ends_so_where_nobody_could_say_that_its_turns_were_used_up(tmp_path: Path) -> None:
+    """A listener broke the message off at the very reply that calls a tool although it may not."""
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Replied) and event.reply.calls and event.reply.calls[0].id == "c":
+            raise RuntimeError("no listener any more")
+
+    first = scripted(*ORDERS, "One alone.")
+    more: dict[str, Any] = {"tools": [tool()], "at": Home(tmp_path, "x"), "caps": Caps(turns=1)}
+    async with Agent(SEAT, provider=first, on_event=hear, **more) as agent:
+        with pytest.raises(RuntimeError, match="no listener"):
+            await agent.send("go")
+        last = await agent.send("and?")
+    nobody = scripted()
+    async with Agent(SEAT, provider=nobody, **more) as agent:
+        assert (await agent.send("go")).ended == "turns"
+        assert (await agent.send("and?")).turns == last.turns
+    assert nobody.requests == []
 
 
 async def test_a_raised_cap_still_goes_on_where_nothing_else_was_said(tmp_path: Path) -> None:

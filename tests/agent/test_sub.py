@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from transom.agent import Agent, Caps, Home, Setup, SyncAgent
 from transom.agent.events import Completed, Event, Opened
 from transom.agent.models import Conversation, SubConversation
 from transom.config import Settings
+from transom.context import TokenCorrection
 from transom.context.summary import STRUCK
 from transom.errors import InputError, ProviderError, RunError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, ScriptedProvider, Strategy, Text, ToolCall
@@ -164,7 +166,7 @@ async def test_the_model_delegates(tmp_path: Path) -> None:
         assert (await agent.send("go")).text == "ok"
         view = agent.conversation()
     asked = [request for request in provider.requests if request.role == SEAT.name]
-    assert "there is no source 8" in came(asked[2]) and "there are 7" in came(asked[2])
+    assert "there is no one source 8" in came(asked[2])
     assert came(asked[3]) == "It saw a."
     assert came(asked[4]) == "Nothing."
     assert "not made again" in came(asked[5]), "the same errand is not run twice"
@@ -260,21 +262,25 @@ async def test_a_message_that_is_part_of_another_has_no_more_time_than_that() ->
     def answer(request: Request) -> Reply:
         clock["now"] += 7
         number = len(request.window.turns)
-        return Reply((Text("found"),)) if request.role != SEAT.name else asks(look(str(number), str(number)))
+        if request.role == SEAT.name:
+            return asks(look(str(number), str(number)))
+        return Reply((Text("found"),)) if number > 1 else asks(look("inside", str(number), "peek"))
 
     async def delegated(at: str) -> str:
         return (await sub.send(at)).ended
 
     provider = ScriptedProvider(answer)
-    agent = Agent(SEAT, provider=provider, tools=[tool(delegated)], caps=Caps(seconds=10))
+    agent = Agent(SEAT, provider=provider, tools=[tool(delegated), tool(name="peek")], caps=Caps(seconds=13))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("transom.agent.caps.time", SimpleNamespace(monotonic=lambda: clock["now"]))
         async with agent:
             sub = await agent.create_sub_conversation("Look into it.")
             assert [(await sub.send("a")).ended for _ in range(3)] == ["answered"] * 3
+            roles = len(provider.requests)
+            sub = await agent.create_sub_conversation("Look into that.")
             assert (await agent.send("go")).ended == "seconds"
-            roles = [request.role for request in provider.requests]
-            assert roles == [f"{SEAT.name}.sub"] * 3 + [SEAT.name, f"{SEAT.name}.sub"], "the time was up by then"
+            inside = [request.role for request in provider.requests[roles:]]
+            assert inside == [SEAT.name, f"{SEAT.name}.sub"], "the time was up by then, inside too"
             assert (await sub.send("b")).ended == "answered", "that message is over"
 
 
@@ -328,6 +334,22 @@ async def test_lines_that_stand_for_a_summary_have_nothing_that_was_made_up() ->
     assert "0.7777" not in summary.text and "u_made/up_1" not in summary.text
 
 
+async def test_a_number_that_a_refusal_repeats_is_no_evidence_for_it() -> None:
+    """The runtime says what it did not find; so a model could have had any number of its own said to it."""
+
+    def find(request: Request) -> Reply:
+        (name,) = set(re.findall(r"kept whole as (result-\w+)", sent(request)))
+        return asks(ToolCall("f", "read_slice", {"source": name, "find": "slack 93.75 of u_made/up_1"}))
+
+    provider = by_role([asks(look("large")), "ok"], [find, "The slack is 93.75 in u_made/up_1; row 17 has 0.00017."])
+    small = Setup(provider, Settings.model_validate({"window": {"tokens": 30_000}}))
+    async with Agent(DELEGATING, provider=small, tools=[tool(large)]) as agent:
+        assert (await agent.send("go")).text == "ok"
+    (refusal,) = [turn for turn in provider.requests[2].window.turns if isinstance(turn, CameBack)]
+    assert "93.75" in refusal.results[0].content and refusal.results[0].is_error
+    assert f"The slack is {STRUCK} in {STRUCK}; row 17 has 0.00017." in came(provider.requests[-1])
+
+
 async def test_what_is_read_beside_a_large_result_may_be_named_too() -> None:
     provider = by_role([asks(look("large")), "ok"], [asks(look("gate_8", "2")), "Row 17 has 0.00017; gate_8, gate_9."])
     async with Agent(DELEGATING, provider=provider, tools=[tool(large)]) as agent:
@@ -344,6 +366,40 @@ async def test_a_number_of_seventeen_places_beside_a_stamp_of_milliseconds_is_on
     async with Agent(DELEGATING, provider=provider, tools=[tool(log)]) as agent:
         assert (await agent.send("What is the mean?")).text == "ok"
     assert f"The mean of load is {STRUCK}." in came(provider.requests[-1])
+
+
+async def test_summaries_of_one_reply_take_together_what_one_may() -> None:
+    async def each(at: str) -> str:
+        return f"{at}\n{LARGE}"
+
+    long = "\n".join(["Rows are fine."] * 20_000)
+    provider = by_role([asks(*(look(at, at) for at in "abcd")), "ok"], [long] * 4)
+    settings = Settings.model_validate({"window": {"tokens": 20_000}})
+    async with Agent(DELEGATING, provider=Setup(provider, settings), tools=[tool(each)]) as agent:
+        assert (await agent.send("Is it fine?")).text == "ok"
+    last = provider.requests[-1].window.turns[-1]
+    assert isinstance(last, CameBack)
+    sizes = [TokenCorrection().count(one.content) for one in last.results]
+    # The bound is 15 % of the window by what was learned of the model meanwhile, which counts a little less than this.
+    assert len(sizes) == 4 and 2_000 < sum(sizes) <= 1.2 * 3_000
+
+
+async def test_a_delegate_reads_on_in_what_it_is_given_as_an_outline() -> None:
+    read = ToolCall("3", "read_slice", {"source": "", "first_line": 3001, "last_line": 3002})
+
+    def delegate(request: Request) -> Reply:
+        name = came(request).split("kept whole as ")[1].split(".")[0].split(";")[0]
+        read.arguments["source"] = name  # type: ignore[index,call-overload]
+        return asks(ToolCall("2", "delegate", {"purpose": "What is in row 3000?", "sources": [name]}))
+
+    provider = by_role([asks(look("large")), delegate, "ok"], ["Rows.", asks(read), "Row 3000 has 0.03000."])
+    settings = Settings.model_validate({"window": {"tokens": 20_000}})
+    async with Agent(DELEGATING, provider=Setup(provider, settings), tools=[tool(large)]) as agent:
+        assert (await agent.send("go")).text == "ok"
+    given, slice_of = provider.requests[-3:-1]
+    assert "row 3000:" not in sent(given) and "read_slice" in [spec.name for spec in given.tools]
+    assert "row 3000: the ratio is 0.03000" in came(slice_of)
+    assert "Row 3000 has 0.03000." in came(provider.requests[-1])
 
 
 @pytest.mark.parametrize("way", ["loop", "model", "program"])

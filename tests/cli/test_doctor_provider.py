@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ from tests.cli.checks import EXAMPLES, Desk
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.cli import main
+from transom.cli.trying import brief
+from transom.config import OpenAISettings
 from transom.llm import Text, ToolCall
 from transom.llm.hosted.checkup import ROLE
 
@@ -88,6 +93,45 @@ def test_nobody_there(desk: Desk) -> None:
     assert done.code == 1
     assert "does not answer" in done.out
     assert desk("doctor", "--provider", "openai:m").line().startswith("openai:m: there is no key: OPENAI_API_KEY")
+
+
+def test_a_key_that_its_server_repeats_is_not_printed(
+    server: LocalServer, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_GATEWAY", "right-and-long")
+    Path("transom.yaml").write_text("llm: {openai: {key_variable: MY_GATEWAY}}\n")
+    server.answer = lambda wire, _: wire.answer(400, b'{"error": {"message": "not right-and-long, \\u001b[2Jis it?"}}')
+    for form in ([], ["--format", "json"]):
+        done = desk("doctor", "--provider", "openai:m", "--base-url", f"{server.url}/v1", *form)
+        assert done.out.count("is it?") == 7, done.out
+        assert "right-and-long" not in done.out + done.err
+        assert "\x1b[2J" not in done.out
+
+
+def test_rows_come_as_they_are_known(server: LocalServer) -> None:
+    told = threading.Event()
+
+    def answer(wire: Wire, seen: Seen) -> None:
+        if len(server.seen) > 1:
+            told.wait(60)
+        whole(OpenAI(), keyed=False)(wire, seen)
+
+    server.answer = answer
+    command = [sys.executable, "-m", "transom", "doctor", "--provider", "openai:m", "--base-url", f"{server.url}/v1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        head, row = running.stdout.readline(), running.stdout.readline()
+        assert (head.endswith(": answers\n"), row.split()[:2]) == (True, ["plain", "ok"])
+        assert len(server.seen) <= 2
+        told.set()
+        assert len(running.stdout.readlines()) == 6
+    assert running.returncode == 0
+
+
+def test_a_server_that_is_tried_is_not_waited_for_as_for_an_answer() -> None:
+    assert brief(OpenAISettings()).timeout_seconds == 30
+    assert brief(OpenAISettings(timeout_seconds=5)).timeout_seconds == 5
+    assert brief(OpenAISettings()).retry.max_attempts == 1
 
 
 def test_only_harmless_text_is_sent(server: LocalServer, desk: Desk) -> None:

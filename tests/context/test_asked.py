@@ -73,6 +73,17 @@ def test_what_stands_in_an_event_that_is_shown_is_not_shown_again() -> None:
     assert words(kept) == ["b"], "where there is no room at all, only what is worked on stays"
 
 
+def test_what_is_worked_on_is_not_named_again_where_its_event_is_shown() -> None:
+    history = answered("Begin.").add(Asked("Order it."), *call(1, "out of stock", is_error=True))
+    for number in range(2, 9):
+        history = history.add(*call(number))
+    roomy, tight = compact(history, Compaction(1, 1), 20_000, PLAIN), compact(history, Compaction(1, 1), 20, PLAIN)
+    assert words(roomy) == ["Begin.", "Order it."]
+    assert "- event 2, failed" in note(roomy) and "being worked on" not in note(roomy)
+    assert words(tight) == ["Order it."], "its event has no room"
+    assert "What was asked last, in event 2, is still being worked on." in note(tight)
+
+
 def test_what_is_worked_on_stays_where_there_is_no_room_at_all() -> None:
     history = History.of([Asked("old"), Said((Text("ok"),)), Asked("Which city? " * 500)])
     for number in range(9):

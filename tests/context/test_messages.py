@@ -106,6 +106,28 @@ def test_results_that_have_no_room_can_still_be_read() -> None:
         go_on(ROLE, (), History.of([Asked(PROSE * 500)]), budget=Budget(8_000))
 
 
+@pytest.mark.parametrize("total", [8_000, 30_000])
+def test_the_longest_message_leaves_room_for_the_note_and_for_a_result(total: int) -> None:
+    """Else what it makes the role call comes back and can never be shown."""
+    budget, refused, most = Budget(total), total * 4, 0
+    while refused - most > 1:
+        half = (refused + most) // 2
+        try:
+            check_message(ROLE, (), "x" * half, budget=budget)
+            most = half
+        except WindowOverflow:
+            refused = half
+    call = ToolCall("1", "look", {"at": 1})
+    result = ToolResult("1", "look", "y" * (3 * budget.result_tokens - 3))
+    assert PLAIN.count(result.content) <= budget.result_tokens
+    before = [turn for at in range(9) for turn in (Asked(f"{at} {PROSE}"), Said((Text(PROSE),)))]
+    history = History.of([*before, Asked("x" * most), Said((call,)), CameBack((result,))])
+    made = go_on(ROLE, (), history, budget=budget)
+    assert made.request.window.turns[-1] == CameBack((result,))
+    assert Asked("x" * most) in made.request.window.turns
+    assert isinstance(first := made.request.window.turns[0], Asked) and first.text.startswith("Note: ")
+
+
 @given(st.lists(st.integers(0, 5_000), min_size=1, max_size=12), st.integers(1, 20_000))
 def test_of_several_results_only_the_largest_give(sizes: list[int], most: int) -> None:
     each = level(sizes, most)

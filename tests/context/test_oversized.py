@@ -309,6 +309,14 @@ def test_a_sub_conversation_opens_with_the_source_or_its_outline() -> None:
     assert outlined.text == found.reference(PLAIN).content
 
 
+@pytest.mark.parametrize("limit", [100, 300, 1_000])
+@pytest.mark.parametrize("said", ["Fine.\n" * 5_000, ""], ids=["a summary", "an extract"])
+def test_a_summary_takes_no_more_than_a_result_with_all_that_is_said_of_it(limit: int, said: str) -> None:
+    found = Oversized(ToolResult("1", "look", ROW * 200), "result-1", 100_000, limit, "delegate")
+    told, _ = found.returned(said, PLAIN, ratio=10)
+    assert PLAIN.count(told.content) <= limit
+
+
 def test_what_a_sub_conversation_returns_is_bounded_and_keeps_its_trust() -> None:
     found = big(REPORT, egress="local")
     result, summary = found.returned("It broke at u_core/u_mul, 12 of 480, 77 times.", PLAIN, ratio=10)

@@ -115,7 +115,7 @@ async def test_inputs_and_file_changed_waits_for_a_person(
     async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
         with pytest.raises(InputError, match="no answer"):
             await run.decide("perhaps")
-        assert await run.decide(answer) == "one"
+        assert (await run.decide(answer))["stage"] == "one"
         with pytest.raises(InputError, match="waits for no choice"):
             await run.decide(answer)
     one, _, _ = await at.walk("t")

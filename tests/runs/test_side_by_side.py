@@ -139,9 +139,9 @@ async def test_two_stages_that_wait_are_answered_one_by_one(tmp_path: Path) -> N
             await run.decide("keep")
         with pytest.raises(InputError, match=r"stage c of run .* waits for no choice"):
             await run.decide("keep", "c")
-        assert await run.decide("keep", "b") == "b"
+        assert (await run.decide("keep", "b"))["stage"] == "b"
     async with opened(tmp_path, provider) as run:
-        assert await run.decide("redo") == "a"
+        assert (await run.decide("redo"))["stage"] == "a"
         with pytest.raises(InputError, match="waits for no choice"):
             await run.decide("keep")
     async with opened(tmp_path, provider) as run:

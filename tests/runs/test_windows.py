@@ -26,6 +26,7 @@ from transom.llm import (
     Window,
 )
 from transom.runs import Stage, Workspace, text_file
+from transom.runs.waiting import Wanted
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
 from transom.tools.definition import Ran
@@ -46,7 +47,8 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
         for turns in windows:
             await at.ask(Request(FIRST.name, Window(FIRST.prompt, turns)), FIRST)
             for key in at.called()[0]:
-                await at.carry_out(key, TOOL, _done, lost=lambda: CAME)
+                wanted = Wanted(ToolCall("1", "t", {}))
+                await at.carry_out(key, TOOL, _done, wanted=wanted, lost=lambda: CAME)
         return "done"
 
     async with (

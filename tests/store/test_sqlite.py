@@ -115,6 +115,35 @@ async def one_by_one(store: SqliteStore) -> None:
         await store.append("s", "k", n)
 
 
+def test_no_task_commits_before_what_the_thread_has_not_committed_yet(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal has records in the order in which they were handed over, whoever commits them."""
+    monkeypatch.setattr(committer, "_QUICK", math.inf)
+    go = threading.Event()
+
+    def linger(number: int) -> None:
+        if number == 1:
+            assert go.wait(60)
+
+    async def until_handed_over(store: SqliteStore, jobs: int) -> None:
+        while store._writer._held or store._writer._queued != jobs:
+            await asyncio.sleep(0.001)
+
+    async def work() -> list[object]:
+        async with SqliteStore.open(db, after_append=linger) as store:
+            soon = [store.append_soon("s", "k", 1)]
+            await until_handed_over(store, 0)  # committed by the thread, which lingers
+            soon.append(store.append_soon("s", "k", 2))
+            await until_handed_over(store, 1)
+            asyncio.get_running_loop().call_later(0.01, go.set)
+            await store.append("s", "k", 3)
+            await asyncio.gather(*soon)
+            return [record.data for record in store.read("s")]
+
+    assert asyncio.run(work()) == [1, 2, 3]
+
+
 def writers() -> int:
     """How many threads there are that write."""
     return sum(thread.name == "transom-store" for thread in threading.enumerate())

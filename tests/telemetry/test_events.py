@@ -42,7 +42,7 @@ EVENTS: dict[str, list[str]] = {
     "errors": ["call * failed with *"],
     "retries": ["scripted:model-1: attempt 1 failed with RateLimited; asked again in 0.01 s"],
     "pruning": ["conversation main: * events folded, * tokens became *"],
-    "sub-conversations": ["sub-conversation main/sub: opened by main", "sub-conversation main/sub: completed, *"],
+    "sub-conversations": ["sub-conversation main/sub-*: opened by main", "sub-conversation main/sub-*: completed, *"],
     "tools": ["tool look, call c1: succeeded, *", "tool look, call c2: failed with ToolExecutionError, *"],
 }
 """Memory is the sixth kind."""
@@ -83,7 +83,7 @@ async def test_what_a_program_opens_and_completes_is_logged_within_its_span(tmp_
     (trace,) = (tmp_path / "w" / "traces").iterdir()
     spans = {span.span_id: span.name for span in read_trace(trace)}
     assert {line["trace_id"] for line in lines} == {trace.stem}
-    told = [spans[line["span_id"]] for line in lines if line["message"].startswith("sub-conversation main/sub: ")]
+    told = [spans[line["span_id"]] for line in lines if line["message"].startswith(f"sub-conversation {sub.id}: ")]
     assert told == [f"{does} sub_conversation {SEAT.name}.sub" for does in ("open", "complete")]
 
 

@@ -15,8 +15,8 @@ from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.finding import hand_back, name_of_sub, open_sub, sub_span, sum_up, taken
 from transom.agent.floor import Floor
-from transom.agent.given import check_given, given_message, given_role, given_setup
-from transom.agent.home import Desk, Home, open_desk
+from transom.agent.given import check_given, given_message, given_name, given_role, given_setup, stage_of
+from transom.agent.home import Desk, Place, open_desk
 from transom.agent.late import warn_of_missing
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
@@ -33,7 +33,7 @@ from transom.context import Mark
 from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block, Chain, Provider, Role
-from transom.runs import Approval, Stage
+from transom.runs import Approval, Named
 from transom.runs.approvals import check_asked, decided
 from transom.telemetry import Redactor
 from transom.tools import Toolbox, ToolDefinition
@@ -53,7 +53,8 @@ class Agent:
             stage, its run knows.
         tools: what it may call.
         at: where it lives: a stage of a run, a `Home` of its own that can be gone on with, or None for one that is
-            gone when the agent is closed.
+            gone when the agent is closed. Several agents in one stage that are opened by tasks of their own have a name
+            each: `stage.named("q0")`.
         caps: how much it may use.
         on_event: hears what happens while it happens.
 
@@ -62,6 +63,7 @@ class Agent:
         InputError: no role, tools or place to live; neither or both of provider and stage; a name that there is not, or
             whose key or SDK is missing; a cap in dollars on a model whose price is not known; a strategy that needs
             what is not there.
+        RunError: its name in a stage is taken, or is up to the event loop.
         SettingsError: the settings cannot be used.
     """
 
@@ -71,7 +73,7 @@ class Agent:
         *,
         provider: str | Provider | Chain | Setup | None = None,
         tools: Iterable[ToolDefinition] = (),
-        at: Stage | Home | None = None,
+        at: Place = None,
         caps: Caps | None = None,
         on_event: OnEvent = nobody,
     ) -> None:
@@ -80,22 +82,23 @@ class Agent:
         self._setup = given_setup(provider, at)
         self._role = self._setup.role(given_role(role, tools))
         self._shelf = LateShelf()
-        self._chain = at.host.chain if isinstance(at, Stage) else self._setup.chain(role.name, self._shelf)
+        stage = stage_of(at)
+        self._chain = stage.host.chain if stage else self._setup.chain(role.name, self._shelf)
         self._at = at
         self.on_event = on_event
         self._toolbox = Toolbox(tools, redact=Redactor(secrets=self._chain.secrets))
         self._meter = Meter()
         self.caps = caps or Caps()
-        self._name = ""
         self._always: tuple[Block, ...] = ()
         self._subs: dict[str, Agent] = {}
         self._floor, self._opening = Floor(role.name), asyncio.Lock()
-        self._lasting, self._archived = not isinstance(at, Stage), False
+        self._lasting, self._archived = stage is None, False
         self._parent: Conversation | None = None
         self._given: tuple[Block, ...] = ()
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
         self._last: Response | None = None
+        self._name = given_name(at)  # behind all that may be refused
 
     @property
     def caps(self) -> Caps:
@@ -198,8 +201,8 @@ class Agent:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
         talk = await self._open()
-        check_asked(approval, talk.stage.host.records())
-        await talk.stage.host.append("decided", decided(approval, talk.stage.name))
+        host = talk.stage.host
+        await host.append("decided", decided(approval, check_asked(approval, host.records())))
 
     def history(self, limit: int | None = None) -> list[Message]:
         """The messages so far, the last `limit` of them."""
@@ -240,13 +243,15 @@ class Agent:
 
     async def _opened(self) -> Conversation:
         if self._desk is None:
-            self._desk = await open_desk(self._at, self._role.name, self._chain, self._setup.settings)
+            self._desk = await open_desk(
+                stage_of(self._at) or self._at, self._role.name, self._chain, self._setup.settings
+            )
             self._settle_in(self._desk)
         self._talk = talk = Conversation(
             self._desk.stage,
             replace(self._role, tools=self._toolbox.specs),
             self._toolbox,
-            name=self._name or self._desk.stage.conversation(),
+            name=self._name or given_name(self._at),
             meter=self._meter,
             tell=self._hear,
             lasting=self._lasting,
@@ -265,20 +270,21 @@ class Agent:
     async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Self:
         """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
 
-        In a kept conversation one of the same purpose that was left open before is opened again: `resume` it.
+        In a kept conversation one of the same purpose that was left open before is opened again, whichever is asked for
+        first; of several the one that knew the same, else the oldest: `resume` it.
 
         Args:
             purpose: what it is to find out.
             context_summary: what it has to know for that.
         """
         talk = await self._open()
-        name = name_of_sub(talk, purpose)
+        name = name_of_sub(talk, purpose, context_summary)
         tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
+        sub = type(self)(role, tools=tools, at=Named(talk.stage, name), on_event=self._hear)
         with sub_span(talk, "open", role.name, name):
             await open_sub(talk, name, purpose)
-        sub = type(self)(role, tools=tools, at=talk.stage, on_event=self._hear)
-        sub._name, sub._always, sub._parent = name, task(purpose, context_summary, talk.egress), talk
+        sub._always, sub._parent = task(purpose, context_summary, talk.egress), talk
         sub._meter, sub._lasting, sub._toolbox = self._meter, self._lasting, self._toolbox.within(tools)
         sub._setup, sub._given = self._setup, sub._always
         self._subs[name] = sub
@@ -334,6 +340,7 @@ class Agent:
             await desk.close(answered=talk is not None and bool(talk.turns) and talk.at_rest)
         if talk:
             talk.let_go()
+            self._name = self._name if self._parent else ""  # what is said later is said in another one
 
     async def __aenter__(self) -> Self:
         return self

@@ -18,7 +18,9 @@ DELEGATE = ToolSpec(
             "sources": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "Ids of tool calls, or names of kept results, that are to be looked at; may be empty.",
+                "description": "What is to be looked at; may be empty. The name of a kept result; of a tool, where it"
+                " was called once; `look #2` for the second call of look, `look #-1` for its last; `event 12`, as"
+                " notes name it.",
             },
         },
         "required": ["purpose", "sources"],

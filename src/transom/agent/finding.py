@@ -11,7 +11,7 @@ from transom.agent.events import Completed, Opened
 from transom.agent.findings import found, turn_of
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
-from transom.canonical import Json
+from transom.canonical import Json, digest
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
 from transom.errors import InputError, OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
 from transom.llm import Asked, Block, Turn
@@ -23,18 +23,34 @@ _log = logging.getLogger(__name__)
 
 Send: TypeAlias = Callable[[str], Awaitable[Response]]
 _Sub = TypeVar("_Sub")
+SUB = "sub"  # in the names of those that a program opens
 _SUM_UP = "Now sum up what you found"
 FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 """What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
 
 
-def name_of_sub(talk: Conversation, purpose: str) -> str:
-    """A name for what a program opens: of one that was left open with this purpose before, else a new one."""
-    while True:
-        name = talk.stage.conversation(f"{talk.name}/sub")
-        held = talk.stage.told_next(name)
-        if held is None or not talk.lasting or held["purpose"] == purpose:
-            return name
+def name_of_sub(talk: Conversation, purpose: str, background: str) -> str:
+    """A name for what a program opens: of one that was left open with this purpose before, else a new one.
+
+    It follows from what is asked and not from the order, which is the event loop's where several are opened at once.
+    Of those that were left open one that knew the same comes first, then the oldest.
+    """
+    names = talk.stage.names
+    new = f"{talk.name}/{SUB}-{digest([purpose, background])[:8]}"
+    if not talk.lasting:  # what the code asks first it asks first again, also of what is completed
+        return names.free(new)
+    left = [name for name in _opened(talk, purpose) if names.is_free(name)]
+    same = [name for name in left if name == new or name.startswith(f"{new}#")]
+    return next(iter(same or left), None) or names.free(new)
+
+
+def _opened(talk: Conversation, purpose: str) -> Iterator[str]:
+    """What a program opened in a conversation with that purpose, in any life of it, oldest first."""
+    opened = {"event": "opened", "parent": talk.name, "purpose": purpose}
+    place = (talk.stage.name, talk.stage.epoch)
+    for (*where, name), told in talk.stage.host.state.told.items():
+        if tuple(where) == place and name.startswith(f"{talk.name}/{SUB}") and told[:1] == [opened]:
+            yield name
 
 
 def sub_span(talk: Conversation, does: str, role: str, name: str) -> Span:

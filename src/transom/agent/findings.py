@@ -35,17 +35,20 @@ class Findings:
         """Something was found while the calls of a reply were carried out, see `turn_of`."""
         self._of.setdefault(turn, {})[told["sub"]] = told
 
-    def due(self, turn: str) -> None:
-        """The calls of that reply are over."""
-        found = self._of.pop(turn, {})
-        self.owed += [found[sub] for sub in sorted(found, key=lambda sub: (len(sub), sub))]
+    def due(self, talk: Conversation, turn: str) -> None:
+        """The calls of that reply are over. What was found is told in the order in which the journal has it begun."""
+        found, stage = self._of.pop(turn, {}), talk.stage
+        if len(found) > 1:
+            begun = [name for (*where, name) in stage.host.state.told if where == [stage.name, stage.epoch]]
+            found = {sub: found[sub] for sub in begun if sub in found}
+        self.owed += found.values()
 
     async def tell(self, talk: Conversation) -> None:
         """Journal what is owed, and say it in the conversation; one that went on without it goes on without it."""
         while self.owed:
             told = self.owed.pop(0)
             stage, name = talk.stage, talk.name
-            stage.is_over(told["sub"])
+            stage.names.is_over(told["sub"])
             if talk.lasting and stage.told_next(name) != told and stage.answered_next(name):
                 continue
             talk.add(Asked(told["text"], told.get("egress", "any")))

@@ -7,13 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from transom.agent.home import Home
+from transom.agent.home import MAIN, Home, Place
 from transom.agent.setup import Setup
 from transom.canonical import whole_text
 from transom.errors import InputError, ToolError
 from transom.llm import Chain, Provider, Role
-from transom.runs import Stage
+from transom.runs import Named, Stage
 from transom.tools import ToolDefinition
+
+
+def stage_of(at: Place) -> Stage | None:
+    """The stage where an agent lives; None where it has a run of its own."""
+    return at.stage if isinstance(at, Named) else at if isinstance(at, Stage) else None
+
+
+def given_name(at: Place) -> str:
+    """The name of the conversation that an agent opens.
+
+    Raises:
+        RunError: it is taken, or would be another one when the code runs again.
+    """
+    if isinstance(at, Named):
+        return at.stage.names.claim(at.name)
+    return at.names.unnamed() if isinstance(at, Stage) else MAIN
 
 
 def check_given(role: object, tools: object, at: object) -> None:
@@ -27,18 +43,18 @@ def check_given(role: object, tools: object, at: object) -> None:
         raise InputError(f"who is talked with is a Role, and this is {_kind(role)}", where="Agent", hint=hint)
     if not isinstance(tools, Iterable) or isinstance(tools, str):
         raise InputError(f"tools are a list, and this is {_kind(tools)}", where="Agent", hint="say tools=[...]")
-    if not isinstance(at, Stage | Home | None):
+    if not isinstance(at, Stage | Named | Home | None):
         hint = 'say at=Home(".transom", "monday"), or leave it out'
         raise InputError(f"it lives in a Home or a stage, and this is {_kind(at)}", where="Agent", hint=hint)
 
 
-def given_setup(provider: str | Provider | Chain | Setup | None, at: Stage | Home | None) -> Setup:
+def given_setup(provider: str | Provider | Chain | Setup | None, at: Place) -> Setup:
     """Who answers where an agent lives.
 
     Raises:
         InputError: a stage's run knows that itself.
     """
-    if not isinstance(at, Stage):
+    if stage_of(at) is None:
         return Setup.of(provider)
     if provider is not None:
         raise InputError("an agent in a stage asks the run's own providers", hint="leave provider out")

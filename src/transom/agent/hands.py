@@ -13,6 +13,7 @@ from transom.errors import OutOfTurns, ToolRefused
 from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
 from transom.runs.called import Called
 from transom.runs.journal import tool_key
+from transom.runs.waiting import Wanted
 from transom.runs.windows import CallKey
 from transom.tools.answers import (
     OUT_OF_TIME,
@@ -141,9 +142,10 @@ class Hands:
 
     async def _one(self, key: CallKey, call: ToolCall, instead: Instead | None) -> Ran:
         talk = self.talk
+        wanted = Wanted(call, talk.egress, bool(self._out_of_time) and call.wanted in self._out_of_time)
         seconds = None if instead else talk.meter.left(talk.deadline)
         accepted = None if instead else talk.toolbox.accepted(call)
-        answer = await self._answered(key, call, accepted[0]) if accepted else instead(call) if instead else None
+        answer = await self._answered(key, wanted, accepted[0]) if accepted else instead(call) if instead else None
         talk.tell(Began(talk.name, call))
 
         async def act() -> Ran:
@@ -158,22 +160,22 @@ class Hands:
 
         runs = accepted and not answer  # what is not run has no effect
         spec = accepted[0].spec if accepted and runs else ToolSpec(_told_name(call, talk.toolbox), "", {})
-        doubt = bool(self._out_of_time) and call.wanted in self._out_of_time
-        came = await talk.stage.carry_out(key, spec, act, lost=lambda: done_before(call), doubt=doubt)
+        came = await talk.stage.carry_out(key, spec, act, wanted=wanted, lost=lambda: done_before(call))
         return self._over(call, came)
 
-    async def _answered(self, key: CallKey, call: ToolCall, tool: ToolDefinition) -> Ran | None:
+    async def _answered(self, key: CallKey, wanted: Wanted, tool: ToolDefinition) -> Ran | None:
         """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
 
         Raises:
             ApprovalNeeded: a person has to be asked first.
         """
+        call = wanted.call
         before = None if tool.fresh else self._made.get(call.wanted)
         if before:
             return again(call, before)
         if not tool.needs_approval:
             return None
-        said = await self.talk.stage.approval(key, call, self.talk.egress)
+        said = await self.talk.stage.approval(key, wanted)
         if said.decision == "approve":
             return None
         why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from transom.agent.costs import priced_exporter
 from transom.canonical import Json
@@ -18,14 +18,14 @@ from transom.config import Settings
 from transom.errors import InputError
 from transom.llm import Chain, Role
 from transom.llm.codec import reply_from_json
-from transom.runs import Run, Stage, Workspace
+from transom.runs import Named, Run, Stage, Workspace
+from transom.runs.names import MAIN
 from transom.runs.run import RUNS
 from transom.store import Record, Store
 
 STAGE = "conversation"
 KIND = "agent"
-MAIN = "main"
-_OF_PROGRAM = re.compile(rf"{MAIN}(/sub(#\d+)?)*")
+_OF_PROGRAM = re.compile(rf"{MAIN}(/sub(-[0-9a-f]+)?(#\d+)?)*")
 """Conversations in which a program says something, see `Agent.create_sub_conversation`."""
 
 
@@ -81,6 +81,10 @@ class Home:
             mine = [row for row in rows if row["kind"] == KIND and row["inputs"]["role"] == role.name]
             left = [row for row in mine if _is_waited_for(store.read(f"run/{row['id']}"))]
         return [Home(workspace, row["inputs"]["name"]) for row in sorted(left, key=lambda row: str(row["id"]))]
+
+
+Place: TypeAlias = Stage | Named | Home | None
+"""Where an agent lives: in a stage of a run, there under a name of its own, in a home, or nowhere for long."""
 
 
 @dataclass

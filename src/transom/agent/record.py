@@ -10,6 +10,7 @@ from transom.agent.models import Conversation, Message, SubConversation, ToolCal
 from transom.canonical import Json
 from transom.llm import Reply, Usage
 from transom.llm.codec import reply_from_json
+from transom.llm.reading import held_arguments
 from transom.runs.journal import ToolKey, tool_key
 from transom.runs.windows import call_key, requests_of
 from transom.runs.workspace import trace_id
@@ -144,7 +145,7 @@ class _Draft:
 
 
 def _call(call: Any) -> dict[str, Json]:
-    return {"id": call.id, "name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "name": call.name, "arguments": held_arguments(call.arguments)}
 
 
 def _came(results: Sequence[tuple[str, Any]]) -> Message:

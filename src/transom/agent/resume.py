@@ -62,7 +62,7 @@ class _Walk:
         self._lacks_blocks = bool(told.get("blocks"))
         asked = Asked(told["text"], told.get("egress", "any"))
         if told["event"] == "found":
-            talk.stage.is_over(told["sub"])
+            talk.stage.names.is_over(told["sub"])
             talk.add(asked)
         else:
             talk.ask_for(asked)

@@ -10,6 +10,12 @@ from transom.context import Mark, check_message
 from transom.errors import RunError
 from transom.llm import Asked, Block
 
+_OTHER = {
+    "opened": "a sub-conversation was opened",
+    "found": "what came of a sub-conversation",
+    "completed": "its end: it was summed up",
+}
+
 
 async def say(talk: Conversation, content: str, blocks: Sequence[Block], *, beside: Sequence[Block] = ()) -> None:
     """Journal what somebody says, and say it. Whatever was called for before has an answer then.
@@ -30,7 +36,7 @@ async def say(talk: Conversation, content: str, blocks: Sequence[Block], *, besi
     held = talk.stage.told_next(talk.name)
     if talk.lasting and held not in (None, told):
         # A finding is not quoted: it may be local, and an error is told everywhere.
-        before = repr(held["text"][:80]) if held["event"] == "asked" else "what came of a sub-conversation"
+        before = _OTHER.get(held["event"]) or repr(held["text"][:80])
         what = f"something else was said here before: {before}"
         hint = "begin with resume() to go on from the end, or give the conversation another name"
         raise RunError(what, where=talk.name, hint=hint)

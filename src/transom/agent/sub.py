@@ -6,15 +6,17 @@ The loop opens one for a result that is too large, where the role's strategy say
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast
 
 from transom.agent.delegate import DELEGATE
 from transom.agent.finding import FAILURES, complete_sub, open_sub, seen_egress
 from transom.agent.setup import SUB, seated
+from transom.agent.sources import sources_of
 from transom.agent.turns import Conversation
 from transom.canonical import Json, digest
 from transom.config.model import ModelSeat, SubConversationSeat
@@ -22,12 +24,8 @@ from transom.context import History
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import seen_in, summarised, summary_room
-from transom.errors import (
-    InvalidArgumentsError,
-    ToolExecutionError,
-    ToolRefused,
-)
-from transom.llm import Asked, Block, CameBack, Role, Tier, ToolCall, ToolResult
+from transom.errors import InvalidArgumentsError, ToolExecutionError, ToolRefused
+from transom.llm import Asked, Block, Role, Tier, ToolCall, ToolResult
 from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
@@ -36,6 +34,7 @@ from transom.tools.toolbox import OWN
 
 BACKGROUND = "background"
 _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
+_NOTHING: Mapping[str, ToolResult] = MappingProxyType({})
 _MOST = 2_000  # tokens of an answer where there are no sources to measure it by
 
 
@@ -141,19 +140,20 @@ class Delegation:
         )
 
     async def _delegate(self, arguments: Arguments) -> Outcome:
-        purpose, ids = str(arguments["purpose"]), [str(one) for one in cast("list[Json]", arguments["sources"])]
-        known = self._known()
-        if missing := [one for one in ids if one not in known]:
-            there = f"there are {', '.join(known)}" if known else "there are none yet: leave sources empty"
-            raise InvalidArgumentsError(f"there is no source {', '.join(missing)}", hint=there)
-        talk, sources = self.talk, [known[one] for one in ids]
+        purpose, names = str(arguments["purpose"]), [str(one) for one in cast("list[Json]", arguments["sources"])]
+        talk, named = self.talk, sources_of(self.talk, self._kept, names)
+        sources = list(named.values())
         whole = "\n\n".join(source.content for source in sources)
         room = _MOST
         if sources:
             room = summary_room(talk.tokens.count(whole), talk.window.result_tokens, self.seat.ratio)
-        sub = f"{talk.name}/{len(talk.turns)}-{digest([purpose, ids])[:8]}"
-        shown = self._shown(purpose, dict(zip(ids, sources, strict=True)))
-        found = await self._found(sub, purpose, (*task(purpose, self._asked(), talk.egress), *shown), room)
+        sub = f"{talk.name}/{len(talk.turns)}-{digest([purpose, names])[:8]}"
+        shown = self._shown(purpose, named)
+        blocks = (*task(purpose, self._asked(), talk.egress), *shown)
+        outlined = {
+            name: one for (name, one), block in zip(named.items(), shown, strict=True) if block.text != one.content
+        }
+        found = await self._found(sub, purpose, blocks, room, outlined)
         if not found.text and not sources:
             error = ToolExecutionError(f"the sub-conversation failed: {found.why}", hint="look into it yourself")
             error.egress = found.egress
@@ -162,14 +162,18 @@ class Delegation:
         await complete_sub(talk, sub, summary, found.egress)
         return Outcome(summary.text, egress=found.egress)
 
-    async def _found(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Found:
+    async def _found(
+        self, name: str, purpose: str, blocks: Sequence[Block], room: int, outlined: Mapping[str, ToolResult] = _NOTHING
+    ) -> Found:
         """What a sub-conversation answers; one that was left at a cap, a pause or an error is gone on with.
+
+        What is `outlined` there it can read in parts, as all that is kept.
 
         Raises:
             CapReached, EgressError, Paused, StoreError: and all else that is not its own.
         """
         talk = self.talk
-        sub = self._subs.get(name) or await self._opened(name, purpose, blocks, room)
+        sub = self._subs.get(name) or await self._opened(name, purpose, blocks, room, outlined)
         sub.deadline = talk.deadline
         attributes = of_agent(sub.role.name, talk.stage.place, name)
         with talk.stage.host.telemetry.span(f"sub_conversation {sub.role.name}", **attributes) as span:
@@ -187,7 +191,9 @@ class Delegation:
         why = "" if good else f"it ended with {reply.stop} and no answer"
         return Found(reply.text if good else "", why, seen_egress(sub, blocks), seen_in(blocks, sub.turns))
 
-    async def _opened(self, name: str, purpose: str, blocks: Sequence[Block], room: int) -> Conversation:
+    async def _opened(
+        self, name: str, purpose: str, blocks: Sequence[Block], room: int, outlined: Mapping[str, ToolResult]
+    ) -> Conversation:
         """A sub-conversation in which nothing was said yet."""
         talk = self.talk
         box = talk.toolbox.within(without_own(talk.toolbox))
@@ -198,8 +204,8 @@ class Delegation:
         sub.lasting, sub.floor = talk.lasting, talk.floor
         hands = Delegation(sub, self.seat)
         sub.keep, sub.digest, sub.folded = hands.keep, hands.digest, hands.offer_reading
-        if READ_SLICE in talk.toolbox.specs:  # of what it is given there may be only an outline
-            hands._kept = self._known()
+        if outlined or READ_SLICE in talk.toolbox.specs:
+            hands._kept = {**self._kept, **outlined}
             hands.offer_reading()
         await open_sub(talk, name, purpose)
         self._subs[name] = sub
@@ -217,11 +223,6 @@ class Delegation:
 
     def _oversized(self, result: ToolResult, name: str) -> Oversized | None:
         return oversized(result, name, self.talk.role.strategy, self.talk.window, self.talk.tokens)
-
-    def _known(self) -> dict[str, ToolResult]:
-        """What may be delegated: results of this conversation by the ids of their calls, and what is kept."""
-        came = [result for turn in self.talk.turns if isinstance(turn, CameBack) for result in turn.results]
-        return {**{one.id: one for one in came if not one.is_error}, **self._kept}
 
     def _asked(self) -> str:
         """What the conversation was asked last."""

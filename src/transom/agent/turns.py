@@ -18,10 +18,11 @@ from transom.agent.findings import Findings, turn_of
 from transom.agent.floor import Floor
 from transom.agent.hands import Hands, Keep, Shrink, as_it_is
 from transom.agent.late import tell_registered
+from transom.agent.paused import whole
 from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED
-from transom.errors import CapReached, ProviderError, ReplyError, ToolError
+from transom.errors import CapReached, ReplyError, ToolError
 from transom.llm import (
     Asked,
     Block,
@@ -41,8 +42,6 @@ from transom.runs import Stage
 from transom.runs.calls import tell_unread
 from transom.tools import Toolbox
 from transom.tools.definition import Ran
-
-_MOST_PAUSES = 10
 
 
 async def nothing_before() -> None:
@@ -181,7 +180,7 @@ class Conversation:
     def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
         """A reply and what came of its calls, together."""
         if self.findings:
-            self.findings.due(turn_of(self, reply))
+            self.findings.due(self, turn_of(self, reply))
         self.add(Said(reply.parts), *([CameBack(tuple([ran.result for ran in came]))] if came else []))
         for ran in came:
             if ran.mark:
@@ -224,7 +223,7 @@ class Conversation:
             reply = await self._paid(request, seconds if first else self._seconds())
             if first:
                 self._learn(reply, assembled.size)
-            return reply if reply.stop != "pause" else await self._unpaused(request, reply)
+            return reply if reply.stop != "pause" else await whole(self._more, request, reply)
 
         try:
             return assembled.request, await checked(ask, assembled.request, self._heard)
@@ -283,19 +282,8 @@ class Conversation:
         self.hear(Replied(self.name, reply))
         return reply
 
-    async def _unpaused(self, request: Request, reply: Reply) -> Reply:
-        """The whole of a reply whose server stopped in the middle: handed back what it said, it goes on."""
-        for _ in range(_MOST_PAUSES):
-            if reply.stop != "pause" or reply.calls:
-                return reply
-            turns = (*request.window.turns, Said(reply.parts))
-            go_on_with = replace(request, window=replace(request.window, turns=turns))
-            more = await self._paid(go_on_with, self._seconds())
-            reply = replace(more, parts=(*reply.parts, *more.parts), usage=reply.usage + more.usage)
-        if reply.stop != "pause":
-            return reply
-        hint = "ask for less at once, or choose another model"
-        raise ProviderError(f"it paused {_MOST_PAUSES + 1} times and came to no end", where=reply.by, hint=hint)
+    async def _more(self, request: Request) -> Reply:
+        return await self._paid(request, self._seconds())
 
     def hear(self, event: Event) -> None:
         """Tell of what is paid for. A listener's error is raised as soon as the reply is in its place."""

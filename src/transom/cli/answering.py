@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,9 @@ from transom.cli.output import print_json, print_text
 from transom.cli.resuming import next_step
 from transom.cli.session import Session
 from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from transom.runs.waiting import Choice
 
 CHOICES = ("keep", "redo", "approve", "refuse")
 
@@ -44,6 +48,10 @@ async def answer(
     stage: Annotated[
         str | None, typer.Option("--stage", metavar="NAME", help="For which stage, where several wait.")
     ] = None,
+    call: Annotated[
+        str | None,
+        typer.Option("--call", metavar="FINGERPRINT", help="For which tool call, where several wait; see `runs show`."),
+    ] = None,
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Told to the model, where you refuse a tool call.")
     ] = "",
@@ -61,11 +69,12 @@ async def answer(
         row, state = found.row, found.state
         if help_ and state.handed:
             taken = await _give(session, store, row, help_)
-            _say(session, found, f"taken: {taken}", None, words)
+            _say(session, found, words, taken=taken)
         elif state.waiting and words in CHOICES:
-            stage = await _decide(session, store, row, str(words), stage, reason)
-            left = [one for one in state.waiting if one != stage]
-            _say(session, found, f"{words} {stage}", stage, words, left)
+            async with _unwalked(session, store, row) as opened:
+                choice = await opened.decide(str(words), stage, reason, call=call)
+                left = [*opened.state.waiting.values()]
+            _say(session, found, str(words), choice, left)
         elif state.waiting:
             asked = any(choice.get("kind") == "approval" for choice in state.waiting.values())
             hint = "say approve or refuse" if asked else "say keep or redo"
@@ -76,16 +85,28 @@ async def answer(
 
 
 def _say(
-    session: Session, found: RunView, done: str, stage: str | None, words: str | None, left: list[str] | None = None
+    session: Session,
+    found: RunView,
+    words: str | None,
+    choice: Choice | None = None,
+    left: Sequence[Choice] = (),
+    *,
+    taken: str = "",
 ) -> None:
+    """What was answered, whole, so that nobody takes it for something else; and what is to be done next."""
+    from transom.runs.waiting import short, whole
+
     if session.format == "json":
-        print_json({"schema": "transom.answer/1", "run_id": found.row.id, "stage": stage, "answer": words})
+        told: dict[str, Any] = {"stage": choice and choice["stage"], "answer": words}
+        if choice and "file" not in choice:
+            told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}
+        print_json({"schema": "transom.answer/1", "run_id": found.row.id, **told})
         return
-    more = (
-        f"{', '.join(left)} waits for an answer, too"
-        if left
-        else next_step(found.row.id, found.row.kind, found.state.entry)
-    )
+    done = f"{words} {whole(choice)}" if choice else f"taken: {taken}"
+    more = next_step(found.row.id, found.row.kind, found.state.entry)
+    if left:
+        names = [whole(one) if "file" in one else f"{whole(one)} (--call {short(one)})" for one in left]
+        more = f"waiting for an answer, too: {', '.join(names)}"
     print_text(f"{done}; {more}")
 
 
@@ -97,11 +118,6 @@ async def _give(session: Session, store: Any, row: RunRow, help_: Help) -> str:
         if help_.words or help_.reset:
             await give_help(run, help_.words, reset=help_.reset)
     return ", ".join([*taken, *(["your words"] * bool(help_.words)), *(["more repairs"] * help_.reset)])
-
-
-async def _decide(session: Session, store: Any, row: RunRow, choice: str, stage: str | None, reason: str) -> str:
-    async with _unwalked(session, store, row) as run:
-        return str(await run.decide(choice, stage, reason))
 
 
 def _unwalked(session: Session, store: Any, row: RunRow) -> Any:

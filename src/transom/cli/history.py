@@ -95,7 +95,7 @@ def view(session: Session, store: SqliteStore, row: RunRow) -> RunView:
     state = fold(records)
     status = state.status
     if status == "running" and not _has_process(session, row.id):
-        status = "interrupted"
+        status = "paused" if state.waiting else "interrupted"
     return RunView(row, records, state, status)
 
 

@@ -216,15 +216,25 @@ def _lines(document: dict[str, Any], next_step: str) -> list[str]:
     if document["checkpoints"]:
         points = [(one["checkpoint_id"], one["stage"], f"attempt {one['attempt']}") for one in document["checkpoints"]]
         lines += ["checkpoints", *table(points, indent="  ")]
-    several = len(document["waiting"]) > 1
-    for one in document["waiting"]:
-        which = f" --stage {one['stage']}" if several else ""
-        choices = "approve|refuse" if one.get("kind") == "approval" else "keep|redo"
-        if one.get("kind") == "approval":
-            lines.append(f"waits for leave: {one['tool']}({one['arguments']})")
-        lines.append(f"answer with: transom answer {document['run_id']} {choices}{which}")
     if document["waiting"]:
-        return lines
+        return lines + _waiting(document)
     if document["status"] in _COLOURS:
         lines.append(next_step)
+    return lines
+
+
+def _waiting(document: dict[str, Any]) -> list[str]:
+    """What a person is to answer, and how: each tool call with all its arguments, and by its fingerprint."""
+    from transom.runs.waiting import APPROVAL, short, whole
+
+    lines, several = list[str](), len(document["waiting"]) > 1
+    for one in document["waiting"]:
+        which = f" --stage {one['stage']}" if several else ""
+        if "file" not in one:
+            what = "waits for leave" if one.get("kind") == APPROVAL else "was begun, and may have been carried out"
+            place = f" (in {one['stage']}/{one['key']['conversation']})" if "key" in one else ""
+            lines.append(f"{what}: {whole(one)}{place}")
+            which = f" --call {short(one)}"
+        choices = "approve|refuse" if one.get("kind") == APPROVAL else "keep|redo"
+        lines.append(f"answer with: transom answer {document['run_id']} {choices}{which}")
     return lines

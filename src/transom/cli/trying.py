@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from transom.cli.output import print_json, print_text, style, table
+from transom.cli.output import print_json, print_text, style, unread
 from transom.cli.session import Session
 from transom.cli.told import without_credentials
 from transom.errors import InputError
+from transom.telemetry.redact import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
+    from transom.config import HostedSettings
     from transom.llm import Provider
     from transom.llm.hosted.checkup import Make, Row
 
 _NO_MODEL = "no-such-model-anywhere"
 _NO_KEY = "no-such-key-anywhere"
+_NAME, _STATUS = len("structured output"), len("failed")
+_SECONDS = 30.0
 _COLOURS = {"ok": "green", "failed": "red", "n/a": "dim"}
 
 
@@ -60,18 +65,23 @@ def try_provider(session: Session, name: str) -> int:
     kind = name.partition(":")[0]
     settings = getattr(session.settings.llm, kind)
     place = place_of(kind, settings, base_url=session.base_url)
-    once = settings.model_copy(update={"retry": settings.retry.model_copy(update={"max_attempts": 1})})
-    llm = session.settings.llm.model_copy(update={kind: once})
+    llm = session.settings.llm.model_copy(update={kind: brief(settings)})
     around = Surroundings(session.cwd, session.settings.model_copy(update={"llm": llm}), session.base_url)
     wrong = _maker(name, around, {**os.environ, place.key_variable: _NO_KEY}) if place.key else None
-    rows = asyncio.run(
-        checkup(
-            _maker(name, around, os.environ),
-            no_such_model=_maker(f"{kind}:{_NO_MODEL}", around, os.environ),
-            wrong_key=wrong,
-        )
+    tried = checkup(
+        _maker(name, around, os.environ),
+        no_such_model=_maker(f"{kind}:{_NO_MODEL}", around, os.environ),
+        wrong_key=wrong,
     )
-    return _print(session, name, without_credentials(place.url) or "", rows)
+    redact = Redactor(secrets=[place.key] if place.key else [])
+    return asyncio.run(_print(session, name, without_credentials(place.url) or "", tried, redact))
+
+
+def brief(settings: HostedSettings) -> HostedSettings:
+    """The settings of a server that is tried: asked once, and not waited for as long as for an answer."""
+    retry = settings.retry.model_copy(update={"max_attempts": 1})
+    seconds = min(settings.timeout_seconds, _SECONDS)
+    return settings.model_copy(update={"retry": retry, "timeout_seconds": seconds})
 
 
 def _maker(name: str, around: Any, environ: Mapping[str, str]) -> Make:
@@ -84,19 +94,26 @@ def _maker(name: str, around: Any, environ: Mapping[str, str]) -> Make:
     return make
 
 
-def _print(session: Session, name: str, url: str, rows: list[Row]) -> int:
-    failed = [row.name for row in rows if row.status == "failed"]
-    answers = rows[0].status == "ok"
-    says = "answers" if answers else "does not answer"
+async def _print(session: Session, name: str, url: str, tried: AsyncIterator[Row], redact: Redactor) -> int:
+    """Rows for people as they come, or all in one document; what a server says may hold the key that it was shown."""
+    rows: list[Row] = []
+    async for row in tried:
+        rows.append(replace(row, says=redact(row.says)))
+        if session.format != "json":
+            head = [f"{name} at {url}: {_verdict(rows)}"] if len(rows) == 1 else []
+            print_text(*head, _line(rows[-1]))
+            with unread():
+                sys.stdout.flush()
     if session.format == "json":
-        told = {"name": name, "answers": answers, "says": says, "base_url": url}
+        told = {"name": name, "answers": rows[0].status == "ok", "says": _verdict(rows), "base_url": url}
         print_json({"schema": "transom.provider/1", **told, "checks": [row.to_json() for row in rows]})
-    else:
-        cells = [(row.name, row.status, f"{row.seconds:.2f} s", row.says) for row in rows]
-        lines = table(cells, indent="  ")
-        coloured = [
-            line.replace(f"  {row.status} ", f"  {style(row.status, _COLOURS[row.status])} ", 1)
-            for line, row in zip(lines, rows, strict=True)
-        ]
-        print_text(f"{name} at {url}: {says}", *coloured)
-    return 1 if failed else 0
+    return 1 if [row for row in rows if row.status == "failed"] else 0
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    return "answers" if rows[0].status == "ok" else "does not answer"
+
+
+def _line(row: Row) -> str:
+    status = style(row.status, _COLOURS[row.status]) + " " * (_STATUS - len(row.status))
+    return f"  {row.name:{_NAME}}  {status}  {row.seconds:5.2f} s  {row.says}"

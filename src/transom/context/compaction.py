@@ -84,9 +84,9 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     if not count and (limit or not before.spare):
         return history
     going, live = history.live[:count], history.live[count:]
-    kept = (*before.kept, *(event for event in going if event.lasting))
-    asked = (*before.asked, *(event.asked for event in going if event.asked))
-    statistics = before.statistics.of_more(event for event in going if not event.lasting)
+    kept = (*before.kept, *[event for event in going if event.lasting])
+    asked = (*before.asked, *[event.asked for event in going if event.asked])
+    statistics = before.statistics.of_more([event for event in going if not event.lasting])
     question = asked[-1] if asked and not any(event.asked for event in live) else None
     lasting, alike, dropped = _lasting(kept, int(limit * _LASTING_PART), tokens)
     whole = {event.number for event in lasting}
@@ -97,9 +97,9 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     last = going[-1].number if going else before.last
     unseen = "" if live else going[-1].name if going else before.unseen
     folded = Folded(last, statistics, kept, asked, shown, {**alike, **equal}, dropped, question, unseen)
-    sizes = [*(turn_size(turn) for turn in folded.turns), *(event.size for event in live)]
-    size = Measure(sum(one.plain for one in sizes), sum(one.dense for one in sizes))
-    turns = (*folded.turns, *(turn for event in live for turn in event.turns))
+    sizes = [*[turn_size(turn) for turn in folded.turns], *[event.size for event in live]]
+    size = Measure(sum([one.plain for one in sizes]), sum([one.dense for one in sizes]))
+    turns = (*folded.turns, *[turn for event in live for turn in event.turns])
     return replace(history, folded=folded, live=live, turns=turns, size=size)
 
 

@@ -90,11 +90,11 @@ class Event:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple(call for turn in self.turns if isinstance(turn, Said) for call in turn.calls)
+        return tuple([call for turn in self.turns if isinstance(turn, Said) for call in turn.calls])
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        return tuple(result for turn in self.turns if isinstance(turn, CameBack) for result in turn.results)
+        return tuple([result for turn in self.turns if isinstance(turn, CameBack) for result in turn.results])
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,10 @@ class Oversized:
             ratio: tokens of the result for each of the summary's.
             also: what else the answer may name, see `summarised`.
         """
-        room = summary_room(self.tokens, self.limit, ratio)
-        summary = summarised(said, self.result.content, room, tokens, also=also)
         head = f"The result has about {self.tokens} tokens and is kept whole as {self.source}. What it says in brief:"
+        most = max(self.limit - tokens.count(head), self.limit // 2)
+        room = summary_room(self.tokens, most, ratio)
+        summary = summarised(said, self.result.content, room, tokens, also=also)
         return replace(self.result, content=f"{head}\n{summary.text}"), summary
 
 

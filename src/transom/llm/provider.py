@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from transom.errors import (
@@ -20,9 +20,11 @@ from transom.errors import (
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.deltas import OnDelta
 from transom.llm.egress import EgressPolicy
+from transom.llm.reading import held_arguments, is_deep
 from transom.llm.reply import AnsweredFrom, Reply
 from transom.llm.shapes import Request, Role
 from transom.llm.structured import checked, shown
+from transom.llm.turns import Part, ToolCall
 from transom.llm.unquoted import unquote
 from transom.telemetry import keys
 
@@ -201,10 +203,17 @@ def _check_tools(request: Request, provider: Provider) -> None:
 async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None) -> Reply:
     """Ask one provider. Whoever waits for it knows a TimeoutError as the end of her own patience, and takes none."""
     try:
-        return await provider.complete(request, on_delta=on_delta)
+        reply = await provider.complete(request, on_delta=on_delta)
     except TimeoutError as error:
         what = f"it gave up waiting: {error}" if str(error) else "it gave up waiting"
         raise NetworkFailed(what, where=provider.name) from error
+    if not [call for call in reply.calls if is_deep(call.arguments)]:
+        return reply
+    return replace(reply, parts=tuple([_held(part) for part in reply.parts]))
+
+
+def _held(part: Part) -> Part:
+    return ToolCall(part.id, part.name, held_arguments(part.arguments)) if isinstance(part, ToolCall) else part
 
 
 def _tell_of_fallback(failed: Provider, error: ProviderError, provider: Provider) -> None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from transom.canonical import Json
+from transom.canonical import Json, compact_json
 
 LEVELS = 100
 """Of lists and objects in each other: what is nested deeper could not be journaled, shown or checked everywhere."""
@@ -44,6 +44,16 @@ def is_deep(value: Json, levels: int = LEVELS) -> bool:
             break
         layer = [inner for one in layer for inner in _inside(one) if isinstance(inner, dict | list)]
     return bool(layer)
+
+
+def held_arguments(given: Json) -> Json:
+    """The arguments of a call; as text where they are nested deeper than `LEVELS`, so that the model can be told."""
+    if not is_deep(given):
+        return given
+    try:
+        return compact_json(given)
+    except RecursionError:
+        return f"nested deeper than {LEVELS} levels"
 
 
 def _inside(one: dict[str, Json] | list[Json]) -> list[Json]:

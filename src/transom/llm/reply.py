@@ -10,7 +10,8 @@ from transom.llm.turns import Egress, Part, Text, ToolCall, calls_of
 from transom.once import once
 
 Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
-"""Why a model stopped. `pause`: its server did, in the middle; handed back its words, it goes on."""
+"""Why a model stopped. `pause`: its server did, in the middle; handed back its words, it goes on, and
+where it said none it is asked to."""
 
 
 @dataclass(frozen=True)

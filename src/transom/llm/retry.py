@@ -34,8 +34,8 @@ class RetryPolicy:
 
         Args:
             attempt: from 1.
-            error: what it failed with. What the server asks for is a least: nothing is taken off it by chance, and where
-                it asks for nothing, or for a time that is past, the wait is that of an error that says nothing.
+            error: what it failed with. What the server asks for is a least: nothing is taken off it by chance, and a
+                time that is past shortens no wait.
             chance: 0 to 1.
         """
         if not error.retryable or attempt >= self.attempts:

@@ -4,6 +4,7 @@ from transom.runs.approvals import Approval, ApprovalRequest
 from transom.runs.artifact import A_PERSON, Artifact, File, model_file, text_file
 from transom.runs.checkpoints import Checkpoint, Retention, checkpoints
 from transom.runs.export import adopt, export, retract, source_of
+from transom.runs.names import Named
 from transom.runs.run import Run
 from transom.runs.stage import Stage
 from transom.runs.walk import Route, Table, as_langgraph, to, walk
@@ -17,6 +18,7 @@ __all__ = [
     "Artifact",
     "Checkpoint",
     "File",
+    "Named",
     "Retention",
     "Route",
     "Run",

@@ -8,10 +8,10 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from transom.canonical import Json, canonical_json, digest
+from transom.canonical import Json, digest
 from transom.errors import InputError
 from transom.llm import ToolCall
-from transom.llm.turns import Egress
+from transom.runs.waiting import Choice, cut
 from transom.store import Record
 
 APPROVE, REFUSE = "approve", "refuse"
@@ -79,36 +79,27 @@ def _fingerprint(*shown: Json) -> str:
     return digest([*shown])
 
 
-def check_asked(approval: Approval, records: Iterable[Record]) -> None:
+def check_asked(approval: Approval, records: Iterable[Record]) -> str:
     """Hold an answer against what the journal says was asked.
+
+    Returns:
+        The stage in which it was asked.
 
     Raises:
         InputError: nothing like it was asked in this run, or it has another answer already.
     """
-    asked = False
+    asked = ""
     for record in records:
         data: Any = record.data
         if record.kind == "paused" and (data.get("choice") or {}).get("fingerprint") == approval.fingerprint:
-            asked = True
+            asked = data["stage"]
         if record.kind == "decided" and data.get("approval", {}).get("fingerprint") == approval.fingerprint:
             before = Approval.model_validate(data["approval"])
             if before.decision != approval.decision:
                 raise InputError(f"{before.by} said {before.decision} to it already", hint="that answer counts")
     if not asked:
         raise InputError("no call of this run waits for that answer", hint="answer what ApprovalNeeded.request says")
-
-
-def choice_of(request: ApprovalRequest, egress: Egress) -> dict[str, str]:
-    """The choice that a run pauses with; `egress` of what the arguments are made of."""
-    return {
-        **({"egress": egress} if egress == "local" else {}),
-        "kind": "approval",
-        "stage": request.stage,
-        "fingerprint": request.fingerprint,
-        "edited": "",
-        "tool": request.tool,
-        "arguments": canonical_json(request.arguments),
-    }
+    return asked
 
 
 def decided(approval: Approval, stage: str) -> dict[str, Json]:
@@ -122,7 +113,7 @@ def decided(approval: Approval, stage: str) -> dict[str, Json]:
     }
 
 
-def from_words(choice: dict[str, str], answer: str, reason: str) -> Approval:
+def from_words(choice: Choice, answer: str, reason: str) -> Approval:
     """What `transom answer RUN approve|refuse` means.
 
     Raises:
@@ -132,8 +123,7 @@ def from_words(choice: dict[str, str], answer: str, reason: str) -> Approval:
         return Approval(fingerprint=choice["fingerprint"], decision="approve", by=_somebody(), reason=reason)
     if answer == REFUSE:
         return Approval(fingerprint=choice["fingerprint"], decision="refuse", by=_somebody(), reason=reason)
-    shown = "..." if choice.get("egress") == "local" else choice["arguments"]
-    what = f"{answer!r} does not say whether {choice['tool']}({shown}) is to be carried out"
+    what = f"{answer!r} does not say whether {cut(choice)} is to be carried out"
     raise InputError(what, hint="say approve or refuse")
 
 

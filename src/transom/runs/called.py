@@ -6,14 +6,14 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias, TypeVar
 
-from transom.canonical import Json, canonical_json, digest
+from transom.canonical import Json, digest
 from transom.errors import ApprovalNeeded, Paused
-from transom.llm import ToolCall, ToolSpec
-from transom.llm.turns import Egress
-from transom.runs.approvals import Approval, approval_request, choice_of
+from transom.llm import ToolSpec
+from transom.runs.approvals import Approval, approval_request
 from transom.runs.host import Host
 from transom.runs.journal import ToolKey, tool_key
 from transom.runs.spans import of_tool, tell_outcome
+from transom.runs.waiting import APPROVAL, BEGUN, Wanted, how_to_answer_call, of_call
 from transom.runs.windows import CallKey, Talk
 
 
@@ -52,29 +52,25 @@ class Calls:
         settled = talk.next in said if said is not None else any(key[:-1] in state.followed for key in keys[:1])
         return talk.calls, [state.tools.get(key) for key in keys], settled
 
-    async def approval(self, key: dict[str, object], call: ToolCall, egress: Egress) -> Approval:
+    async def approval(self, key: dict[str, object], wanted: Wanted) -> Approval:
         """What a person said to a tool call.
 
         Args:
             key: see `called`.
-            call: what is asked for.
-            egress: of the conversation. Arguments made of local text stand in the request and the journal alone.
+            wanted: the call.
 
         Raises:
             ApprovalNeeded: she has not said anything yet.
         """
-        request = approval_request(self._run.id, key, call)
+        request = approval_request(self._run.id, key, wanted.call)
         found = self._run.state.approvals.get(request.fingerprint)
         if found is not None:
             return Approval.model_validate(found)
-        reason = f"tool {call.name} needs a person's approval"
-        await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice_of(request, egress)})
-        told = f"transom answer {self._run.id}"
-        shown = f"its arguments are {canonical_json(call.arguments)[:500]}"
-        if egress == "local":
-            shown = f"its arguments are made of local text: `transom runs show {self._run.id}` shows them"
-        hint = f"say {told} approve, or {told} refuse; {shown}"
-        raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=hint)
+        reason = f"tool {wanted.call.name} needs a person's approval"
+        choice = of_call(APPROVAL, key, wanted, request.fingerprint)
+        await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice})
+        approve, refuse, shown = how_to_answer_call(self._run.id, choice)
+        raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=f"say {approve}, or {refuse}; {shown}")
 
     def outcomes_below(self, conversation: str) -> list[tuple[ToolKey, Json]]:
         """The journaled outcomes of tool calls in a conversation's sub-conversations, and what each is found by."""
@@ -87,8 +83,8 @@ class Calls:
         tool: ToolSpec,
         act: Callable[[], Awaitable[Came]],
         *,
+        wanted: Wanted,
         lost: Callable[[], Came],
-        doubt: bool = False,
     ) -> Came:
         """Carry out a tool call that has no journaled outcome. What comes of it is journaled.
 
@@ -99,8 +95,8 @@ class Calls:
             key: see `called`.
             tool: what is called. One with effect `once` is journaled before it begins too.
             act: does it, and returns its outcome, whose JSON is journaled.
+            wanted: the call, which a person is shown.
             lost: makes the outcome of a call that a person says was carried out before.
-            doubt: whether an equal call ran out of its time, and may be running still.
 
         Raises:
             Paused: a `once` call was begun, or an equal one, and nobody knows whether it was carried out.
@@ -108,7 +104,7 @@ class Calls:
         attributes = of_tool(tool.name, self.place, str(key["conversation"]))
         with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
             began = time.monotonic()
-            again = tool.effect != "once" or await self._begin_once(key, tool, doubt)
+            again = tool.effect != "once" or await self._begin_once(key, wanted)
             came = await act() if again else lost()
             outcome = came.to_json()
             tell_outcome(span, tool.name, outcome)
@@ -124,17 +120,18 @@ class Calls:
         """Journal what a call is answered with in the place of its outcome, before a request is asked with it."""
         self._run.append_soon("tool", {**key, "attempt": self.attempt, "outcome": outcome})
 
-    async def _begin_once(self, key: dict[str, object], tool: ToolSpec, doubt: bool) -> bool:
+    async def _begin_once(self, key: dict[str, object], wanted: Wanted) -> bool:
         """Journal that a call which must not be repeated begins; False where a person says that it is done."""
         begun = self._run.state.intents[tool_key(key)]
-        if begun or doubt:
-            choice = {"stage": self.name, "fingerprint": digest([key, begun]), "edited": ""}
-            answer = self._run.state.decisions.get((self.name, choice["fingerprint"], ""))
+        if begun or wanted.doubt:
+            fingerprint = digest([key, begun])
+            answer = self._run.state.decisions.get((self.name, fingerprint, ""))
             if answer is None:
-                reason = f"tool {tool.name} was begun, and whether it was carried out is not known"
+                reason = f"tool {wanted.call.name} was begun, and whether it was carried out is not known"
+                choice = of_call(BEGUN, key, wanted, fingerprint)
                 await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice})
-                told = f"transom answer {self._run.id}"
-                hint = f"if it was, say {told} keep; if it is to be done again, {told} redo"
+                keep, redo, shown = how_to_answer_call(self._run.id, choice)
+                hint = f"if it was, say {keep}; if it is to be done again, {redo}; {shown}"
                 raise Paused(reason, run_id=self._run.id, hint=hint)
             if answer == "keep":
                 return False

@@ -3,7 +3,7 @@ tool call is to be carried out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,7 @@ from transom.canonical import digest
 from transom.errors import InputError
 from transom.runs.approvals import decided, from_words
 from transom.runs.journal import RunState
-
-Choice = dict[str, str]
-"""`{stage, fingerprint, edited, file}`: what is waited for; `file` is a path below the folder of the run."""
+from transom.runs.waiting import APPROVAL, Choice
 
 
 def why_it_waits(choice: Choice, folder: Path, state: RunState) -> str:
@@ -26,43 +24,32 @@ def why_it_waits(choice: Choice, folder: Path, state: RunState) -> str:
 
 def how_to_answer(run_id: str, stage: str, state: RunState) -> str:
     """The commands; with the stage where several wait."""
-    which = f" --stage {stage}" if set(state.waiting) - {stage} else ""
+    which = f" --stage {stage}" if set(state.waiting) - {(stage, "")} else ""
     return f"say which counts: transom answer {run_id} keep{which}, or transom answer {run_id} redo{which}"
 
 
 def answered(
-    run_id: str,
-    state: RunState,
-    folder: Path,
-    answer: str,
-    stage: str | None,
-    progress: Callable[[str], None],
-    reason: str = "",
+    choice: Choice, folder: Path, answer: str, progress: Callable[[str], None], reason: str = ""
 ) -> dict[str, Any]:
     """The journal's `decided` record for a person's answer, for the file as it lies there now.
 
     Raises:
-        InputError: no stage waits, several do and none is named, or the answer does not fit what is waited for.
+        InputError: the answer does not fit what is waited for.
     """
-    waiting = state.waiting
-    if not waiting or (stage is not None and stage not in waiting):
-        what = f"stage {stage} of run {run_id}" if waiting else f"run {run_id}"
-        raise InputError(f"{what} waits for no choice", hint=f"see: transom runs show {run_id}")
-    if stage is None and len(waiting) > 1:
-        raise InputError(f"several stages wait: {', '.join(waiting)}", where=run_id, hint="name one with --stage")
-    choice = waiting[stage or next(iter(waiting))]
-    if choice.get("kind") == "approval":
+    if choice.get("kind") == APPROVAL:
         return decided(from_words(choice, answer, reason), choice["stage"])
     if answer not in ("keep", "redo"):
         raise InputError(f"{answer!r} is no answer", hint="say keep or redo")
-    return {**choice, "edited": _as_it_is(choice, folder, progress), "answer": answer}
+    if "file" in choice:
+        return {**choice, "edited": _as_it_is(choice, folder, progress), "answer": answer}
+    return {**{name: choice[name] for name in ("stage", "fingerprint", "edited")}, "answer": answer}
 
 
-def _as_it_is(choice: Mapping[str, str], folder: Path, progress: Callable[[str], None]) -> str:
+def _as_it_is(choice: Choice, folder: Path, progress: Callable[[str], None]) -> str:
     """Digest of the file that a choice is about; where it changed since the run paused, the person is told."""
-    path = folder / choice.get("file", ".")
+    path = folder / choice["file"]
     if not path.is_file():
-        return choice["edited"]  # gone: the next walk makes it anew, whatever was answered
+        return str(choice["edited"])  # gone: the next walk makes it anew, whatever was answered
     found = digest(path.read_bytes())
     if found != choice["edited"]:
         progress(f"{path} was changed again since the run paused; the answer is for it as it is now")

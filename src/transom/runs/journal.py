@@ -35,6 +35,7 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.llm import AnsweredFrom, Usage
+from transom.runs.waiting import Choice, Slot, slot, without_call, without_talk
 from transom.store import Record
 
 
@@ -120,7 +121,7 @@ class RunState:
     """A run's journal, folded.
 
     Attributes:
-        waiting: stage -> the choice that it waits for: `{stage, fingerprint, edited, file}`.
+        waiting: what a person has to say: each choice by its stage and, of a tool call, its fingerprint.
         tools: what came of each tool call.
         intents: how often a tool call that must not be repeated was begun.
         approvals: what a person said to tool calls, by the fingerprint of the question.
@@ -153,7 +154,7 @@ class RunState:
     helps: list[Help] = field(default_factory=list)
     status: str = "new"
     paused: str | None = None
-    waiting: dict[str, dict[str, str]] = field(default_factory=dict)
+    waiting: dict[Slot, Choice] = field(default_factory=dict)
 
     def stage(self, name: str) -> StageHistory:
         return self.stages.setdefault(name, StageHistory())
@@ -222,11 +223,11 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             _apply_stop(state, kind, data)
         case "decided":
             state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data["answer"]
-            state.waiting.pop(data["stage"], None)
+            state.waiting.pop(slot(data), None)
             if "approval" in data:
                 state.approvals[data["fingerprint"]] = data["approval"]
         case "settled":
-            state.waiting.pop(data["stage"], None)
+            state.waiting = {at: one for at, one in state.waiting.items() if at[0] != data["stage"]}
         case "closed":
             state.status = data["status"]
             state.waiting.clear()  # whoever walked to the end needed no answer
@@ -262,6 +263,8 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
 
 def _apply_said(state: RunState, data: Any) -> None:
     """In a conversation that lasts a reply voids whatever followed at its place before."""
+    if state.waiting:
+        state.waiting = without_talk(state.waiting, data)
     if data["ordinal"] == 0:
         state.begun.add(talk_key(data))
     if "told" not in data:
@@ -287,12 +290,14 @@ def _apply_stop(state: RunState, kind: str, data: Any) -> None:
         state.stage(data["stage"]).last = kind
     state.status, state.paused = kind, data.get("reason")
     if data.get("choice"):
-        state.waiting[data["stage"]] = data["choice"]
+        state.waiting[slot(data["choice"])] = data["choice"]
 
 
 def _apply_tool(state: RunState, data: Any) -> None:
     if "outcome" in data:
         state.tools[tool_key(data)] = data["outcome"]
+        if state.waiting:
+            state.waiting = without_call(state.waiting, data)
     else:
         state.intents[tool_key(data)] += 1
 

@@ -30,6 +30,7 @@ from transom.runs.lock import RunLock
 from transom.runs.spending import Spending
 from transom.runs.stage import Stage
 from transom.runs.step import Step, cause, fingerprint
+from transom.runs.waiting import Choice, chosen
 from transom.runs.workspace import Workspace, run_key, trace_id
 from transom.runs.written import write_file
 from transom.store import Record, Store
@@ -194,7 +195,7 @@ class Run:
         name, path, inputs = step.name, step.path, step.inputs
         if plan.action == "ask":
             await self._pause_for_choice(step, plan)
-        if name in self.state.waiting:
+        if any(stage == name for stage, _ in self.state.waiting):
             await self.append("settled", {"stage": name})
         epoch = epoch_of(plan.deletions, inputs)
         attributes = {keys.OPERATION: keys.STAGE_RUN, keys.STAGE: name, keys.RUN_ID: self.id, keys.ACTION: plan.action}
@@ -287,8 +288,10 @@ class Run:
         await self.append("paused", {"stage": step.name, "reason": reason, "choice": choice})
         raise Paused(reason, run_id=self.id, hint=how_to_answer(self.id, step.name, self.state))
 
-    async def decide(self, answer: str, stage: str | None = None, reason: str = "") -> str:
-        """Record a person's choice for a stage that waits for one; returns that stage's name.
+    async def decide(
+        self, answer: str, stage: str | None = None, reason: str = "", *, call: str | None = None
+    ) -> Choice:
+        """Record a person's answer to what waits for one; returns what it was that she answered.
 
         It is for the file as it lies there now; where that is another than the one at which the run paused,
         `progress` is told.
@@ -297,13 +300,14 @@ class Run:
             answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits.
             stage: which, where several wait.
             reason: told to the model where a call is refused.
+            call: the beginning of the fingerprint of a tool call, where several wait.
 
         Raises:
-            InputError: no stage waits, several do and none is named, or the answer does not fit.
+            InputError: nothing waits, several do and none is named, or the answer does not fit.
         """
-        decided = answered(self.id, self.state, self.folder, answer, stage, self.progress, reason)
-        await self.append("decided", decided)
-        return str(decided["stage"])
+        choice = chosen(self.id, self.state.waiting, stage, call)
+        await self.append("decided", answered(choice, self.folder, answer, self.progress, reason))
+        return choice
 
     async def finish(self, status: str) -> None:
         """Record how the run ended."""

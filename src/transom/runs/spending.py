@@ -10,6 +10,9 @@ from transom.errors import CapReached, InputError
 from transom.llm import Usage
 from transom.llm.codec import reply_from_json
 
+_NO_MODEL = frozenset({"rules", "replay", "scripted"})
+"""Who has no model behind it, also in a journal of earlier commands that had others in their chain."""
+
 
 @dataclass
 class Spending:
@@ -35,9 +38,9 @@ class Spending:
 
     def add(self, by: str, usage: Usage) -> None:
         """A reply came."""
-        if by in self.free or ":" not in by:  # rules and recordings have no model behind them
+        cost = None if by in self.free else self.price(usage, by)
+        if by in self.free or (cost is None and by in _NO_MODEL):
             return
-        cost = self.price(usage, by)
         self.usd += cost or 0.0
         self.unpriced = by if cost is None else self.unpriced
 

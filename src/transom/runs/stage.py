@@ -20,6 +20,7 @@ from transom.runs.called import Calls
 from transom.runs.calls import logged
 from transom.runs.host import Host
 from transom.runs.journal import talk_key
+from transom.runs.names import Named, Names, checked
 from transom.runs.spans import of_reply, of_request
 from transom.runs.windows import Talk, call_key, keep_window
 from transom.runs.written import write_file
@@ -33,6 +34,7 @@ class Stage(Calls):
         attempt: 1-based number of this try.
         place: its run and its name: what a conversation's name is unique in.
         folder: where it may leave files for people beside its artifact (`note`).
+        names: of its conversations.
         memoise: set False by a function whose result must not be reused, e.g. because a machine was too busy.
     """
 
@@ -50,8 +52,7 @@ class Stage(Calls):
         self._first = asyncio.Lock()
         self._talks: dict[str, Talk] = {}
         self._told: Counter[str] = Counter()
-        self._names: Counter[str] = Counter()
-        self._over: set[str] = set()
+        self.names = Names(self.place, self._talks)
 
     @property
     def budget(self) -> Budget:
@@ -63,21 +64,16 @@ class Stage(Calls):
         """The run that it is a stage of."""
         return self._run
 
-    def conversation(self, name: str = "main") -> str:
-        """A name that no other conversation of this stage has, the same whenever the code runs again.
+    def named(self, name: str) -> Named:
+        """Where an agent lives whose conversation has that name: `Agent(role, at=stage.named("q0"))`.
 
-        That of a sub-conversation is its parent's, a slash, and something of its own.
+        The name is what its replies and results are found by when the code runs again, whichever of several agents at
+        once comes first.
+
+        Raises:
+            InputError: it is no name, or one that stands for something else.
         """
-        while True:
-            self._names[name] += 1
-            number = self._names[name]
-            found = name if number == 1 and name not in self._talks else f"{name}#{number}"
-            if found not in self._over:
-                return found
-
-    def is_over(self, conversation: str) -> None:
-        """A conversation of an earlier life came to its end, and is not opened again: its name is given to nobody."""
-        self._over.add(conversation)
+        return Named(self, checked(name, self.place))
 
     def told(self, conversation: str) -> list[Any]:
         """What the journal has of a conversation beside replies and results (see `tell`), from where it is now."""

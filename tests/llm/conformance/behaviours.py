@@ -205,5 +205,7 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
     Behaviour("unknown stop reason of a stream", _stream(TEXT, stop="weather"), error=ProviderError, stream=True),
 )
 
-NOT_APPLICABLE: dict[tuple[str, str], str] = {}
+NOT_APPLICABLE: dict[tuple[str, str], str] = {
+    ("empty reply", "anthropic"): "its models end so where they have nothing to add: tests/agent/test_pause.py",
+}
 """(behaviour, adapter) -> why there is no such thing."""

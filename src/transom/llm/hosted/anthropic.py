@@ -30,6 +30,7 @@ class AnthropicVendor:
 
     kind = "anthropic"
     tells_overflow = True
+    may_be_silent = True
     stops: ClassVar[Mapping[str, Stop]] = {
         "end_turn": "end",
         "stop_sequence": "end",

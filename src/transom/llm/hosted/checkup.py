@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,30 +54,29 @@ class Row:
         return {"name": self.name, "status": self.status, "says": self.says, "seconds": round(self.seconds, 3)}
 
 
-async def checkup(make: Make, *, no_such_model: Make | None = None, wrong_key: Make | None = None) -> list[Row]:
-    """Try a server.
+async def checkup(
+    make: Make, *, no_such_model: Make | None = None, wrong_key: Make | None = None
+) -> AsyncGenerator[Row]:
+    """Try a server, and tell of each thing that was tried as soon as that is over.
 
     Args:
         make: the provider.
         no_such_model: the same, with a model that there is not.
         wrong_key: the same, with a key that is none; None where the server asks for no key.
     """
-    rows = [
-        await _tried("plain", make(False), _plain),
-        await _tried("stream", make(True), _stream),
-        await _tried("tools", make(False), _tools),
-        await _tried("stream with tools", make(True), _tools),
-        await _tried("structured output", make(False), _structured),
-    ]
+    yield await _tried("plain", make(False), _plain)
+    yield await _tried("stream", make(True), _stream)
+    yield await _tried("tools", make(False), _tools)
+    yield await _tried("stream with tools", make(True), _tools)
+    yield await _tried("structured output", make(False), _structured)
     for name, maker, wanted in (
         ("unknown model", no_such_model, RequestRefused),
         ("wrong key", wrong_key, AuthenticationFailed),
     ):
         if maker is None:
-            rows.append(Row(name, "n/a", "the server asks for no key"))
-            continue
-        rows.append(await _tried(name, maker(False), _refused(wanted)))
-    return rows
+            yield Row(name, "n/a", "the server asks for no key")
+        else:
+            yield await _tried(name, maker(False), _refused(wanted))
 
 
 async def _tried(name: str, provider: Provider, attempt: Callable[[Provider], Awaitable[str]]) -> Row:

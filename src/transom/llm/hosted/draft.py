@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from transom.canonical import Json, compact_json, whole_text, whole_texts
+from transom.canonical import Json, whole_text, whole_texts
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.failures import unreadable
-from transom.llm.reading import is_deep, read_json
+from transom.llm.reading import held_arguments, read_json
 from transom.llm.reply import Reply, Stop, Usage
 from transom.llm.turns import Opaque, Part, Text, ToolCall
 
@@ -121,7 +122,9 @@ class Draft:
         """How many calls have begun."""
         return sum(piece.kind == "call" for piece in self._pieces.values())
 
-    def reply(self, by: str, stops: Mapping[str, Stop], *, calls_before: int, usage: Usage) -> Reply:
+    def reply(
+        self, by: str, stops: Mapping[str, Stop], *, calls_before: int, usage: Usage, silent: bool = False
+    ) -> Reply:
         """The reply, if it is whole.
 
         Args:
@@ -129,6 +132,7 @@ class Draft:
             stops: the vendor's words for why a model stops.
             calls_before: calls in the conversation so far; numbers the ids of a server that gives none.
             usage: an estimate, for a server that tells none.
+            silent: whether the model may end without a word, which is a pause; else such a reply is broken.
 
         Raises:
             NetworkFailed: nothing said that it was over.
@@ -145,8 +149,10 @@ class Draft:
         called = any(isinstance(part, ToolCall) for part in parts)
         if stop == "tool_calls" and not called:
             raise unreadable("the reply announces tool calls and has none")
-        if stop == "end" and not any(not isinstance(part, Opaque) for part in parts):
-            raise unreadable("the reply is empty")
+        if stop == "end" and all(isinstance(part, Opaque) for part in parts):
+            if not silent:
+                raise unreadable("the reply is empty")
+            stop, parts = "pause", ()
         if any(isinstance(part, ToolCall) and not part.name for part in parts):
             raise unreadable("the reply calls a tool and does not name it")
         ended = "tool_calls" if called and stop in ("end", "pause") else stop
@@ -192,8 +198,10 @@ def _arguments(piece: _Piece) -> Json:
     """Arguments as JSON; as the very text where it is none, so that the model can be told."""
     text = "".join(piece.texts)
     if not text.strip():
-        given = {} if piece.data is None else piece.data
-        return compact_json(given) if is_deep(given) else given
+        given = held_arguments({} if piece.data is None else piece.data)
+        if isinstance(given, str):
+            return given
+        text = json.dumps(given)  # what an SDK has read is held to the same as what is read here
     try:
         return read_json(text)
     except ValueError:

@@ -34,6 +34,7 @@ class OllamaVendor:
 
     kind = "ollama"
     tells_overflow = False
+    may_be_silent = False
     stops: ClassVar[Mapping[str, Stop]] = {"stop": "end", "length": "length"}
 
     def __init__(self, server: Server) -> None:

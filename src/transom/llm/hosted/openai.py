@@ -33,6 +33,7 @@ class OpenAIVendor:
 
     kind = "openai"
     tells_overflow = True
+    may_be_silent = False
     stops: ClassVar[Mapping[str, Stop]] = {
         "stop": "end",
         "eos": "end",

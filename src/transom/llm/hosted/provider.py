@@ -40,6 +40,11 @@ class Vendor(Protocol):
         ...
 
     @property
+    def may_be_silent(self) -> bool:
+        """Whether its models end without a word where they have nothing to add, which asking again does not mend."""
+        ...
+
+    @property
     def stops(self) -> Mapping[str, Stop]:
         """Its words for why a model stops."""
         ...
@@ -163,7 +168,9 @@ class HostedProvider:
         said = [turn for turn in request.window.turns if isinstance(turn, Said)]
         before, guess = sum(len(turn.calls) for turn in said), Usage(self.estimate_tokens(request))
         try:
-            return draft.reply(self.name, self._vendor.stops, calls_before=before, usage=guess)
+            vendor = self._vendor
+            silent = vendor.may_be_silent
+            return draft.reply(self.name, vendor.stops, calls_before=before, usage=guess, silent=silent)
         except ProviderError as error:
             raise self._signed(error) from None
 

@@ -1,0 +1,152 @@
+"""What a run waits for a person to say: a choice about a stage's file, one a stage; and one about each tool call."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple, TypeAlias
+
+from transom.canonical import canonical_json
+from transom.errors import InputError
+from transom.llm import ToolCall
+from transom.llm.turns import Egress
+
+Choice: TypeAlias = dict[str, Any]
+"""`{stage, fingerprint, edited, file}` of a stage's file, which is a path below the folder of the run; of a tool call
+`{kind, stage, fingerprint, edited, tool, arguments, key, egress?}`, with the `key` that its outcome is journaled under.
+"""
+Slot: TypeAlias = tuple[str, str]
+"""A stage, and the fingerprint of a call; "" for the stage's file."""
+
+APPROVAL, BEGUN = "approval", "begun"
+_SHORT = 8  # digits of a fingerprint that a person is shown and types
+_HANDED_ON = re.compile(r"/\d")  # what a call handed on; what a program opens is named `/sub`, and lasts
+_CUT = 500  # characters of arguments in an error
+
+
+class Wanted(NamedTuple):
+    """A tool call of a conversation.
+
+    Attributes:
+        call: what is asked for.
+        egress: of the conversation. Arguments made of local text stand in the journal, and are shown where a person
+            looks at the run; in no error.
+        doubt: whether an equal call ran out of its time, and may be running still.
+    """
+
+    call: ToolCall
+    egress: Egress = "any"
+    doubt: bool = False
+
+
+def slot(choice: Choice) -> Slot:
+    """Where a choice waits, or an answer to it goes."""
+    return choice["stage"], "" if "file" in choice else choice["fingerprint"]
+
+
+def of_call(kind: str, key: dict[str, object], wanted: Wanted, fingerprint: str) -> Choice:
+    """The choice that a run pauses with for a tool call.
+
+    Args:
+        kind: `approval`: whether it is to be carried out; `begun`: whether it was, or is to be done again.
+        key: see `Stage.called`.
+        wanted: the call.
+        fingerprint: of the question.
+    """
+    call, egress = wanted.call, wanted.egress
+    asked = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
+    told = {"kind": kind, **asked, "tool": call.name, "arguments": canonical_json(call.arguments)}
+    return told | {"egress": egress} if egress == "local" else told
+
+
+def without_call(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
+    """What waits once a call has an outcome, whatever it is: nobody is asked about that call any more."""
+    return {
+        at: one
+        for at, one in waiting.items()
+        if "key" not in one or any(data[name] != value for name, value in one["key"].items())
+    }
+
+
+def without_talk(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
+    """What waits once a conversation has another reply: none of its calls, nor what one of these handed on."""
+    return {at: one for at, one in waiting.items() if "key" not in one or not _within(one["key"], data)}
+
+
+def _within(key: dict[str, Any], reply: dict[str, Any]) -> bool:
+    if any(key[name] != reply[name] for name in ("stage", "epoch")):
+        return False
+    name, of = key["conversation"], reply["conversation"]
+    return name == of or (name.startswith(of) and _HANDED_ON.match(name, len(of)) is not None)
+
+
+def short(choice: Choice) -> str:
+    """What `--call` takes."""
+    return str(choice["fingerprint"])[:_SHORT]
+
+
+def whole(choice: Choice) -> str:
+    """What waits, for whoever decides: a call with all its arguments, or the stage whose file it is."""
+    if "file" in choice:
+        return str(choice["stage"])
+    return f"{choice['tool']}({choice['arguments']})" if "tool" in choice else "a call that was begun"
+
+
+def cut(choice: Choice) -> str:
+    """The same for an error, which is told elsewhere, too: long arguments are cut, and local ones left out."""
+    if choice.get("egress") == "local":
+        return f"{choice['tool']}(...)"
+    told = whole(choice)
+    return told if len(told) <= _CUT else f"{told[:_CUT]}... ({len(told):,} characters)"
+
+
+def how_to_answer_call(run_id: str, choice: Choice) -> tuple[str, str, str]:
+    """The commands for the two answers to a call, whatever else waits; and what is to be said of its arguments."""
+    words = ("approve", "refuse") if choice["kind"] == APPROVAL else ("keep", "redo")
+    first, second = (f"transom answer {run_id} {word} --call {short(choice)}" for word in words)
+    look = f"`transom runs show {run_id}` shows them"
+    if choice.get("egress") == "local":
+        return first, second, f"its arguments are made of local text: {look}"
+    if len(choice["arguments"]) > _CUT:
+        return first, second, f"its arguments begin with {choice['arguments'][:_CUT]}: {look} all"
+    return first, second, f"its arguments are {choice['arguments']}"
+
+
+def chosen(run_id: str, waiting: dict[Slot, Choice], stage: str | None, call: str | None) -> Choice:
+    """The one choice that a person means.
+
+    Args:
+        run_id: whose.
+        waiting: all that it waits for.
+        stage: which stage's, where she says so.
+        call: the beginning of a call's fingerprint, where she says so.
+
+    Raises:
+        InputError: there is none, or there are several: never is one taken for another.
+    """
+    if call is not None and len(call) < _SHORT:
+        raise InputError(f"{call!r} is too short for a call", hint=f"give {_SHORT} digits or more of its fingerprint")
+    fitting = [
+        one
+        for at, one in waiting.items()
+        if stage in (None, at[0]) and (call is None or (at[1] and at[1].startswith(call)))
+    ]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise _several(run_id, fitting)
+    asked = f"call {call} of run {run_id}" if call else f"stage {stage} of run {run_id}" if stage else f"run {run_id}"
+    there = f"run {run_id}" if not waiting else asked
+    raise InputError(f"{there} waits for no choice", hint=f"see: transom runs show {run_id}")
+
+
+def _several(run_id: str, fitting: list[Choice]) -> InputError:
+    calls = [one for one in fitting if "file" not in one]
+    if not calls:
+        stages = ", ".join(one["stage"] for one in fitting)
+        return InputError(f"several stages wait: {stages}", where=run_id, hint="name one with --stage")
+    prints = [str(one["fingerprint"]) for one in calls]
+    digits = next(many for many in range(_SHORT, 65) if len({one[:many] for one in prints}) == len(prints))
+    told = [f"--call {one['fingerprint'][:digits]}: {cut(one)}" for one in calls]
+    told += [f"--stage {one['stage']}: its file" for one in fitting if "file" in one]
+    hint = f"say which one you answer; all that it is about: transom runs show {run_id}"
+    return InputError(f"{len(fitting)} answers are waited for: {'; '.join(told)}", where=run_id, hint=hint)

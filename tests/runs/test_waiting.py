@@ -1,0 +1,62 @@
+"""What a run waits for: an answer goes to one thing, and nothing local gets into an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from transom.errors import InputError
+from transom.llm import ToolCall
+from transom.runs.journal import RunState, apply
+from transom.runs.waiting import APPROVAL, BEGUN, Choice, Wanted, chosen, how_to_answer_call, of_call, whole
+
+KEY: dict[str, Any] = {"stage": "s", "epoch": "", "conversation": "main", "ordinal": 0, "request": "r", "call": "c"}
+CALL = ToolCall("1", "wire", {"at": "HUSH"})
+FILE: Choice = {"stage": "s", "fingerprint": "f" * 64, "edited": "e", "file": "s/s.md"}
+
+
+def state(*choices: Choice) -> RunState:
+    found = RunState()
+    for choice in choices:
+        apply(found, "paused", {"stage": choice["stage"], "reason": "why", "choice": choice})
+    return found
+
+
+def test_what_is_local_is_in_no_error() -> None:
+    local = [of_call(APPROVAL, KEY, Wanted(CALL, "local"), digit * 64) for digit in "12"]
+    with pytest.raises(InputError, match=r"--call 11111111: wire\(\.\.\.\); --call 22222222: wire\(\.\.\.\)") as error:
+        chosen("run", state(*local).waiting, None, None)
+    assert "HUSH" not in str(error.value) and "HUSH" in whole(local[0])
+    assert "HUSH" not in " ".join(how_to_answer_call("run", local[0]))
+
+
+def test_a_file_and_calls_of_one_stage_wait_beside_each_other() -> None:
+    calls = [of_call(kind, KEY, Wanted(CALL), digit * 64) for kind, digit in ((APPROVAL, "1"), (BEGUN, "2"))]
+    found = state(FILE, *calls)
+    with pytest.raises(InputError, match=r"3 answers are waited for: .*--stage s: its file"):
+        chosen("run", found.waiting, "s", None)
+    assert [chosen("run", found.waiting, None, digit * 8) for digit in "12"] == calls
+    with pytest.raises(InputError, match="call ffffffff of run run waits for no choice"):
+        chosen("run", found.waiting, None, "f" * 8)
+    apply(found, "decided", {"stage": "s", "fingerprint": "1" * 64, "edited": "", "answer": "approve"})
+    assert [*found.waiting.values()] == [FILE, calls[1]]
+    apply(found, "tool", {**KEY, "outcome": {}})
+    assert [*found.waiting.values()] == [FILE], "whatever it was answered with"
+
+
+def test_two_calls_whose_fingerprints_begin_alike_are_told_apart_by_more_of_them() -> None:
+    alike = [of_call(APPROVAL, KEY, Wanted(CALL), "1" * 8 + digit * 56) for digit in "23"]
+    with pytest.raises(InputError, match=r"--call 111111112: .*--call 111111113: "):
+        chosen("run", state(*alike).waiting, None, "1" * 8)
+    assert chosen("run", state(*alike).waiting, None, "1" * 8 + "3") == alike[1]
+
+
+def test_older_journals_say_less_of_what_waits() -> None:
+    begun = [{"stage": "s", "fingerprint": digit * 64, "edited": ""} for digit in "12"]
+    found = state(*begun)
+    with pytest.raises(InputError, match=r"2 answers .*--call 11111111: a call that was begun"):
+        chosen("run", found.waiting, None, None)
+    apply(found, "tool", {**KEY, "outcome": {}})
+    apply(found, "decided", {**begun[0], "answer": "keep"})
+    assert chosen("run", found.waiting, None, None) == begun[1]
