@@ -12,13 +12,13 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from tests.agent.test_lasting import windows
-from transom.agent import Agent, Caps, Home, Setup
+from transom.agent import Agent, Caps, Home, Setup, SyncAgent
 from transom.agent.events import Completed, Event, Opened
 from transom.agent.models import Conversation, SubConversation
 from transom.config import Settings
 from transom.context import TokenCorrection
 from transom.context.summary import STRUCK
-from transom.errors import InputError, ProviderError
+from transom.errors import InputError, ProviderError, RunError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, ScriptedProvider, Strategy, Text, ToolCall
 from transom.telemetry import read_trace
 
@@ -196,6 +196,38 @@ async def test_a_program_opens_one_and_is_told_a_summary() -> None:
     finding = last.window.turns[2]
     assert isinstance(finding, Asked) and "3 of 5" in finding.text and "<untrusted-" in finding.text
     assert "How many?" not in sent(last), "what was said there stays there"
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "temporary"])
+async def test_one_that_was_closed_can_be_completed(kept: bool, tmp_path: Path) -> None:
+    """It is an agent, so whoever talks in it writes `async with`."""
+    provider = by_role(["ok"], ["There are 3 of 5.", "There are 2 of 7.", "In short: 3 of 5, 2 of 7."])
+    async with Agent(SEAT, provider=provider, at=Home(tmp_path, "t") if kept else None) as agent:
+        async with await agent.create_sub_conversation("Count them.") as sub:
+            await sub.send("How many of the 5? There are 3.")
+        await sub.send("And of the 7? There are 2.")
+        await sub.close()
+        summary = await agent.complete_sub_conversation(sub.id)
+        assert (summary.text, summary.struck) == ("In short: 3 of 5, 2 of 7.", ())
+        await sub.close()
+        assert (await agent.send("two")).text == "ok"
+    assert "3 of 5" in sent(provider.requests[-1])
+
+
+def test_one_that_was_closed_at_the_plain_door_can_be_completed_until_its_parent_is_closed() -> None:
+    provider = by_role([], ["There are 3.", "In short: 3.", "There are 2."])
+    with SyncAgent(Agent(SEAT, provider=provider)) as agent:
+        with agent.create_sub_conversation("Count them.") as sub:
+            sub.send("Are there 3?")
+        with pytest.raises(RunError, match="it is closed"):
+            sub.send("Are there 4?")
+        assert agent.complete_sub_conversation(sub.agent.id).text == "In short: 3."
+        left = agent.create_sub_conversation("Count again.")
+        left.send("Are there 2?")
+    with pytest.raises(RunError, match="it is closed"):
+        left.send("Are there 5?")
+    left.close()
+    left.close()
 
 
 async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_down() -> None:

@@ -199,6 +199,7 @@ def test_any_conversation_has_a_shape_that_the_messages_api_takes(
     seen: set[str] = set()
     for message in body["messages"]:
         assert message["content"]
+        assert message["role"] == "user" or message["content"][-1]["type"] in ("text", "tool_use")
         for block in message["content"]:
             assert block["type"] != "text" or block["text"].strip()
             seen |= {block["id"]} if block["type"] == "tool_use" else set()

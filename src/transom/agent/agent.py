@@ -324,7 +324,17 @@ class Agent:
         return next((block.text for block in self._always if block.name == "purpose"), "")
 
     async def close(self) -> None:
-        """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone."""
+        """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone.
+
+        A sub-conversation is there until it is completed, or the conversation that opened it is closed.
+        """
+        if self._parent is None or self._archived:
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        for sub in self._subs.values():
+            await sub._let_go()
+        self._subs.clear()
         desk, talk, self._desk, self._talk = self._desk, self._talk, None, None
         if desk:
             await desk.close(answered=talk is not None and bool(talk.turns) and talk.at_rest)

@@ -28,7 +28,7 @@ class SyncAgent:
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
         self._runner: asyncio.Runner | None = asyncio.Runner()
-        self._is_sub = False
+        self._parent: SyncAgent | None = None
 
     def send(self, content: str, *blocks: Block) -> Response:
         """See `Agent.send`."""
@@ -53,7 +53,7 @@ class SyncAgent:
     def create_sub_conversation(self, purpose: str, context_summary: str = "") -> SyncAgent:
         """See `Agent.create_sub_conversation`. It lives in the same loop, and ends with this one."""
         sub = SyncAgent(self._wait(self.agent.create_sub_conversation(purpose, context_summary)))
-        sub._runner, sub._is_sub = self._runner, True
+        sub._runner, sub._parent = self._runner, self
         return sub
 
     def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
@@ -61,12 +61,17 @@ class SyncAgent:
         return self._wait(self.agent.complete_sub_conversation(id))
 
     def close(self) -> None:
-        """See `Agent.close`. What is closed stays closed."""
-        if self._runner is not None:
+        """See `Agent.close`. What is closed stays closed; a sub-conversation can be completed still."""
+        if runner := self._open_runner:
             self._wait(self.agent.close())
-            if not self._is_sub:
-                self._runner.close()
-            self._runner = None
+            if self._parent is None:
+                runner.close()
+        self._runner = None
+
+    @property
+    def _open_runner(self) -> asyncio.Runner | None:
+        """That of the first door: with it all others are closed."""
+        return self._runner if self._parent is None or self._parent._open_runner else None
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         """What a coroutine yields.
@@ -77,7 +82,7 @@ class SyncAgent:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            runner = self._runner
+            runner = self._open_runner
             busy = runner is not None and runner.get_loop().is_running()
             if runner is not None and not busy:
                 return runner.run(work)
