@@ -199,7 +199,7 @@ async def test_agents_of_one_stage_and_their_sub_conversations_wait_beside_each_
 
     async def both(stage: Stage) -> str:
         async def one(who: str) -> None:
-            async with Agent(SEAT, at=stage, tools=bank.tools()) as agent:
+            async with Agent(SEAT, at=stage.named(who), tools=bank.tools()) as agent:
                 if who == "sub":
                     sub = await agent.create_sub_conversation("pay")
                     await sub.send("from inside")

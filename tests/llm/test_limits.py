@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import threading
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -139,6 +140,31 @@ async def test_two_processes_share_one_bucket(tmp_path: Path) -> None:
         await asyncio.gather(*(spend(bucket, [1] * 8, log) for bucket in buckets))
     assert len(log) == 16
     assert most_in_a_period(log) <= 10
+
+
+@pytest.mark.parametrize("allowed", [Limits(), Limits(requests=6)], ids=["a wait alone", "limits"])
+def test_it_may_be_asked_from_several_threads_at_once(allowed: Limits) -> None:
+    """Each with an event loop, in which some wait for others."""
+    now = [1_000.0]
+    bucket = Bucket("p", allowed, period=PERIOD, clock=lambda: now[0])
+    asyncio.run(bucket.hold(10))
+    waiting, ended = threading.Barrier(4), []
+
+    async def take_two() -> None:
+        taking = [asyncio.ensure_future(bucket.take(1)) for _ in range(2)]
+        await asyncio.sleep(0)  # both have begun to wait
+        waiting.wait(30)
+        ended.extend(await asyncio.gather(*taking, return_exceptions=True))
+
+    threads = [threading.Thread(target=lambda: asyncio.run(take_two()), daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    waiting.wait(30)
+    assert not ended
+    now[0] += 11
+    for thread in threads:
+        thread.join(30)
+    assert [type(one) for one in ended] == [limits.Taken] * 6
 
 
 async def test_a_clock_that_was_set_back_holds_up_nobody() -> None:

@@ -29,6 +29,8 @@ from transom.llm import Text, ToolCall
 from transom.telemetry import read_trace
 
 KEYS = ["planted-remote-4f1c", "planted-team-9b2e", "planted-shelf-77d0"]
+"""How the keys begin; then comes what JSON and `repr` write otherwise than it is."""
+WHOLE = [KEYS[0] + "'\"\\", KEYS[1] + '"\\n"', KEYS[2] + "\"\\é'\n\tin-its-second-line-3a"]
 LOCAL = ["block-of-the-netlist", "result-of-the-netlist", "failure-in-the-netlist", "quoted-of-the-netlist"]
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -79,7 +81,7 @@ class Remote:
         wire.end()
 
     def _error(self, wire: Wire, seen: Seen, status: int) -> None:
-        said = f"{seen.headers['authorization']} ({KEYS[0]}) is no good for {seen.body['messages'][-1]['content']}"
+        said = f"{seen.headers['authorization']} ({WHOLE[0]}) is no good for {seen.body['messages'][-1]['content']}"
         wire.answer(status, json.dumps(OpenAI().error("server_error", said)).encode())
 
 
@@ -98,12 +100,12 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         )
         allowed = [_address(server) for server in (remote, team, collector)]
         kill = request.param == "to a kill"
-        plan = Plan(str(work), remote.url, team.url, allowed, _address(stranger), KEYS, LOCAL, kill)
+        plan = Plan(str(work), remote.url, team.url, allowed, _address(stranger), WHOLE, LOCAL, kill)
         environ = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
-            "OPENAI_API_KEY": KEYS[0],
-            "TEAM_CRED": KEYS[1],
+            "OPENAI_API_KEY": WHOLE[0],
+            "TEAM_CRED": WHOLE[1],
             "TRANSOM_LLM__OPENAI__KEY_VARIABLE": "TEAM_CRED",
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
         }
@@ -134,7 +136,7 @@ def test_it_went_as_it_should(told: Told) -> None:
     assert "RequestRefused" in told.output and told.output.count("EgressError") >= 3
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", [*KEYS, "in-its-second-line-3a"])
 def test_a_key_stands_nowhere(told: Told, key: str) -> None:
     assert [path for path, data in told.files.items() if key.encode() in data] == []
     assert key not in told.output

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from transom.errors import ToolError
+from transom.errors import ToolError, ToolRefused
 from transom.llm import ToolCall
 from transom.telemetry import Redactor
 from transom.tools import Outcome, Toolbox, ToolDefinition, ToolLimits
@@ -73,6 +73,28 @@ async def test_a_failure_is_cut_where_it_quotes_no_half_of_a_key(before: int) ->
     )
     told = (await box.run(ToolCall("1", "look", {}))).result.content
     assert "x" * 485 in told and "pla" not in told
+
+
+ODD_KEY = 'pa"ss\\word-77\nand-more'
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        yields({"secret": ODD_KEY, "all": [f"as {ODD_KEY}"]}),
+        yields(json.dumps({"secret": ODD_KEY})),
+        raises(RuntimeError({"secret": ODD_KEY})),
+        raises(ToolRefused(f"no: { {'secret': ODD_KEY} }", hint=f"try {ODD_KEY}")),
+        yields(Outcome("ok", note={"secret": ODD_KEY, "said": json.dumps(ODD_KEY)})),
+    ],
+    ids=["data", "JSON", "an error", "a refusal", "a note"],
+)
+async def test_a_key_with_quotes_and_line_ends_is_taken_out_of_data_too(handler: Callable[[Any], Any]) -> None:
+    box = Toolbox([ToolDefinition("look", "", ANY, handler)], redact=Redactor({"DB_PASSWORD": ODD_KEY}))
+    ran = await box.run(ToolCall("1", "look", {}))
+    told = f"{ran.result.content} {ran.note}"
+    assert "[redacted]" in told
+    assert not any(part in told for part in ("pa", "word", "and-more")), told
 
 
 async def test_a_call_that_is_cancelled_is_no_result() -> None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from transom.canonical import Json
 from transom.errors import RequestRefused
+from transom.llm.loops import PerLoop
 
 TABLE = "buckets"
 _SLOTS = 60
@@ -122,7 +123,9 @@ def _fits(count: int, limit: int | None) -> bool:
 
 
 class Bucket:
-    """Holds what may be asked of one provider. Who comes first is served first.
+    """Holds what may be asked of one provider, from any thread and event loop.
+
+    Who comes first is served first; between event loops, as between processes, it is who looks first.
 
     Args:
         name: of the provider.
@@ -152,7 +155,7 @@ class Bucket:
         self._slot_seconds = period / _SLOTS
         self._grace = int(grace / self._slot_seconds)
         self._clock = clock
-        self._door = asyncio.Lock()
+        self._doors = PerLoop(asyncio.Lock)
 
     async def take(self, tokens: int) -> Taken:
         """Wait until one more request of that many tokens is allowed, and count it.
@@ -168,7 +171,7 @@ class Bucket:
                 where=self._name,
                 hint="raise tokens_per_minute, or let the role answer in fewer tokens (max_tokens)",
             )
-        async with self._door:  # the lock queues fairly, and whoever waits at its head holds up the others
+        async with self._doors.get():  # the lock queues fairly, and whoever waits at its head holds up the others
             while True:
                 now, seen = self._look()
                 wait = max(

@@ -10,7 +10,7 @@ from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import Draft, whole_number
 from transom.llm.hosted.failures import connection_failed, from_status, own_error, parsed
 from transom.llm.hosted.schema import closed
-from transom.llm.hosted.server import OneLoop, Server
+from transom.llm.hosted.server import Clients, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
@@ -43,7 +43,7 @@ class AnthropicVendor:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._client = OneLoop(self._connect, lambda client: client.close())
+        self._client = Clients(self._connect, lambda client: client.close())
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         shown = render(request)
@@ -165,10 +165,17 @@ def _turn(turn: Turn, *, mark: bool) -> tuple[str, list[_Block]]:
     elif isinstance(turn, Asked):
         role, blocks = "user", _text(turn.text)
     else:
-        role, blocks = "assistant", [block for part in turn.parts for block in _part(part)]
+        role, blocks = "assistant", _without_last_thoughts([block for part in turn.parts for block in _part(part)])
     if mark and blocks and blocks[-1].get("type") in ("text", "tool_result", "tool_use"):
         blocks[-1] = {**blocks[-1], "cache_control": _MARK}
     return role, blocks
+
+
+def _without_last_thoughts(blocks: list[_Block]) -> list[_Block]:
+    """A reply that was cut off while it thought: the API refuses a message that ends with thinking."""
+    while blocks and blocks[-1].get("type") in ("thinking", "redacted_thinking"):
+        blocks = blocks[:-1]
+    return blocks
 
 
 def _result(ident: str, content: str, *, is_error: bool) -> _Block:

@@ -17,7 +17,7 @@ from transom.llm.hosted.failures import (
     parsed,
     unreadable,
 )
-from transom.llm.hosted.server import NO_KEY, OneLoop, Server
+from transom.llm.hosted.server import NO_KEY, Clients, Server
 from transom.llm.hosted.wire import Document, body_guard
 from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
@@ -39,7 +39,7 @@ class OllamaVendor:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._client = OneLoop(self._connect, _close)
+        self._client = Clients(self._connect, _close)
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         shown = render(request)

@@ -12,7 +12,7 @@ from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import Draft, whole_number
 from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error, parsed
 from transom.llm.hosted.schema import closed, is_strict
-from transom.llm.hosted.server import OneLoop, Server
+from transom.llm.hosted.server import Clients, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
@@ -50,7 +50,7 @@ class OpenAIVendor:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._client = OneLoop(self._connect, lambda client: client.close())
+        self._client = Clients(self._connect, lambda client: client.close())
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         shown = render(request)
@@ -163,10 +163,10 @@ def _turn(turn: Turn) -> list[Any]:
         return [{"role": "tool", "tool_call_id": one.id, "content": one.content} for one in turn.results]
     if isinstance(turn, Asked):
         return [{"role": "user", "content": turn.text}]
-    message: dict[str, Any] = {"role": "assistant", "content": _said(turn)}
-    calls = [part for part in turn.parts if isinstance(part, ToolCall)]
+    said, calls = _said(turn), [part for part in turn.parts if isinstance(part, ToolCall)]
+    # Beside calls some refuse an empty text; without any, as after a reply that was all thinking, they refuse null.
+    message: dict[str, Any] = {"role": "assistant", "content": said or (None if calls else "")}
     if calls:
-        message["content"] = message["content"] or None
         message["tool_calls"] = [_call(call) for call in calls]
     for part in turn.parts:
         match part:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from transom.llm.loops import PerLoop
 
 T = TypeVar("T")
 
@@ -40,8 +42,18 @@ class Server:
     key_variable: str = ""
 
 
-class OneLoop(Generic[T]):
-    """A client of the running event loop: its connections are of no use to another one.
+@dataclass(frozen=True)
+class _Held(Generic[T]):
+    """A client, and what lets go of it when it is closed."""
+
+    client: T
+    life: AsyncGenerator[None]
+
+
+class Clients(Generic[T]):
+    """An SDK's client for each event loop that asks: its connections are of no use to another one.
+
+    It is closed with its loop, as `asyncio.run` and `asyncio.Runner` end one; a program need not.
 
     Args:
         make: a new client.
@@ -51,18 +63,28 @@ class OneLoop(Generic[T]):
     def __init__(self, make: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
         self._make = make
         self._close = close
-        self._client: T | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._held = PerLoop(self._begin)
 
     def get(self) -> T:
         """The client of this loop, made where there is none yet."""
-        loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            self._client, self._loop = self._make(), loop
-        return self._client
+        return self._held.get().client
 
     async def aclose(self) -> None:
-        """Close the client, if this loop has one."""
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
+        """Close the client of this loop, if it has one; those of other loops are in use there."""
+        held = self._held.pop()
+        if held is not None:
+            await held.life.aclose()
+
+    def _begin(self) -> _Held[T]:
+        client = self._make()
+        life = self._live(client)
+        with suppress(StopIteration):
+            life.__anext__().send(None)  # begun, it is one of those that a loop ends before it is closed
+        return _Held(client, life)
+
+    async def _live(self, client: T) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            self._held.pop()
             await self._close(client)
