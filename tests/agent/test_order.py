@@ -27,6 +27,12 @@ def answer(request: Request) -> Reply | str:
     return f"so {asked}" if any(isinstance(turn, CameBack) for turn in turns) else asks(look(asked))
 
 
+def repeat(request: Request) -> str:
+    asked = request.window.turns[-1]
+    assert isinstance(asked, Asked)
+    return f"so {asked.text}"
+
+
 async def walk(tmp_path: Path, provider: ScriptedProvider, work: Work) -> str:
     """One life of a run with one stage."""
     workspace = Workspace.at(tmp_path / ".transom")
@@ -182,23 +188,21 @@ async def test_sub_conversations_at_once_are_found_by_their_purpose(
             return (await agent.complete_sub_conversation(sub.id)).text if completed else said
 
         await agent.send("well?")
-        return " ".join(await in_order(life, one))
+        found = await in_order(life, one)
+        return " ".join([*found, (await agent.send("so?")).text])
 
     async def live(provider: ScriptedProvider, life: int) -> str:
         if where == "at home":
             async with Agent(SEAT, provider=provider, at=Home(tmp_path, "t")) as agent:
-                return await talk(agent, 1 if completed else life)  # what is found is said in an order
+                return await talk(agent, life)
 
         async def work(stage: Stage) -> str:
             async with Agent(SEAT, at=stage) as agent:
-                return await talk(agent, 1 if completed else life)
+                return await talk(agent, life)
 
         return await walk(tmp_path, provider, work)
 
-    def reply(request: Request) -> str:
-        return f"so {request.window.turns[-1].text}"  # type: ignore[union-attr]  # it is asked
-
-    provider = ScriptedProvider(reply)
+    provider = ScriptedProvider(repeat)
     first = await live(provider, 1)
     for life in (2, 3):
         nobody = ScriptedProvider({})
@@ -208,13 +212,14 @@ async def test_sub_conversations_at_once_are_found_by_their_purpose(
 async def test_those_left_open_are_resumed_whichever_is_asked_for_first(tmp_path: Path) -> None:
     purposes = ["a", "b", "a", "c"]
     home = Home(tmp_path, "t")
-    async with Agent(
-        SEAT, provider=ScriptedProvider(lambda request: str(request.window.turns[-1].text)), at=home
-    ) as agent:  # type: ignore[union-attr]
+    async with Agent(SEAT, provider=ScriptedProvider(repeat), at=home) as agent:
         for number, purpose in enumerate(purposes):
             sub = await agent.create_sub_conversation(purpose, f"it is {number}")
             await sub.send(f"{purpose}{number}")
-    for order, came in ((["c", "a", "b", "a"], ["c3", "a0", "b1", "a2"]), (["a", "a", "a"], ["a0", "a2", None])):
+    for order, came in (
+        (["c", "a", "b", "a"], ["so c3", "so a0", "so b1", "so a2"]),
+        (["a", "a", "a"], ["so a0", "so a2", None]),
+    ):
         async with Agent(SEAT, provider=ScriptedProvider({}), at=home) as agent:
             await agent.resume()
             subs = [await agent.create_sub_conversation(purpose) for purpose in order]
@@ -223,4 +228,4 @@ async def test_those_left_open_are_resumed_whichever_is_asked_for_first(tmp_path
     async with Agent(SEAT, provider=ScriptedProvider({}), at=home) as agent:
         subs = [await agent.create_sub_conversation("a", f"it is {number}") for number in (2, 0)]
         last = [await sub.resume() for sub in subs]
-    assert [one and one.text for one in last] == ["a2", "a0"]
+    assert [one and one.text for one in last] == ["so a2", "so a0"]

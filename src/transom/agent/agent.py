@@ -15,8 +15,8 @@ from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.finding import hand_back, name_of_sub, open_sub, sub_span, sum_up, taken
 from transom.agent.floor import Floor
-from transom.agent.given import check_given, given_message, given_name, given_role, given_setup, stage_of
-from transom.agent.home import Desk, Place, open_desk
+from transom.agent.given import check_given, given_message, given_name, given_role, given_setup
+from transom.agent.home import Desk, Place, open_desk, stage_of
 from transom.agent.late import warn_of_missing
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
@@ -243,9 +243,7 @@ class Agent:
 
     async def _opened(self) -> Conversation:
         if self._desk is None:
-            self._desk = await open_desk(
-                stage_of(self._at) or self._at, self._role.name, self._chain, self._setup.settings
-            )
+            self._desk = await open_desk(self._at, self._role.name, self._chain, self._setup.settings)
             self._settle_in(self._desk)
         self._talk = talk = Conversation(
             self._desk.stage,

@@ -173,5 +173,4 @@ async def hand_back(
     if within:
         talk.findings.add(within, told)
         return
-    await talk.stage.tell(talk.name, told)
-    talk.add(Asked(told["text"], told.get("egress", "any")))
+    await talk.findings.tell_now(talk, told)

@@ -1,7 +1,8 @@
-"""What sub-conversations found that tools completed: told behind what came of the calls of that reply.
+"""What sub-conversations found: what tools completed is told behind what came of the calls of that reply.
 
 A reply and what came of its calls stand together. So what is found while they are carried out waits until they are
-over, in this life of the program and, by the journal, in later ones.
+over, in this life of the program and, by the journal, in later ones. What a program completes is told at once; where
+it runs again, in the order of before, since what is said in another order voids all that was answered after it.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ class Findings:
 
     Attributes:
         owed: calls of their reply are over; they are told next.
+        early: those that the journal has later than others, which are not completed yet in this life.
     """
 
     owed: list[Any] = field(default_factory=list)
+    early: dict[str, Any] = field(default_factory=dict)
     _of: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -43,8 +46,22 @@ class Findings:
             found = {sub: found[sub] for sub in begun if sub in found}
         self.owed += found.values()
 
+    async def tell_now(self, talk: Conversation, told: Any) -> None:
+        """Journal what a program found, and say it; behind those that were told before it when the code ran before."""
+        self.early[told["sub"]] = told
+        while self.early:
+            held = talk.stage.told_next(talk.name)
+            sub = held["sub"] if held and held["event"] == "found" else next(iter(self.early))
+            if sub not in self.early:
+                return
+            told = self.early.pop(sub)
+            await talk.stage.tell(talk.name, told)
+            talk.add(Asked(told["text"], told.get("egress", "any")))
+
     async def tell(self, talk: Conversation) -> None:
         """Journal what is owed, and say it in the conversation; one that went on without it goes on without it."""
+        self.owed += self.early.values()
+        self.early.clear()
         while self.owed:
             told = self.owed.pop(0)
             stage, name = talk.stage, talk.name

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from transom.agent.home import MAIN, Home, Place
+from transom.agent.home import Home, Place, stage_of
 from transom.agent.setup import Setup
 from transom.canonical import whole_text
 from transom.errors import InputError, ToolError
 from transom.llm import Chain, Provider, Role
 from transom.runs import Named, Stage
+from transom.runs.names import MAIN
 from transom.tools import ToolDefinition
-
-
-def stage_of(at: Place) -> Stage | None:
-    """The stage where an agent lives; None where it has a run of its own."""
-    return at.stage if isinstance(at, Named) else at if isinstance(at, Stage) else None
 
 
 def given_name(at: Place) -> str:

@@ -87,6 +87,11 @@ Place: TypeAlias = Stage | Named | Home | None
 """Where an agent lives: in a stage of a run, there under a name of its own, in a home, or nowhere for long."""
 
 
+def stage_of(at: Place) -> Stage | None:
+    """The stage where an agent lives; None where it has a run of its own."""
+    return at.stage if isinstance(at, Named) else at if isinstance(at, Stage) else None
+
+
 @dataclass
 class Desk:
     """An agent's stage while it is open, and its run where that is the agent's own."""
@@ -106,7 +111,7 @@ class Desk:
         await self.closing.aclose()
 
 
-async def open_desk(at: Stage | Home | None, role: str, chain: Chain, settings: Settings) -> Desk:
+async def open_desk(at: Place, role: str, chain: Chain, settings: Settings) -> Desk:
     """A stage as it is; else open a run of an agent's own, without a home in a folder that goes with it.
 
     Args:
@@ -119,9 +124,9 @@ async def open_desk(at: Stage | Home | None, role: str, chain: Chain, settings: 
         RunBusy: another process has this conversation open.
         InputError: the workspace cannot be made.
     """
-    closing, home = AsyncExitStack(), at
-    if isinstance(home, Stage):
-        return Desk(home, None, closing)
+    closing, home = AsyncExitStack(), at if isinstance(at, Home) else None
+    if stage := stage_of(at):
+        return Desk(stage, None, closing)
     try:
         if home is None:
             folder = Path(tempfile.mkdtemp(prefix="transom-"))

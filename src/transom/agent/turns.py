@@ -203,7 +203,7 @@ class Conversation:
         return self.pending is None and (not self.turns or isinstance(self.turns[-1], Said))
 
     async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
-        if self.findings.owed:
+        if self.findings.owed or self.findings.early:
             await self.findings.tell(self)
         await self.before()
         if not self._settled:
