@@ -132,6 +132,32 @@ async def test_one_beside_the_stage_itself_is_refused_too(tmp_path: Path) -> Non
     assert await walk(tmp_path, ScriptedProvider({}), work) == "main#2"
 
 
+async def test_one_of_a_handler_has_a_name(tmp_path: Path) -> None:
+    """The handler is not called when the stage runs again, and those that come later would have other numbers."""
+    paid: list[str] = []
+
+    async def work(stage: Stage) -> str:
+        async def handler(at: str) -> str:
+            if at == "within":
+                with pytest.raises(RunError, match=r"/talk: .* by a tool's handler, .*; give it a name: .*named"):
+                    Agent(SEAT, at=stage)
+                within = Agent(SEAT, at=stage.named("within"), tools=[tool(handler, effect="once")])
+                return (await within.send("pay")).text
+            paid.append(at)
+            return "paid"
+
+        ids = []
+        for said in ("within", "later"):
+            async with Agent(SEAT, at=stage, tools=[tool(handler, effect="once")]) as agent:
+                await agent.send(said)
+                ids.append(agent.id)
+        return " ".join(ids)
+
+    for provider in (ScriptedProvider(answer), ScriptedProvider({})):
+        assert await walk(tmp_path, provider, work) == "main main#2"
+    assert paid == ["pay", "later"]
+
+
 async def test_where_the_code_says_who_comes_first_they_go_on_without_names(tmp_path: Path) -> None:
     async def work(stage: Stage) -> str:
         async def one() -> str:

@@ -98,7 +98,7 @@ class Agent:
         self._desk: Desk | None = None
         self._talk: Conversation | None = None
         self._last: Response | None = None
-        self._name = given_name(at)  # behind all that may be refused
+        self._name = given_name(at, self._floor)  # behind all that may be refused
 
     @property
     def caps(self) -> Caps:
@@ -249,7 +249,7 @@ class Agent:
             self._desk.stage,
             replace(self._role, tools=self._toolbox.specs),
             self._toolbox,
-            name=self._name or given_name(self._at),
+            name=self._name or given_name(self._at, self._floor),
             meter=self._meter,
             tell=self._hear,
             lasting=self._lasting,

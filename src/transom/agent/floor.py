@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import TypeAlias
@@ -66,3 +66,8 @@ class Floor:
     async def __aexit__(self, *_: object) -> None:
         self._holder = None
         self._lock.release()
+
+
+def is_part_of(floors: Iterable[Floor]) -> bool:
+    """Whether what is done here is part of what has one of them: a handler runs in it."""
+    return bool(_PART_OF.get()) and any(floor.is_ours for floor in floors)

@@ -7,25 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from transom.agent.floor import Floor, is_part_of
 from transom.agent.home import Home, Place, stage_of
 from transom.agent.setup import Setup
 from transom.canonical import whole_text
-from transom.errors import InputError, ToolError
+from transom.errors import InputError, RunError, ToolError
 from transom.llm import Chain, Provider, Role
 from transom.runs import Named, Stage
 from transom.runs.names import MAIN
 from transom.tools import ToolDefinition
 
 
-def given_name(at: Place) -> str:
+def given_name(at: Place, floor: Floor) -> str:
     """The name of the conversation that an agent opens.
+
+    Args:
+        at: where it lives.
+        floor: of the conversation.
 
     Raises:
         RunError: it is taken, or would be another one when the code runs again.
     """
-    if isinstance(at, Named):
-        return at.stage.names.claim(at.name)
-    return at.names.unnamed() if isinstance(at, Stage) else MAIN
+    stage = stage_of(at)
+    if stage is None:
+        return MAIN
+    if isinstance(at, Stage) and is_part_of(stage.names.talking):
+        what = "an agent without a name is made by a tool's handler, which is not called again when the code runs again"
+        hint = 'give it a name: Agent(role, at=stage.named("..."))'
+        raise RunError(what, where=stage.place, hint=hint)
+    name = stage.names.claim(at.name) if isinstance(at, Named) else stage.names.unnamed()
+    stage.names.talking.add(floor)
+    return name
 
 
 def check_given(role: object, tools: object, at: object) -> None:
