@@ -6,7 +6,9 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -66,6 +68,19 @@ def test_what_json_has_no_word_for_is_refused_wherever_it_stands(write: Any, val
     for place in (value, [value], {"a": [None, {"b": value}]}):
         with pytest.raises((TypeError, ValueError)):
             write(place)
+
+
+class Kind(Enum):
+    GOOD = "good"
+
+
+@pytest.mark.parametrize("write", [canonical_json, compact_json])
+def test_a_value_has_one_text_whatever_stands_beside_it(write: Any) -> None:
+    """What one of the two libraries has no word for makes the other write."""
+    for value, text in ((Kind.GOOD, '"good"'), (UUID(int=5), f'"{UUID(int=5)}"'), (2**63, str(2**63))):
+        for beside in (None, 2**70, "\ud800"):
+            assert write({"a": value}) == f'{{"a":{text}}}'
+            assert write([value, beside]).startswith(f"[{text},")
 
 
 def test_a_cycle_is_refused_and_what_is_merely_deep_is_not() -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
@@ -56,15 +57,22 @@ def _at_once(value: object, options: int, default: Callable[[object], object] | 
 
 def _model(value: object) -> object:
     """What an encoder is given for a value that JSON has no word for."""
-    if isinstance(value, BaseModel):
-        return plain(value)
+    return plain(value) if isinstance(value, BaseModel) else _word(value)
+
+
+def _word(value: object) -> object:
+    """What orjson writes by itself."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, UUID):
+        return str(value)
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 _AS_GIVEN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _SORTED = _AS_GIVEN | orjson.OPT_SORT_KEYS
 _SORTING = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_model)
-_AS_IT_COMES = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_AS_IT_COMES = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_word)
 
 quoted: Callable[[str], str] = json.encoder.encode_basestring
 """A text as canonical JSON."""

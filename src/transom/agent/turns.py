@@ -7,6 +7,7 @@ reply or a result comes from; the stage knows what its journal has.
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -118,7 +119,7 @@ class Conversation:
             what = f"it declares the tools [{declared}] and is given [{given}]"
             raise ToolError(what, where=self.role.name, hint="give the role the specs of its toolbox")
         self.role = self.window.held(self.role)
-        self._hands = Hands(self)
+        self._hands = Hands(weakref.proxy(self))  # which are a part of it, and hold it in no circle
         self.learned = {**self.learned} or self.stage.counted(self.name)
         self._count()
         if self.lasting:
@@ -192,10 +193,10 @@ class Conversation:
         return (self.budget or self.stage.budget).on(self.stage.host.chain.of(self.role.name).caps)
 
     def let_go(self) -> None:
-        """It is over: nothing of it holds the rest in a circle, so that its memory is free at once."""
-        self.keep = self.digest = as_it_is
-        self.folded, self.tell, self.before = lambda: None, nobody, nothing_before
-        del self._hands
+        """Hold nothing in a circle, so that its memory is free at once; a message that is under way goes on as it was."""
+        if self.at_rest:
+            self.keep = self.digest = as_it_is
+            self.folded, self.tell, self.before = lambda: None, nobody, nothing_before
 
     @property
     def at_rest(self) -> bool:

@@ -147,7 +147,9 @@ def _size(call: Call, piece: Piece) -> str:
 
 def _shares(call: Call) -> list[dict[str, Any]]:
     """What each part of the window took, and was held to, in tokens."""
-    shares: dict[str, list[int]] = call.reply.get("shares", {})
+    shares = call.reply.get("shares", {})
+    if isinstance(shares, list):  # as journals had them once
+        return shares
     return [{"name": name, "used": used, "limit": limit} for name, (used, limit) in shares.items()]
 
 

@@ -23,7 +23,6 @@ class Frame:
     """What stays the same in the windows of one message, and what it takes.
 
     Attributes:
-        role: whose windows they are.
         blocks: in order of tiers.
         limit: tokens of a window.
         limits: those that each part is held to once it is full.
@@ -31,7 +30,6 @@ class Frame:
         whole: of all of them.
     """
 
-    role: Role
     blocks: tuple[Block, ...]
     limit: int
     limits: dict[ShareName, int]
@@ -47,7 +45,7 @@ class Frame:
             name = share_of(block)
             sizes[name] = sizes[name].plus(_block_size(block))
         limits = budget.limits(role.settings.max_tokens)
-        return cls(role, blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, _sum(sizes))
+        return cls(blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, _sum(sizes))
 
 
 class Draft:
@@ -59,16 +57,19 @@ class Draft:
     and our own task never go.
 
     Args:
+        role: whose window it is.
         frame: what stands around the conversation.
         conversation: turns, which are taken as they are, or a history, which may be folded.
         tokens: how tokens are estimated.
     """
 
-    def __init__(self, frame: Frame, conversation: Sequence[Turn] | History, tokens: TokenCorrection) -> None:
+    def __init__(
+        self, role: Role, frame: Frame, conversation: Sequence[Turn] | History, tokens: TokenCorrection
+    ) -> None:
         self._foldable = isinstance(conversation, History)
         self.history = conversation if isinstance(conversation, History) else History()
         self._turns = () if isinstance(conversation, History) else tuple(conversation)
-        self._role, self._limit, self._limits = frame.role, frame.limit, frame.limits
+        self._role, self._limit, self._limits = role, frame.limit, frame.limits
         self._tokens = tokens
         self._kept = frame.blocks
         self._dropped: list[Dropped] = []

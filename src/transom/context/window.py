@@ -61,7 +61,7 @@ def assemble(
         VisibilityError: a block that the role does not declare in `sees`, or a name given twice.
         WindowOverflow: it does not fit even after everything droppable was dropped.
     """
-    draft = Draft(_framed(role, blocks, budget or Budget()), turns, tokens)
+    draft = Draft(role, _framed(role, blocks, budget or Budget()), turns, tokens)
     draft.fit()
     return draft.request
 
@@ -80,7 +80,7 @@ def go_on(
     folded once stays folded the same way, so that a vendor's cache goes on being read.
     """
     budget = budget or Budget()
-    draft = Draft(_framed(role, blocks, budget), history, tokens)
+    draft = Draft(role, _framed(role, blocks, budget), history, tokens)
     draft.compact(budget.compaction)
     draft.fit()
     folded = len(history.live) - len(draft.history.live)
@@ -110,7 +110,7 @@ def check_message(
     if role.tools:
         reserve += budget.result_tokens
     reading = role if READ_SLICE in role.tools else replace(role, tools=(*role.tools, READ_SLICE))
-    room = Draft(_framed(reading, blocks, budget), (), tokens).room(reserve)
+    room = Draft(reading, _framed(reading, blocks, budget), (), tokens).room(reserve)
     needed = tokens.at_most(turn_size(Asked(message)))
     if 0 < room < needed:
         raise WindowOverflow(

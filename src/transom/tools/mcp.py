@@ -151,7 +151,8 @@ class McpServer:
                 raise ToolError(said, where=self.name, hint=f"it has {', '.join(there) or 'none'}")
 
     def _tool(self, tool: Any) -> ToolDefinition:
-        schema, more = _shown(self._redact.inside(tool.input_schema))
+        told: Any = self._redact.inside(tool.input_schema)
+        schema, more = _shown(told)
         terms = self._terms
         return _ServerTool(
             _named(self._prefix + tool.name),
