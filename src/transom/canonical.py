@@ -10,6 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
+from uuid import UUID
 
 import orjson
 from pydantic import BaseModel, JsonValue

@@ -193,7 +193,7 @@ class Conversation:
         return (self.budget or self.stage.budget).on(self.stage.host.chain.of(self.role.name).caps)
 
     def let_go(self) -> None:
-        """Hold nothing in a circle, so that its memory is free at once; a message that is under way goes on as it was."""
+        """Hold nothing in a circle, so that its memory is free at once. A message under way goes on as it was."""
         if self.at_rest:
             self.keep = self.digest = as_it_is
             self.folded, self.tell, self.before = lambda: None, nobody, nothing_before
