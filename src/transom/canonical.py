@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from enum import Enum
@@ -46,14 +47,16 @@ def compact_bytes(value: object) -> bytes:
 def _at_once(value: object, options: int, default: Callable[[object], object] | None) -> bytes | None:
     """By orjson, which is many times quicker than the standard library; None where that is to write it.
 
-    orjson has no integers beyond 64 bits, no keys but texts, no unpaired surrogates, and says `null` for NaN, which is
-    no JSON. Which of the two writes a value depends on that value alone, so it always has the same text.
+    Both write the same, but orjson has no integers beyond 64 bits, no keys but texts and no unpaired surrogates, says
+    `null` for NaN, which is no JSON, and has other words for fractions of 1e-5 to 1e-9.
     """
     try:
         made = orjson.dumps(value, default, options)
     except TypeError:
         return None
-    return None if b"null" in made else made
+    if b"null" in made or b"0.0000" in made or (b"e-" in made and _SMALL.search(made)):
+        return None
+    return made
 
 
 def _model(value: object) -> object:
@@ -70,6 +73,7 @@ def _word(value: object) -> object:
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
+_SMALL = re.compile(rb"\de-\d\b")
 _AS_GIVEN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _SORTED = _AS_GIVEN | orjson.OPT_SORT_KEYS
 _SORTING = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_model)
