@@ -45,6 +45,15 @@ async def first_life(folder: Path) -> None:
     ]
 
 
+async def test_what_a_late_tool_takes_of_a_window_counts_from_the_next_call_on(tmp_path: Path) -> None:
+    provider = scripted(asks(look("a", name="make")), "done")
+    async with agent(tmp_path, provider, registers=False) as talking:
+        await talking.send("go")
+    one, two = (request.window.shares[0] for request in provider.requests)
+    assert one.name == two.name == "stable_prefix"
+    assert 0 < one.used < two.used
+
+
 async def registrations(folder: Path) -> list[Any]:
     """What the journal has of registrations, each with how many replies stand before it."""
     async with Workspace.at(folder).open_store() as store:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.llm.conformance.dialects import DIALECTS
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.agent import Agent, Home, Setup
 from transom.config import OpenAISettings, Settings
-from transom.llm import Asked, CameBack, Capabilities, Reply, Request, ScriptedProvider, Text, ToolCall
+from transom.llm import Asked, Block, CameBack, Capabilities, Reply, Request, ScriptedProvider, Text, ToolCall
 from transom.llm.hosted import connect
 from transom.runs import Workspace
 
@@ -177,3 +178,15 @@ async def test_over_a_real_server_estimates_are_within_a_tenth_after_five_turns(
     off = [abs(estimate / real - 1) for estimate, real in zip(estimates, reported, strict=True)]
     assert len(off) == 14 and max(off[5:]) <= 0.10, off
     assert off[0] > 0.10, "else there was nothing to learn"
+
+
+async def test_a_message_s_own_blocks_stand_in_its_windows_alone(tmp_path: Path) -> None:
+    """What stands around a conversation is found once a message, not once for good."""
+    seat = replace(SEAT, sees=SEAT.sees | {"config"})
+    provider = ScriptedProvider(lambda request: request.window.text("config") or "nothing")
+    async with Agent(seat, provider=provider, at=Home(tmp_path, "t")) as agent:
+        texts = [
+            (await agent.send("So?", *blocks)).text
+            for blocks in ([], [Block("config", "one")], [Block("config", "two")], [])
+        ]
+    assert texts == ["nothing", "one", "two", "nothing"]

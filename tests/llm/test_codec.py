@@ -166,6 +166,11 @@ def _other(old: Any) -> Any:
 
 
 @given(requests)
+def test_the_head_of_a_request_is_its_canonical_json_put_together_from_its_parts(one: Request) -> None:
+    assert one.head == canonical_json(one.head_json())
+
+
+@given(requests)
 def test_equal_requests_have_equal_digests(one: Request) -> None:
     same = request_from_json(json.loads(canonical_json(one.to_json())))
     assert same == one

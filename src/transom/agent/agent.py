@@ -308,7 +308,7 @@ class Agent:
                     with self._floor.part():
                         summary = await sum_up(inner, sub._given, ratio, sub.send, sub._last)
                     await hand_back(talk, inner, sub.purpose, sub._given, summary)
-                sub._archived = True
+                sub._archived, inner.tell = True, nobody
                 return summary
 
     @property
@@ -336,8 +336,6 @@ class Agent:
         desk, talk, self._desk, self._talk = self._desk, self._talk, None, None
         if desk:
             await desk.close(answered=talk is not None and bool(talk.turns) and talk.at_rest)
-        if talk:
-            talk.let_go()
             self._name = self._name if self._parent else ""  # what is said later is said in another one
 
     async def __aenter__(self) -> Self:

@@ -6,6 +6,7 @@ The loop opens one for a result that is too large, where the role's strategy say
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -84,6 +85,7 @@ class Delegation:
     seat: SubConversationSeat = field(default_factory=SubConversationSeat)
 
     def __post_init__(self) -> None:
+        self.talk = weakref.proxy(self.talk)  # which holds it: what is over is free at once
         self._kept: dict[str, ToolResult] = {}
         self._subs: dict[str, Conversation] = {}
 

@@ -21,8 +21,9 @@ from transom.agent.hands import Hands, Keep, Shrink, as_it_is
 from transom.agent.late import tell_registered
 from transom.agent.paused import whole
 from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
+from transom.context.fitting import Frame
 from transom.context.tokens import Measure
-from transom.context.window import UNCORRECTED
+from transom.context.window import UNCORRECTED, frame_of
 from transom.errors import CapReached, ReplyError, ToolError
 from transom.llm import (
     Asked,
@@ -107,6 +108,7 @@ class Conversation:
     egress: Egress = "any"
     floor: Floor = field(default_factory=Floor)
     findings: Findings = field(default_factory=Findings)
+    _frame: tuple[Role, tuple[Block, ...], Frame] | None = None
     _came: int = 0
     _unheard: Exception | None = None
     _settled: bool = False
@@ -138,8 +140,9 @@ class Conversation:
             ReplyError: an answer does not follow the role's schema, and its repair does not either.
             VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `context.go_on` and `Stage`.
         """
+        given = tuple(blocks)
         while True:
-            request, reply = self.pending = self.pending or await self._request(blocks)
+            request, reply = self.pending = self.pending or await self._request(given)
             if self._unheard:
                 error, self._unheard = self._unheard, None
                 raise error
@@ -192,18 +195,12 @@ class Conversation:
         """How large its windows may be where its model answers."""
         return (self.budget or self.stage.budget).on(self.stage.host.chain.of(self.role.name).caps)
 
-    def let_go(self) -> None:
-        """Hold nothing in a circle, so that its memory is free at once. A message under way goes on as it was."""
-        if self.at_rest:
-            self.keep = self.digest = as_it_is
-            self.folded, self.tell, self.before = lambda: None, nobody, nothing_before
-
     @property
     def at_rest(self) -> bool:
         """Whether whatever was said has its answer."""
         return self.pending is None and (not self.turns or isinstance(self.turns[-1], Said))
 
-    async def _request(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
+    async def _request(self, blocks: tuple[Block, ...]) -> tuple[Request, Reply]:
         if self.findings.owed or self.findings.early:
             await self.findings.tell(self)
         await self.before()
@@ -213,7 +210,9 @@ class Conversation:
             tell_registered(self.stage, self.name, self.late)
         seconds = self._seconds()
         began = time.time_ns()
-        assembled = self._marked(go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens))
+        frame = self._frame_of(blocks)
+        made = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens, frame=frame)
+        assembled = self._marked(made)
         self.history = assembled.history
         if assembled.folded:
             tell_compaction(self.stage, self.name, assembled, began)
@@ -232,6 +231,12 @@ class Conversation:
             unquote(error, assembled.request, self.stage.host.chain.policy)
             tell_unread(assembled.request, error, self.stage.host.chain, 2)
             raise
+
+    def _frame_of(self, blocks: tuple[Block, ...]) -> Frame:
+        """What stands around the conversation; found anew where a tool came, or something else is asked with."""
+        if self._frame is None or self._frame[0] is not self.role or self._frame[1] is not blocks:
+            self._frame = self.role, blocks, frame_of(self.role, blocks, self.window)
+        return self._frame[2]
 
     def _count(self) -> None:
         """Have tokens estimated as the model counts that answers next."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from transom.context.budget import Budget
 from transom.context.fitting import Draft, Frame
@@ -61,7 +60,7 @@ def assemble(
         VisibilityError: a block that the role does not declare in `sees`, or a name given twice.
         WindowOverflow: it does not fit even after everything droppable was dropped.
     """
-    draft = Draft(role, _framed(role, blocks, budget or Budget()), turns, tokens)
+    draft = Draft(role, frame_of(role, blocks, budget or Budget()), turns, tokens)
     draft.fit()
     return draft.request
 
@@ -73,14 +72,16 @@ def go_on(
     *,
     budget: Budget | None = None,
     tokens: TokenCorrection = UNCORRECTED,
+    frame: Frame | None = None,
 ) -> Assembled:
     """Build the next request of a conversation, whose older part is folded where it has grown too long.
 
-    For the arguments and errors see `assemble`. The next call is to be given the history that comes back: what was
+    For the arguments and errors see `assemble`; `frame` is what `frame_of` says of the same role, blocks and budget,
+    which is the same for all calls of a message. The next call is to be given the history that comes back: what was
     folded once stays folded the same way, so that a vendor's cache goes on being read.
     """
     budget = budget or Budget()
-    draft = Draft(role, _framed(role, blocks, budget), history, tokens)
+    draft = Draft(role, frame or frame_of(role, blocks, budget), history, tokens)
     draft.compact(budget.compaction)
     draft.fit()
     folded = len(history.live) - len(draft.history.live)
@@ -88,6 +89,11 @@ def go_on(
     size = draft.size
     used = tokens.tokens(size)
     return Assembled(draft.request, draft.history, folded, used, used + saved, size)
+
+
+def frame_of(role: Role, blocks: Sequence[Block], budget: Budget) -> Frame:
+    """What stands around a conversation; for the arguments and errors see `assemble`."""
+    return Frame.of(role, _ordered(role, blocks), budget)
 
 
 def check_message(
@@ -110,7 +116,7 @@ def check_message(
     if role.tools:
         reserve += budget.result_tokens
     reading = role if READ_SLICE in role.tools else replace(role, tools=(*role.tools, READ_SLICE))
-    room = Draft(reading, _framed(reading, blocks, budget), (), tokens).room(reserve)
+    room = Draft(reading, frame_of(reading, blocks, budget), (), tokens).room(reserve)
     needed = tokens.at_most(turn_size(Asked(message)))
     if 0 < room < needed:
         raise WindowOverflow(
@@ -120,17 +126,6 @@ def check_message(
             hint="say it in several messages, let a tool read the long part, choose a model with a larger window, "
             "or say how large it is (llm.NAME.context_tokens, window.tokens)",
         )
-
-
-def _framed(role: Role, blocks: Sequence[Block], budget: Budget) -> Frame:
-    """What stays the same around a conversation; found once for the calls of a message, which are given the same."""
-    given: tuple[object, ...] = role.__dict__.get("_framed", ())
-    if given and given[0] is blocks and given[1] is budget:
-        return cast("Frame", given[2])
-    made = Frame.of(role, _ordered(role, blocks), budget)
-    if isinstance(blocks, tuple):  # another sequence may hold something else the next time
-        role.__dict__["_framed"] = (blocks, budget, made)
-    return made
 
 
 def _ordered(role: Role, blocks: Sequence[Block]) -> tuple[Block, ...]:
