@@ -71,10 +71,46 @@ def test_calls_without_ids_or_places_are_as_many_as_are_named(index: object, ide
     assert [one.id for one in reply.calls] == [f"call_{number}" for number in range(4, 9)]
 
 
-def test_two_calls_of_one_id_and_place_are_two_and_one_that_is_said_again_is_one() -> None:
-    said, other = (piece(tool_calls=[call(0, "x", text)]) for text in ('{"a": 1}', '{"a": 2}'))
-    assert [one.arguments for one in put_together(said, other, END).calls] == [{"a": 1}, {"a": 2}]
-    assert [one.arguments for one in put_together(said, said, END).calls] == [{"a": 1}]
+@pytest.mark.parametrize("as_text", [True, False], ids=["text", "JSON"])
+@pytest.mark.parametrize("name", ["look", None])
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ([{"a": 1}, {"a": 1}], {"a": 1}),
+        ([{}, {"a": 1}], {"a": 1}),
+        ([{"a": 1}, {"a": 1, "b": [2]}, {"a": 1, "b": [2], "c": None}], {"a": 1, "b": [2], "c": None}),
+        ([{"a": 1}, {"a": 2}], '{"a": 1}{"a": 2}'),
+        ([{"a": 1, "b": 2}, {"a": 1}], '{"a": 1, "b": 2}{"a": 1}'),
+        ([{"a": 1}, {"a": 2}, {"a": 2}], '{"a": 1}{"a": 2}{"a": 2}'),
+    ],
+)
+def test_one_id_is_one_call_whose_later_arguments_count_where_they_say_all_of_the_earlier(
+    said: list[dict[str, Any]], meant: object, name: str | None, as_text: bool
+) -> None:
+    first, *more = (json.dumps(one) if as_text else one for one in said)
+    pieces = [call(0, "x", first), *(call(0, "x", one, name) for one in more)]
+    reply = put_together(*(piece(tool_calls=[one]) for one in pieces), END)
+    assert reply.parts == (ToolCall("x", "look", meant),)  # type: ignore[arg-type]  # JSON, as it stands above
+
+
+def test_an_id_goes_on_with_its_call_also_behind_another_one() -> None:
+    small, other, large = call(0, "x", '{"a": 1}'), call(0, "y", '{"a": 2}'), call(0, "x", '{"a": 1, "b": 3}')
+    reply = put_together(*(piece(tool_calls=[one]) for one in (small, other, large, other)), END)
+    assert reply.parts == (ToolCall("x", "look", {"a": 1, "b": 3}), ToolCall("y", "look", {"a": 2}))
+
+
+@pytest.mark.parametrize("held", [{}, "{}", {"a": {}}], ids=repr)
+@pytest.mark.parametrize(("ident", "name"), [("x", "look"), ("x", None), (None, None)])
+def test_an_empty_object_or_json_holds_the_place_of_arguments_that_come_in_pieces(
+    held: object, ident: str | None, name: str | None
+) -> None:
+    cut = ['{"a": {', '"b": 1}', "}"]
+    pieces = [call(0, "x", held), *(call(0, ident, one, name) for one in cut)]
+    reply = put_together(*(piece(tool_calls=[one]) for one in pieces), END)
+    assert reply.parts == (ToolCall("x", "look", {"a": {"b": 1}}),)
+
+
+def test_what_says_its_arguments_again_without_an_id_is_another_call() -> None:
     told: Any = {"a": 1}
     whole = piece(tool_calls=[call(None, None, told)])
     assert [one.arguments for one in put_together(whole, whole, END).calls] == [told, told]

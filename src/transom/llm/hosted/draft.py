@@ -29,9 +29,27 @@ class _Piece:
     name: str = ""
     data: Json = None
 
-    def holds(self, arguments: Json) -> bool:
-        """Whether these are its arguments."""
-        return self.data == arguments if self.data is not None else "".join(self.texts) == arguments
+    def take(self, arguments: Json, whole: Json) -> None:
+        """More of its arguments, behind what was `whole` by itself; None where nothing was.
+
+        What was whole and comes again is replaced where that says all of it and more: a placeholder, a smaller
+        snapshot, JSON of which text then comes in pieces. Else nobody knows which is meant: both stay, and no reader
+        takes them for arguments.
+        """
+        if arguments == "":
+            return
+        if whole is not None:
+            if (self.data is not None and isinstance(arguments, str)) or _says(arguments, whole):
+                self.texts.clear()
+            elif self.data is not None:
+                self.texts.append(_as_text(self.data))
+            self.data = None
+        if isinstance(arguments, str):
+            self.texts.append(arguments)
+        elif self.texts:
+            self.texts.append(_as_text(arguments))
+        else:
+            self.data = arguments
 
 
 class Draft:
@@ -54,6 +72,7 @@ class Draft:
         self._pieces: dict[Hashable, _Piece] = {}
         self._chosen: object = None
         self._latest: dict[Hashable, Hashable] = {}
+        self._by_id: dict[tuple[Hashable, str], Hashable] = {}
         self._looked_at = 0
 
     def chosen(self, choices: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -72,30 +91,33 @@ class Draft:
         """More of a tool call; its arguments as text that goes on, or whole.
 
         Some servers give every call the same place, and some no id either: another id begins another call, so does
-        another name, and so does the name again with arguments of its own where the call is whole.
+        another name, and so does the name again, without an id, with arguments of its own where the call is whole.
+        One id, place and name is one call: half of it must not be carried out beside it.
         """
-        piece = self._pieces.setdefault(self._latest.get(key, key), _Piece("call"))
-        if (ident and piece.id not in ("", ident)) or (name and piece.name and self._another(piece, name, arguments)):
-            if ident and (piece.id, piece.name) == (ident, name) and piece.holds(arguments):
-                return  # it is only said once more
-            self._latest[key] = place = key, len(self._pieces)
-            piece = self._pieces[place] = _Piece("call")
+        at = self._by_id.get((key, ident), self._latest.get(key, key))
+        piece = self._pieces.setdefault(at, _Piece("call"))
+        another = (ident and piece.id not in ("", ident)) or (name and piece.name not in ("", name))
+        whole = None if another else self._whole(piece, arguments)
+        if another or (name and piece.name and whole is not None and not (ident and ident == piece.id)):
+            at, whole = (key, len(self._pieces)), None
+            piece = self._pieces[at] = _Piece("call")
         piece.id, piece.name = ident or piece.id, name or piece.name
-        if not isinstance(arguments, str):
-            piece.data = arguments
-        elif arguments:
-            piece.texts.append(arguments)
+        piece.take(arguments, whole)
+        self._latest[key] = at
+        if ident:
+            self._by_id[key, ident] = at
 
-    def _another(self, piece: _Piece, name: str, arguments: Json) -> bool:
-        """Whether what comes with a name is another call than the one there is, which has a name."""
-        if name != piece.name or piece.data is not None:
-            return True
+    def _whole(self, piece: _Piece, arguments: Json) -> Json:
+        """The arguments of a call, where they are whole and these ones begin anew; else None."""
+        if piece.data is not None:
+            return piece.data
         begins = not isinstance(arguments, str) or arguments.lstrip().startswith("{")
         ended = bool(piece.texts) and piece.texts[-1].rstrip().endswith("}")
         if not begins or not ended or self._looked_at > _MOST_LOOKED_AT:
-            return False  # some repeat the name with every piece of one call
+            return None  # some repeat the name with every piece of one call
         self._looked_at += sum(map(len, piece.texts))
-        return isinstance(_arguments(piece), dict)
+        given = _arguments(piece)
+        return given if isinstance(given, dict) else None
 
     def opaque(self, key: Hashable, data: Json) -> None:
         """Something that must go back unchanged; the last word on it counts."""
@@ -194,14 +216,29 @@ def whole_number(told: object) -> int | None:
     return told if isinstance(told, int) and not isinstance(told, bool) else None
 
 
+def _says(arguments: Json, whole: Json) -> bool:
+    """Whether arguments say all that stands in others; an empty object is a placeholder for any, begun ones too."""
+    if whole in ({}, arguments):
+        return True
+    try:
+        given = read_json(arguments) if isinstance(arguments, str) else arguments
+    except ValueError:
+        return False
+    if not isinstance(given, dict) or not isinstance(whole, dict):
+        return False
+    return all(name in given and given[name] == value for name, value in whole.items())
+
+
+def _as_text(given: Json) -> str:
+    held = held_arguments(given)
+    return held if isinstance(held, str) else json.dumps(held)
+
+
 def _arguments(piece: _Piece) -> Json:
     """Arguments as JSON; as the very text where it is none, so that the model can be told."""
     text = "".join(piece.texts)
-    if not text.strip():
-        given = held_arguments({} if piece.data is None else piece.data)
-        if isinstance(given, str):
-            return given
-        text = json.dumps(given)  # what an SDK has read is held to the same as what is read here
+    if not text.strip():  # what an SDK has read is held to the same as what is read here
+        text = _as_text({} if piece.data is None else piece.data)
     try:
         return read_json(text)
     except ValueError:
