@@ -23,7 +23,7 @@ from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import conversations
 from transom.agent.recorded import write_talk
 from transom.agent.resume import walk_through
-from transom.agent.saying import mark_last, say
+from transom.agent.saying import COMPLETED, mark_last, say
 from transom.agent.setup import LateShelf, Setup
 from transom.agent.sub import sub_role, task, without_own
 from transom.agent.taken_up import take_up
@@ -141,7 +141,7 @@ class Agent:
         async with self._floor:
             talk = await self._open()
             if self._archived:
-                raise RunError("it is completed, and nothing more is said in it", where=talk.name, hint="open another")
+                raise RunError(COMPLETED, where=talk.name, hint="open another")
             await say(talk, given_message(content, talk.name), blocks, beside=self._always)
             return await self._answer(talk, blocks)
 
