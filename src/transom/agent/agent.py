@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +12,7 @@ from typing import Self
 from transom.agent.answer import answer
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.finding import hand_back, name_of_sub, open_sub, sub_span, sum_up, taken
+from transom.agent.finding import floor_of, hand_back, name_of_sub, open_sub, sub_span, sum_up, taken
 from transom.agent.floor import Floor
 from transom.agent.given import check_given, given_message, given_name, given_role, given_setup
 from transom.agent.home import Desk, Place, open_desk, stage_of
@@ -301,7 +300,7 @@ class Agent:
         """
         talk = await self._open()
         ratio = self._setup.settings.llm.sub_conversation.ratio
-        async with nullcontext() if self._floor.is_ours and talk.pending else self._floor:  # a tool has it already
+        async with floor_of(talk):
             with taken(self._subs, id, talk.name) as sub:
                 inner = await sub._open()
                 with sub_span(talk, "complete", inner.role.name, id):
