@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Coroutine
 from typing import Any
 
 import pytest
@@ -76,7 +75,7 @@ def test_a_door_takes_one_thing_at_a_time_whoever_asks() -> None:
 def test_two_that_find_a_door_free_do_not_both_go_in() -> None:
     entered, go = threading.Event(), threading.Event()
 
-    def begin_late(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any], **more: Any) -> asyncio.Task[Any]:
+    def begin_late(loop: asyncio.AbstractEventLoop, work: Any, **more: Any) -> asyncio.Task[Any]:
         if not entered.is_set() and not loop.is_running():
             entered.set()
             go.wait(30)
