@@ -31,13 +31,13 @@ class _FrozenList(list[Any]):
 
 
 def _dict_of(values: dict[str, Any]) -> _FrozenDict:
-    made = _FrozenDict.__new__(_FrozenDict)  # not by its __init__, which could fill it anew at any time
+    made: _FrozenDict = _FrozenDict.__new__(_FrozenDict)  # not by its __init__, which could fill it anew at any time
     dict.update(made, values)
     return made
 
 
 def _list_of(values: list[Any]) -> _FrozenList:
-    made = _FrozenList.__new__(_FrozenList)
+    made: _FrozenList = _FrozenList.__new__(_FrozenList)
     list.extend(made, values)
     return made
 
