@@ -277,7 +277,7 @@ async def test_what_a_tool_leaves_to_a_task_has_to_be_waited_for() -> None:
 
 def test_a_plain_handler_cannot_wait_for_the_door_that_it_runs_behind() -> None:
     def handler(_: object) -> str:
-        with pytest.raises(RunError, match=r"a handler runs in it, .*; make it async"):
+        with pytest.raises(RunError, match=r"something is under way in it, .*a plain handler .*make it async"):
             door.send("and?")
         return "told"
 

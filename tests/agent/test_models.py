@@ -117,6 +117,8 @@ ATTEMPTS: dict[str, Callable[[Any], object]] = {
     "a place": lambda view: operator.setitem(view.metadata["tool_calls"], 0, 1),
     "a place less": lambda view: operator.delitem(view.metadata["tool_calls"], 0),
     "more": lambda view: view.metadata["tool_calls"].__iadd__([1]),
+    "made anew": lambda view: operator.methodcaller("__init__", {"by": "somebody else"})(view.metadata),
+    "a list made anew": lambda view: operator.methodcaller("__init__", [1])(view.metadata["tool_calls"]),
     "twice": lambda view: view.metadata["tool_calls"].__imul__(2),
 }
 

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from transom.agent.answer import answer
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.finding import hand_back, name_of_sub, open_sub, sub_span, sum_up, taken
+from transom.agent.finding import floor_of, hand_back, name_of_sub, open_sub, sub_span, sum_up, taken
 from transom.agent.floor import Floor
 from transom.agent.given import check_given, given_message, given_name, given_role, given_setup
 from transom.agent.home import Desk, Place, open_desk, stage_of
 from transom.agent.late import warn_of_missing
-from transom.agent.models import Conversation as ConversationView
-from transom.agent.models import ConversationContext, Message, SubConversation
-from transom.agent.record import conversations
-from transom.agent.recorded import write_talk
+from transom.agent.readable import Readable
 from transom.agent.resume import walk_through
-from transom.agent.saying import mark_last, say
+from transom.agent.saying import COMPLETED, mark_last, say
 from transom.agent.setup import LateShelf, Setup
 from transom.agent.sub import sub_role, task, without_own
 from transom.agent.taken_up import take_up
 from transom.agent.turns import Conversation
-from transom.agent.views import Response, context_of
+from transom.agent.views import Response
 from transom.context import Mark
 from transom.context.summary import Summary
 from transom.errors import RunError
@@ -39,7 +34,7 @@ from transom.telemetry import Redactor
 from transom.tools import Toolbox, ToolDefinition
 
 
-class Agent:
+class Agent(Readable):
     """A conversation with a role.
 
     Its replies and tool results are journaled before they are used. Code that is run again, after a kill too, walks
@@ -141,7 +136,7 @@ class Agent:
         async with self._floor:
             talk = await self._open()
             if self._archived:
-                raise RunError("it is completed, and nothing more is said in it", where=talk.name, hint="open another")
+                raise RunError(COMPLETED, where=talk.name, hint="open another")
             await say(talk, given_message(content, talk.name), blocks, beside=self._always)
             return await self._answer(talk, blocks)
 
@@ -204,36 +199,6 @@ class Agent:
         host = talk.stage.host
         await host.append("decided", decided(approval, check_asked(approval, host.records())))
 
-    def history(self, limit: int | None = None) -> list[Message]:
-        """The messages so far, the last `limit` of them."""
-        view = self.conversation()
-        messages = list(view.messages) if view else []
-        return messages if limit is None else messages[-limit:] if limit > 0 else []
-
-    def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  the model's field
-        """The conversation as data, or one of its sub-conversations; None where nothing was said yet."""
-        if self._desk is None or self._talk is None:
-            return None
-        stage = self._desk.stage
-        return conversations(stage.host.store, stage.host.records(), stage.name).get(id or self._talk.name)
-
-    def context(self) -> ConversationContext:
-        """What is known of the conversation beside its words."""
-        return context_of(self._talk, self.conversation(), self._meter, self._chain.name)
-
-    def record(self, path: Path | str, *, local: bool = False) -> None:
-        """Write what was asked and answered so far, its sub-conversations' too, to a file that `replay:PATH` plays.
-
-        Args:
-            path: of the file; an older recording there is replaced.
-            local: whether what is marked local may stand in it.
-
-        Raises:
-            RunError: nothing was said yet.
-            InputError: see `recording_of` and `Recording.write`.
-        """
-        write_talk(self._talk, Path(path), local=local)
-
     def _hear(self, event: Event) -> None:
         self.on_event(event)
 
@@ -244,7 +209,7 @@ class Agent:
     async def _opened(self) -> Conversation:
         if self._desk is None:
             self._desk = await open_desk(self._at, self._role.name, self._chain, self._setup.settings)
-            self._settle_in(self._desk)
+            self._desk.settle(self._setup, self._chain, self._shelf)
         self._talk = talk = Conversation(
             self._desk.stage,
             replace(self._role, tools=self._toolbox.specs),
@@ -256,14 +221,6 @@ class Agent:
             floor=self._floor,
         )
         return take_up(talk, self._setup.settings.llm.sub_conversation)
-
-    def _settle_in(self, desk: Desk) -> None:
-        """A run of the agent's own is as the settings have it."""
-        if desk.run is not None:
-            desk.run.budget = self._setup.budget
-            self._shelf.shelf = desk.run.store
-            if self._setup.named:
-                desk.closing.push_async_callback(self._chain.aclose)
 
     async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Self:
         """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
@@ -301,7 +258,7 @@ class Agent:
         """
         talk = await self._open()
         ratio = self._setup.settings.llm.sub_conversation.ratio
-        async with nullcontext() if self._floor.is_ours and talk.pending else self._floor:  # a tool has it already
+        async with floor_of(talk):
             with taken(self._subs, id, talk.name) as sub:
                 inner = await sub._open()
                 with sub_span(talk, "complete", inner.role.name, id):
@@ -310,16 +267,6 @@ class Agent:
                     await hand_back(talk, inner, sub.purpose, sub._given, summary)
                 sub._archived, inner.tell = True, nobody
                 return summary
-
-    @property
-    def id(self) -> str:
-        """The conversation's; "" before it begins."""
-        return self._talk.name if self._talk else self._name
-
-    @property
-    def purpose(self) -> str:
-        """Of a sub-conversation; "" of another one."""
-        return next((block.text for block in self._always if block.name == "purpose"), "")
 
     async def close(self) -> None:
         """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone.

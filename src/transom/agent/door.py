@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -19,7 +21,9 @@ T = TypeVar("T")
 
 
 class SyncAgent:
-    """An agent whose methods wait. What does not wait (`history`, `context`, `register_tool`) is asked of `agent`.
+    """An agent whose methods wait, one at a time.
+
+    What does not wait (`history`, `context`, `register_tool`) is asked of `agent`.
 
     Args:
         agent: not used by anybody else, since it lives in this door's event loop from now on.
@@ -29,6 +33,7 @@ class SyncAgent:
         self.agent = agent
         self._runner: asyncio.Runner | None = asyncio.Runner()
         self._parent: SyncAgent | None = None
+        self._busy = threading.Lock()
 
     def send(self, content: str, *blocks: Block) -> Response:
         """See `Agent.send`."""
@@ -53,7 +58,7 @@ class SyncAgent:
     def create_sub_conversation(self, purpose: str, context_summary: str = "") -> SyncAgent:
         """See `Agent.create_sub_conversation`. It lives in the same loop, and ends with this one."""
         sub = SyncAgent(self._wait(self.agent.create_sub_conversation(purpose, context_summary)))
-        sub._runner, sub._parent = self._runner, self
+        sub._runner, sub._parent, sub._busy = self._runner, self, self._busy
         return sub
 
     def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
@@ -62,10 +67,11 @@ class SyncAgent:
 
     def close(self) -> None:
         """See `Agent.close`. What is closed stays closed; a sub-conversation can be completed still."""
-        if runner := self._open_runner:
-            self._wait(self.agent.close())
-            if self._parent is None:
-                runner.close()
+        if self._open_runner:
+            with self._alone() as runner:
+                runner.run(self.agent.close())
+                if self._parent is None:
+                    runner.close()
         self._runner = None
 
     @property
@@ -74,25 +80,35 @@ class SyncAgent:
         return self._runner if self._parent is None or self._parent._open_runner else None
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """What a coroutine yields.
+        """What a coroutine yields; see `_alone`."""
+        try:
+            with self._alone() as runner:
+                return runner.run(work)
+        finally:
+            work.close()  # one that never began
+
+    @contextmanager
+    def _alone(self) -> Iterator[asyncio.Runner]:
+        """Nobody else waits for anything in this door, or in one of its sub-conversations.
 
         Raises:
-            RunError: it is closed, or there is an event loop, in which nobody may wait.
+            RunError: it is closed, somebody does, or there is an event loop, in which nobody may wait.
         """
+        if _in_event_loop():
+            raise RunError("an event loop runs here", where="SyncAgent", hint="use Agent, and await its methods")
+        if not self._busy.acquire(blocking=False):  # a plain handler would wait for the message that waits for it
+            hint = (
+                "say one thing at a time; a plain handler of a tool cannot ask this at all: "
+                "make it async, and have it await the methods of SyncAgent.agent"
+            )
+            raise RunError("something is under way in it, in another thread", where="SyncAgent", hint=hint)
         try:
-            asyncio.get_running_loop()
-        except RuntimeError:
             runner = self._open_runner
-            busy = runner is not None and runner.get_loop().is_running()
-            if runner is not None and not busy:
-                return runner.run(work)
-            work.close()
-            if busy:  # who asks is the plain handler of a tool, in a thread of its own
-                hint = "make it async, and have it await the methods of SyncAgent.agent"
-                raise RunError("a handler runs in it, which cannot wait for it", where="SyncAgent", hint=hint) from None
-            raise RunError("it is closed", where="SyncAgent", hint="make another one") from None
-        work.close()
-        raise RunError("an event loop runs here", where="SyncAgent", hint="use Agent, and await its methods")
+            if runner is None:
+                raise RunError("it is closed", where="SyncAgent", hint="make another one")
+            yield runner
+        finally:
+            self._busy.release()
 
     def __enter__(self) -> Self:
         return self
@@ -105,3 +121,11 @@ class SyncAgent:
         except RunError:
             if error is None:  # else its own error is what counts
                 raise
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

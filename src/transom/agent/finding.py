@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Literal, TypeAlias, TypeVar
 
 from transom.agent.events import Completed, Opened
@@ -93,6 +93,25 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: 
     talk.hear(Completed(name, summary.text, how))
 
 
+def within_call(talk: Conversation) -> str:
+    """The reply, one of whose calls does this, see `turn_of`; "" where the program does, or that call is over."""
+    return turn_of(talk, talk.pending[1]) if talk.floor.is_ours and talk.pending else ""
+
+
+@asynccontextmanager
+async def floor_of(talk: Conversation) -> AsyncIterator[None]:
+    """The floor of a conversation, in which a sub-conversation is completed; a tool of it has it already.
+
+    Raises:
+        RunError: it was a tool, and its call is over.
+    """
+    if within_call(talk):
+        yield
+    else:
+        async with talk.floor:
+            yield
+
+
 @contextmanager
 def taken(subs: dict[str, _Sub], name: str, where: str) -> Iterator[_Sub]:
     """An open sub-conversation, which nobody else completes meanwhile; it is open still where that comes to no end.
@@ -162,10 +181,10 @@ async def hand_back(
     Raises:
         RunError: it was a tool that did not wait for this, and its call is over.
     """
-    if talk.floor.is_ours and talk.pending is None:
+    within = within_call(talk)
+    if talk.floor.is_ours and not within:
         hint = "await this in the tool's handler"
         raise RunError("the call that completes a sub-conversation is over by now", where=talk.name, hint=hint)
-    within = turn_of(talk, talk.pending[1]) if talk.floor.is_ours and talk.pending else ""
     held = sub.stage.told_next(sub.name) if sub.lasting else None
     egress = strictest(seen_egress(sub, given), held.get("egress", "any") if held else "any")
     await complete_sub(talk, sub.name, summary, egress, within)

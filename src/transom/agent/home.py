@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from transom.agent.costs import priced_exporter
+from transom.agent.setup import LateShelf, Setup
 from transom.canonical import Json
 from transom.config import Settings
 from transom.errors import InputError
@@ -99,6 +100,14 @@ class Desk:
     stage: Stage
     run: Run | None
     closing: AsyncExitStack
+
+    def settle(self, setup: Setup, chain: Chain, shelf: LateShelf) -> None:
+        """A run of the agent's own is as its settings have it, keeps its shelf, and closes a chain that was named."""
+        if self.run is not None:
+            self.run.budget = setup.budget
+            shelf.shelf = self.run.store
+            if setup.named:
+                self.closing.push_async_callback(chain.aclose)
 
     async def close(self, *, answered: bool) -> None:
         """Let go of the run; a kept one can be gone on with.

@@ -49,7 +49,7 @@ def conversations(store: Store, records: Sequence[Record], stage: str) -> dict[s
     for draft in found.values():
         if draft.opened:
             children.setdefault(draft.opened["parent"], []).append(draft.id)
-    return {draft.id: draft.whole(tuple(children.get(draft.id, ())), where) for draft in found.values()}
+    return {draft.id: draft.view(tuple(children.get(draft.id, ())), where) for draft in found.values()}
 
 
 @dataclass
@@ -100,7 +100,7 @@ class _Draft:
         if at is not None:
             del self.entries[at:]
 
-    def whole(self, children: tuple[str, ...], where: dict[str, Json]) -> Conversation | SubConversation:
+    def view(self, children: tuple[str, ...], where: dict[str, Json]) -> Conversation | SubConversation:
         messages = tuple(message for entry in self.entries for message in self._messages(entry))
         usage = sum((entry.reply.usage for entry in self.entries if entry.reply), Usage())
         by = sorted({entry.reply.by for entry in self.entries if entry.reply})

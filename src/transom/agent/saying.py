@@ -13,8 +13,8 @@ from transom.llm import Asked, Block
 _OTHER = {
     "opened": "a sub-conversation was opened",
     "found": "what came of a sub-conversation",
-    "completed": "its end: it was summed up",
 }
+COMPLETED = "it is completed, and nothing more is said in it"
 
 
 async def say(talk: Conversation, content: str, blocks: Sequence[Block], *, beside: Sequence[Block] = ()) -> None:
@@ -28,12 +28,16 @@ async def say(talk: Conversation, content: str, blocks: Sequence[Block], *, besi
 
     Raises:
         WindowOverflow, VisibilityError: it could never be answered, and is not said; see `check_message`.
-        RunError: in a conversation that lasts something else was said at this place, or with other blocks.
+        RunError: in a conversation that lasts something else was said at this place, or with other blocks; or it is
+            completed.
     """
     told: dict[str, Json] = {"event": "asked", "text": content}
     if blocks:
         told["blocks"] = digest([block.to_json() for block in blocks])
     held = talk.stage.told_next(talk.name)
+    if talk.lasting and held and held["event"] == "completed":
+        hint = "complete_sub_conversation hands back its summary; code that runs again sends the same again instead"
+        raise RunError(COMPLETED, where=talk.name, hint=hint)
     if talk.lasting and held not in (None, told):
         # A finding is not quoted: it may be local, and an error is told everywhere.
         before = _OTHER.get(held["event"]) or repr(held["text"][:80])

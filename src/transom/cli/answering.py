@@ -94,7 +94,7 @@ def _say(
     taken: str = "",
 ) -> None:
     """What was answered, whole, so that nobody takes it for something else; and what is to be done next."""
-    from transom.runs.waiting import short, whole
+    from transom.runs.waiting import in_full, short
 
     if session.format == "json":
         told: dict[str, Any] = {"stage": choice and choice["stage"], "answer": words}
@@ -102,10 +102,10 @@ def _say(
             told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}
         print_json({"schema": "transom.answer/1", "run_id": found.row.id, **told})
         return
-    done = f"{words} {whole(choice)}" if choice else f"taken: {taken}"
+    done = f"{words} {in_full(choice)}" if choice else f"taken: {taken}"
     more = next_step(found.row.id, found.row.kind, found.state.entry)
     if left:
-        names = [whole(one) if "file" in one else f"{whole(one)} (--call {short(one)})" for one in left]
+        names = [in_full(one) if "file" in one else f"{in_full(one)} (--call {short(one)})" for one in left]
         more = f"waiting for an answer, too: {', '.join(names)}"
     print_text(f"{done}; {more}")
 

@@ -225,7 +225,7 @@ def _lines(document: dict[str, Any], next_step: str) -> list[str]:
 
 def _waiting(document: dict[str, Any]) -> list[str]:
     """What a person is to answer, and how: each tool call with all its arguments, and by its fingerprint."""
-    from transom.runs.waiting import APPROVAL, short, whole
+    from transom.runs.waiting import APPROVAL, in_full, short
 
     lines, several = list[str](), len(document["waiting"]) > 1
     for one in document["waiting"]:
@@ -233,7 +233,7 @@ def _waiting(document: dict[str, Any]) -> list[str]:
         if "file" not in one:
             what = "waits for leave" if one.get("kind") == APPROVAL else "was begun, and may have been carried out"
             place = f" (in {one['stage']}/{one['key']['conversation']})" if "key" in one else ""
-            lines.append(f"{what}: {whole(one)}{place}")
+            lines.append(f"{what}: {in_full(one)}{place}")
             which = f" --call {short(one)}"
         choices = "approve|refuse" if one.get("kind") == APPROVAL else "keep|redo"
         lines.append(f"answer with: transom answer {document['run_id']} {choices}{which}")

@@ -84,7 +84,7 @@ def short(choice: Choice) -> str:
     return str(choice["fingerprint"])[:_SHORT]
 
 
-def whole(choice: Choice) -> str:
+def in_full(choice: Choice) -> str:
     """What waits, for whoever decides: a call with all its arguments, or the stage whose file it is."""
     if "file" in choice:
         return str(choice["stage"])
@@ -95,7 +95,7 @@ def cut(choice: Choice) -> str:
     """The same for an error, which is told elsewhere, too: long arguments are cut, and local ones left out."""
     if choice.get("egress") == "local":
         return f"{choice['tool']}(...)"
-    told = whole(choice)
+    told = in_full(choice)
     return told if len(told) <= _CUT else f"{told[:_CUT]}... ({len(told):,} characters)"
 
 

@@ -13,7 +13,6 @@ from transom.llm.reading import read_document
 Document = dict[str, Any]
 """Somebody else's JSON: nothing in it is what it should be until it was looked at."""
 
-
 _FIELDS = ("data:", "event:", "id:", "retry:", ":")
 """What an event's lines begin with; no JSON begins so."""
 _LONGEST_FIELD = max(map(len, _FIELDS))
