@@ -9,7 +9,7 @@ import pytest
 from transom.errors import InputError
 from transom.llm import ToolCall
 from transom.runs.journal import RunState, apply
-from transom.runs.waiting import APPROVAL, BEGUN, Choice, Wanted, chosen, how_to_answer_call, of_call, whole
+from transom.runs.waiting import APPROVAL, BEGUN, Choice, Wanted, chosen, how_to_answer_call, in_full, of_call
 
 KEY: dict[str, Any] = {"stage": "s", "epoch": "", "conversation": "main", "ordinal": 0, "request": "r", "call": "c"}
 CALL = ToolCall("1", "wire", {"at": "HUSH"})
@@ -27,7 +27,7 @@ def test_what_is_local_is_in_no_error() -> None:
     local = [of_call(APPROVAL, KEY, Wanted(CALL, "local"), digit * 64) for digit in "12"]
     with pytest.raises(InputError, match=r"--call 11111111: wire\(\.\.\.\); --call 22222222: wire\(\.\.\.\)") as error:
         chosen("run", state(*local).waiting, None, None)
-    assert "HUSH" not in str(error.value) and "HUSH" in whole(local[0])
+    assert "HUSH" not in str(error.value) and "HUSH" in in_full(local[0])
     assert "HUSH" not in " ".join(how_to_answer_call("run", local[0]))
 
 

@@ -25,17 +25,7 @@ from transom.context.fitting import Frame
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED, frame_of
 from transom.errors import CapReached, ReplyError, ToolError
-from transom.llm import (
-    Asked,
-    Block,
-    CameBack,
-    Reply,
-    Request,
-    Role,
-    Said,
-    ToolSpec,
-    Turn,
-)
+from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
 from transom.llm.deltas import Delta
 from transom.llm.structured import checked
 from transom.llm.turns import Egress
