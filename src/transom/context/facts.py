@@ -18,19 +18,33 @@ _ID = re.compile(
 )
 _HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2,}\.\w{2,}")
 _NUMBER = re.compile(
-    r"(?=[-+±\d])(?:(\+/-\s?|±\s?)|(?<![\w.%)\]°])[-+]|(?<![\w.]))"  # in 1-5 and 5%-10% it is no sign
+    # In 1-5 and 5%-10% it is no sign, in -$5 and -9..-5 it is one; and 1..5 are two numbers.
+    r"(?=[-+±\d])(?:(\+/-\s?|±\s?)[$€£¥]?|(?:(?<![\w.%)\]°])|(?<=\.\.))[-+][$€£¥]?|(?:(?<![\w.])|(?<=\.\.)))"
     r"(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
 )
 _MINUS = str.maketrans("−–", "--")
-# Words right before a number that may tell its sign: violates setup by 0.5, a negative slack of 0.5, minus 0.5.
+# Words beside a number that may tell its sign: violates by 0.5, a negative slack of 0.5, minus 0.5; 0.5 of violation.
 _SAYS_SIGN = ("by ", "of ", "about ", "minus ", "negative ")
+_NOT = r"(?<!not )(?<!no )(?<!never )(?<!n't )(?<!without )(?<!non-)(?<!non )"
 _BELOW = re.compile(
-    r"(?<!not )(?<!no )(?<!never )(?<!n't )(?<!without )"
-    r"\b(?:(?:violat|miss|fail|f[ae]ll|drop|decreas|declin|reduc|los[est]|below|short|down|lower|less|worse)\w*"
+    rf"{_NOT}\b(?:(?:violat|miss|fail|f[ae]ll|drop|decreas|declin|reduc|los[est]|below|short|down|lower|less|worse)\w*"
     r"(?:\s+[\w./\[\]-]+){0,2}\s+by|(?:violation|shortfall|deficit|loss|drop|decrease|decline|negative\s+\w+)\s+of"
     r"|minus|negative)\s+(?:about\s+)?$",
     re.IGNORECASE,
 )
+_OF_BELOW = re.compile(
+    r"[A-Za-zµ]{0,4}(?:\s[A-Za-zµ]{1,4})?\s+of\s+(?:(?!no\s)[A-Za-z]+\s+)?(?:violation|shortfall|deficit|loss)\b",
+    re.IGNORECASE,
+)
+_DENIED = ("not ", "no ", "never ", "n't ", "without ")
+_NAMES = ("is ", "was ", "about ", ":", ": ", "=", "= ")
+# What is called negative, and no count of what is: the worst negative slack is 0.5, negative slack (WNS): 0.5.
+_CALLED = re.compile(
+    rf"{_NOT}\bnegative\s+(?:\w+\s+)?(?:slack|margin|value|difference|delta|balance|skew|offset)"
+    r"(?:\s+\(\w{1,20}\))?(?:\s+(?:is|was)\s+(?:about\s+)?|\s?[:=]\s?)$",
+    re.IGNORECASE,
+)
+_CURRENCIES = ("$", "€", "£", "¥")
 _BEFORE = 80  # characters that are looked at for them
 _BULLET = re.compile(r"^\s*\d+[.)]\s", re.MULTILINE)
 _LEAST_DIGITS = 2  # a number of one digit is not taken for a rounded one
@@ -48,6 +62,8 @@ class Fact:
         value: of a number, what it says; of an id None.
         percent: whether it is one of a hundred.
         either: whether it may stand for the negative one too: `±5`, `violated by 5`.
+        called: whether it has the name of a negative one: `negative slack is 5`. Reports call positive ones so too, so
+            that it counts in what is said of a source, and in no source.
     """
 
     text: str
@@ -55,6 +71,7 @@ class Fact:
     value: Decimal | None = None
     percent: bool = False
     either: bool = False
+    called: bool = False
 
     @property
     def end(self) -> int:
@@ -78,19 +95,27 @@ def _number(match: re.Match[str], whole: str) -> Fact:
     if len(text) > _LONGEST:
         return Fact(text, start)
     try:
-        value = Decimal(re.sub(r"[,_%]", "", match[0][len(either) :]))
+        value = Decimal(re.sub(r"[,_%$€£¥]", "", match[0][len(either) :]))
     except InvalidOperation:  # its power of ten has twenty digits itself
         return Fact(text, start)
     if not value.is_finite() or abs(value.adjusted()) > _LONGEST:
         return Fact(text, start)
-    below = text[0].isdigit() and _below(whole, start)
-    return Fact(text, start, value, text.endswith("%"), bool(either) or below)
-
-
-def _below(text: str, start: int) -> bool:
-    """Whether the words right before a number say that it is how far something lies below."""
+    end = start + len(text)
+    if not text[0].isdigit():
+        return Fact(text, start, value, text.endswith("%"), bool(either))
+    if whole.startswith(_CURRENCIES, max(0, start - 1)):
+        start -= 1
     near = max(0, start - _BEFORE)
-    return text.endswith(_SAYS_SIGN, near, start) and _BELOW.search(text[near:start]) is not None
+    below = _below(whole, near, start, end)
+    called = whole.endswith(_NAMES, near, start) and _CALLED.search(whole[near:start]) is not None
+    return Fact(text, end - len(text), value, text.endswith("%"), below, called)
+
+
+def _below(text: str, near: int, start: int, end: int) -> bool:
+    """Whether the words right before or behind a number say that it is how far something lies below."""
+    if text.endswith(_SAYS_SIGN, near, start) and _BELOW.search(text[near:start]):
+        return True
+    return _OF_BELOW.match(text, end) is not None and not text[near:start].lower().endswith(_DENIED)
 
 
 class Source:
@@ -120,12 +145,13 @@ class Source:
     def has(self, fact: Fact) -> bool:
         """Whether it says that: an id to the letter; a number also in another notation, rounded, or as a percentage.
 
-        A number has the sign that it has there. One without any stands for a negative one only where the words before
-        it say so.
+        A number has the sign that it has there. One without any stands for a negative one only where the words
+        beside it say so.
         """
         if fact.value is None:
             return fact.text in self.ids or self._holds(fact.text)
-        return any(self._says(one) or (fact.percent and self._says(_hundredth(one))) for one in _said(fact))
+        said = (*_said(fact), fact.value.copy_negate()) if fact.called else _said(fact)
+        return any(self._says(one) or (fact.percent and self._says(_hundredth(one))) for one in said)
 
     def _says(self, value: Decimal) -> bool:
         """Whether it has that number, or one that is rounded to it: away from nothing at a half, or to the even one."""
