@@ -21,6 +21,7 @@
     │       ├── InvalidArgumentsError ... its arguments do not fit the schema
     │       ├── ToolExecutionError    ... the tool failed
     │       ├── ToolTimeoutError      ... the tool took too long
+    │       ├── ToolInDoubtError      ... it was begun, and cut off
     │       └── ToolQuotaError        ... it was called as often as it may be
     ├── OutOfTurns              a role goes on calling tools when it may not, with the work so far
     ├── CapReached              a conversation has used what it may use, with how much
@@ -247,6 +248,10 @@ class ToolExecutionError(ToolRefused):
 
 class ToolTimeoutError(ToolRefused):
     """A tool took longer than it may."""
+
+
+class ToolInDoubtError(ToolRefused):
+    """A tool was begun, and what came of it is not known: an equal call waits for a person."""
 
 
 class ToolBusyError(ToolRefused):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from transom.agent.events import Began, CameOf
@@ -16,12 +16,13 @@ from transom.runs.journal import tool_key
 from transom.runs.waiting import Wanted
 from transom.runs.windows import CallKey
 from transom.tools.answers import (
-    OUT_OF_TIME,
+    IN_DOUBT,
     OUT_OF_TURNS,
     again,
     cut_off,
     cut_short,
     done_before,
+    in_doubt,
     out_of_turns,
     refused,
     used_up,
@@ -52,7 +53,7 @@ class Hands:
 
     talk: Conversation
     _made: dict[str, ToolResult] = field(default_factory=dict)
-    _out_of_time: set[str] = field(default_factory=set)  # and may be running still
+    _doubts: set[str] = field(default_factory=set)  # what may have been carried out, or be running still
     _capped: bool = False
 
     async def results(self, reply: Reply) -> list[Ran]:
@@ -142,7 +143,10 @@ class Hands:
 
     async def _one(self, key: CallKey, call: ToolCall, instead: Instead | None) -> Ran:
         talk = self.talk
-        wanted = Wanted(call, talk.egress, bool(self._out_of_time) and call.wanted in self._out_of_time)
+        wanted = Wanted(call, talk.egress, bool(self._doubts) and call.wanted in self._doubts)
+        begun = talk.stage.begun(key)
+        if begun and instead in (cut_off, out_of_turns):
+            instead = in_doubt
         seconds = None if instead else talk.meter.left(talk.deadline)
         accepted = None if instead else talk.toolbox.accepted(call)
         answer = await self._answered(key, wanted, accepted[0]) if accepted else instead(call) if instead else None
@@ -160,6 +164,8 @@ class Hands:
 
         runs = accepted and not answer  # what is not run has no effect
         spec = accepted[0].spec if accepted and runs else ToolSpec(_told_name(call, talk.toolbox), "", {})
+        if begun and instead is not in_doubt:  # whatever tools and caps are today, only a person knows what came of it
+            spec = replace(spec, effect="once")
         came = await talk.stage.carry_out(key, spec, act, wanted=wanted, lost=lambda: done_before(call))
         return self._over(call, came)
 
@@ -185,9 +191,9 @@ class Hands:
         """A call came to its end. Of what is kept elsewhere more is to be said before it is told."""
         if not ran.result.is_error:
             self._made.setdefault(call.wanted, ran.result)
-            self._out_of_time.discard(call.wanted)
-        elif ran.error == OUT_OF_TIME:
-            self._out_of_time.add(call.wanted)
+            self._doubts.discard(call.wanted)
+        elif ran.error in IN_DOUBT:
+            self._doubts.add(call.wanted)
         if not ran.kept:
             self.talk.tell(CameOf(self.talk.name, call, ran.result))
         return ran

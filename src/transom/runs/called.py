@@ -52,6 +52,10 @@ class Calls:
         settled = talk.next in said if said is not None else any(key[:-1] in state.followed for key in keys[:1])
         return talk.calls, [state.tools.get(key) for key in keys], settled
 
+    def begun(self, key: CallKey) -> bool:
+        """Whether a call that must not be repeated was begun, as the journal knows it; see `called` for the key."""
+        return self._run.state.intents[tool_key(key)] > 0
+
     async def approval(self, key: dict[str, object], wanted: Wanted) -> Approval:
         """What a person said to a tool call.
 

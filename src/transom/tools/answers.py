@@ -6,13 +6,14 @@ import json
 from dataclasses import replace
 
 from transom.canonical import Json
-from transom.errors import OutOfTurns, ToolRefused, ToolTimeoutError
+from transom.errors import OutOfTurns, ToolInDoubtError, ToolRefused, ToolTimeoutError
 from transom.llm import ToolCall, ToolResult
 from transom.llm.turns import Trust
 from transom.tools.definition import Ran
 
 OUT_OF_TURNS = OutOfTurns.__name__
-OUT_OF_TIME = ToolTimeoutError.__name__
+IN_DOUBT = frozenset({ToolTimeoutError.__name__, ToolInDoubtError.__name__})
+"""Errors of calls that may have been carried out, or be running still."""
 
 
 def used_up(call: ToolCall) -> Ran:
@@ -31,7 +32,7 @@ def out_of_turns(call: ToolCall) -> Ran:
 def done_before(call: ToolCall) -> Ran:
     """What a call is answered with of which only a person knows that it was carried out."""
     hint = "go on without its result, and do not repeat the call"
-    return refused(call, ToolRefused("the call was carried out, and its result was lost", hint=hint))
+    return refused(call, ToolInDoubtError("the call was carried out, and its result was lost", hint=hint))
 
 
 def cut_off(call: ToolCall) -> Ran:
@@ -40,6 +41,12 @@ def cut_off(call: ToolCall) -> Ran:
     return refused(
         call, ToolRefused("the call was cut off: something else was said before it came to its end", hint=hint)
     )
+
+
+def in_doubt(call: ToolCall) -> Ran:
+    """The same, of a call that was begun and must not be repeated."""
+    what = "the call was begun, and then cut off: whether it was carried out is not known"
+    return refused(call, ToolInDoubtError(what, hint="do not make it again before a person has said whether it was"))
 
 
 def cut_short(call: ToolCall) -> Ran:
