@@ -45,7 +45,7 @@ def compact_bytes(value: object) -> bytes:
 
 
 def _at_once(value: object, options: int, default: Callable[[object], object] | None) -> bytes | None:
-    """By orjson, which is many times quicker than the standard library; None where that is to write it.
+    """By orjson, which is quicker than the standard library; None where that is to write it.
 
     Both write the same, but orjson has no integers beyond 64 bits, no keys but texts and no unpaired surrogates, says
     `null` for NaN, which is no JSON, and has other words for fractions of 1e-5 to 1e-9.

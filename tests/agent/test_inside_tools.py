@@ -66,7 +66,7 @@ async def test_a_tool_completes_a_sub_conversation_and_the_finding_follows_the_r
         assert view is not None
         subs = [agent.conversation(name) for name in view.sub_conversations]
     assert (response.text, kinds(response.turns)) == ("done", ORDER)
-    assert [turn.text.count(f"Look at {at}.") for turn, at in zip(response.turns[3:5], "ab", strict=True)] == [1, 1]  # type: ignore[union-attr]
+    assert [turn.text.count(f"Look at {at}.") for turn, at in zip(response.turns[3:5], "ab", strict=True)] == [1, 1]  # type: ignore[union-attr]  # asked turns
     came = response.turns[2]
     assert isinstance(came, CameBack)
     assert [one.content for one in came.results] == ["a is done: model", "b is done: model"]
@@ -146,7 +146,7 @@ async def test_what_is_found_beside_a_call_that_waits_for_leave_is_told_after_it
         await agent.decide(request.approve(by="ann"))
     response = await (agent.send("never mind") if left else agent.go_on())
     assert kinds(response.turns) == ["Asked", "Said", "CameBack", "Asked", *(["Asked"] if left else []), "Said"]
-    assert "Look at a." in response.turns[3].text  # type: ignore[union-attr]
+    assert "Look at a." in response.turns[3].text  # type: ignore[union-attr]  # asked turns
     await agent.close()
     async with program(tmp_path, ScriptedProvider({})) as agent:
         later = await agent.resume()

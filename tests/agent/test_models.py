@@ -143,10 +143,10 @@ def test_what_a_model_called_and_what_nobody_gave_do_not_change() -> None:
     now = datetime.now(UTC)
     call = ToolCall(id="1", name="look", arguments=inside, timestamp=now)
     with pytest.raises(TypeError):
-        call.arguments["by"] = 5  # type: ignore[index,call-overload]
+        call.arguments["by"] = 5  # type: ignore[index,call-overload]  # what is refused
     with pytest.raises(TypeError):
-        Message(role="user", content="a", timestamp=now).metadata["by"] = 5  # type: ignore[index]
-    assert dict(call.arguments) | {"by": 5} != inside == call.arguments, "a copy does"  # type: ignore[arg-type]
+        Message(role="user", content="a", timestamp=now).metadata["by"] = 5  # type: ignore[index]  # what is refused
+    assert dict(call.arguments) | {"by": 5} != inside == call.arguments, "a copy does"  # type: ignore[arg-type]  # what is refused
 
 
 @given(calls | results | messages | whole | subs)

@@ -389,7 +389,7 @@ async def test_a_delegate_reads_on_in_what_it_is_given_as_an_outline() -> None:
 
     def delegate(request: Request) -> Reply:
         name = came(request).split("kept whole as ")[1].split(".")[0].split(";")[0]
-        read.arguments["source"] = name  # type: ignore[index,call-overload]
+        read.arguments["source"] = name  # type: ignore[index,call-overload]  # the test's own call
         return asks(ToolCall("2", "delegate", {"purpose": "What is in row 3000?", "sources": [name]}))
 
     provider = by_role([asks(look("large")), delegate, "ok"], ["Rows.", asks(read), "Row 3000 has 0.03000."])
