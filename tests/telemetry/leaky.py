@@ -13,10 +13,12 @@ import signal
 import socket
 import sys
 import traceback
+from base64 import b64encode
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from tests.agent.helpers import SEAT, tool
 from transom.agent import Agent, Home
@@ -101,7 +103,9 @@ async def talk(plan: Plan) -> None:
     chain = Chain((connect("openai:m-1", _settings(plan.remote)), own))
 
     async def peek(at: str) -> Any:
-        return {"at": at, "environment": dict(os.environ), "key": plan.keys[0]}
+        basic = [b64encode(f"{user}:{key}".encode()).decode() for user in ("", "a", "ab") for key in plan.keys[:2]]
+        urls = [f"http://h/?key={quote(key, safe='')}" for key in plan.keys[:2]]
+        return {"at": at, "environment": dict(os.environ), "key": plan.keys[0], "encoded": [*basic, *urls]}
 
     async def crash(at: str) -> str:
         raise ValueError("x" * 480 + f" {at}: no luck with {plan.keys[0]} and {plan.keys[1]}")

@@ -11,12 +11,13 @@ import json
 import os
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from opentelemetry.proto_json.collector.trace.v1.trace_service import ExportTraceServiceRequest
@@ -136,7 +137,7 @@ def test_it_went_as_it_should(told: Told) -> None:
     assert "RequestRefused" in told.output and told.output.count("EgressError") >= 3
 
 
-@pytest.mark.parametrize("key", [*KEYS, "in-its-second-line-3a"])
+@pytest.mark.parametrize("key", [*KEYS, "in-its-second-line-3a"], ids=range(4))  # names of tests are in the environment
 def test_a_key_stands_nowhere(told: Told, key: str) -> None:
     assert [path for path, data in told.files.items() if key.encode() in data] == []
     assert key not in told.output
@@ -148,6 +149,17 @@ def test_a_key_stands_nowhere(told: Told, key: str) -> None:
     assert [seen.path for seen in others if key in str(seen)] == []
     bodies = [seen.body for seen in (*told.remote.seen, *told.own.seen)]
     assert key not in str(bodies), "no model is told it either"
+
+
+@pytest.mark.parametrize("key", WHOLE[:2], ids=range(2))
+def test_a_key_stands_nowhere_encoded(told: Told, key: str) -> None:
+    """As authorization headers and URLs write it; the letters at both ends hold bits of what is beside it."""
+    forms = [b64encode(f"{user}:{key}".encode()).decode().rstrip("=")[4:-1] for user in ("", "a", "ab")]
+    assert len({form[:8] for form in forms}) == 3
+    for form in (*forms, quote(key, safe="")):
+        assert [path for path, data in told.files.items() if form.encode() in data] == []
+        assert form not in told.output
+        assert form not in str([seen.body for seen in (*told.remote.seen, *told.own.seen, *told.collector.seen)])
 
 
 def test_what_is_local_stays_where_a_person_looks_it_up(told: Told) -> None:

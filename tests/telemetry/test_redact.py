@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
+from urllib.parse import quote as in_url
+from urllib.parse import quote_plus
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from transom.canonical import whole_text
@@ -61,6 +66,61 @@ def test_of_a_key_of_several_lines_no_line_stands_anywhere(quote: Quote) -> None
     assert redact("-----BEGIN PRIVATE KEY-----") == "-----BEGIN PRIVATE KEY-----", "is none"
     in_one_line = Redactor({"DEPLOY_KEY": PEM.replace("\n", "\\n")})
     assert first[:12] not in in_one_line(quote(PEM))
+
+
+places = st.tuples(st.binary(max_size=7), st.binary(max_size=7))
+
+
+@given(secrets.filter(lambda text: text.isprintable()), places, st.sampled_from([b64encode, urlsafe_b64encode]))
+def test_a_secret_is_taken_out_of_base64_wherever_it_stands_there(
+    secret: str, beside: tuple[bytes, bytes], encode: Callable[[bytes], bytes]
+) -> None:
+    data = secret.strip().encode()
+    whole = encode(beside[0] + data + beside[1]).decode()
+    for text in (f"<{whole}>", json.dumps({"k": whole}), f"k={quote_plus(whole)}&l=1", whole.replace("/", "\\/")):
+        told = Redactor({}, [secret])(text)
+        assert "[redacted]" in told, text
+        left = told.replace("[redacted]", "")
+        assert len(text) - len(left) >= len(data) * 8 // 6, "no letter with a bit of it is left"
+
+
+def test_bytes_that_are_no_text_are_found_too() -> None:
+    key = b"planted-\xff\xfe-key"
+    assert Redactor({"A_KEY": os.fsdecode(key)})(b64encode(key).decode()) == "[redacted]"
+    assert Redactor({"A_KEY": os.fsdecode(key)})(f"k={in_url(key)}") == "k=[redacted]"
+
+
+@given(secrets.filter(lambda text: text.isprintable()), st.integers(1, 3), st.sampled_from([in_url, quote_plus]))
+def test_a_secret_is_taken_out_of_urls(secret: str, times: int, encode: Callable[..., str]) -> None:
+    secret = often = secret.strip()
+    for _ in range(times):
+        often = encode(often, safe="")
+    redact = Redactor({}, [secret])
+    assume(redact("http://h/?k=&l=1") == "http://h/?k=&l=1")  # else what stands around it says it by itself
+    for text in (often, encode(secret), encode(secret, safe="/:@!$&'()*")):
+        assert redact(f"http://h/?k={text}&l=1") == "http://h/?k=[redacted]&l=1"
+
+
+def test_of_a_long_key_nothing_is_left_when_it_is_encoded() -> None:
+    key = "\n".join(f"{line}+/=" * 20 for line in range(40))
+    redact = Redactor({}, [key])
+    for before in ("", "a", "ab"):
+        assert redact(f"Basic {b64encode(f'{before}{key}'.encode()).decode()} end")[-20:].endswith("[redacted] end")
+    assert redact(f"?k={in_url(key, safe='')}&l=1") == "?k=[redacted]&l=1"
+
+
+def test_a_longer_secret_leaves_no_tail_where_a_shorter_one_begins_like_it() -> None:
+    redact = Redactor({}, ["hunter2", "hunter2/and-more"])
+    assert redact("hunter2%2Fand-more, hunter2%2fand, hunter2") == "[redacted], [redacted]%2fand, [redacted]"
+
+
+def test_ordinary_text_is_looked_through_once_for_each_form() -> None:
+    """50 keys, and a text that holds none, but pieces of all that could begin one."""
+    redact = Redactor({}, [f"key-{number:04}/%+ {'x' * 40}" for number in range(50)])
+    text = "%2525252525" * 20_000 + "a2V5LTAwMD" * 20_000 + "key-0001" * 20_000
+    began = time.process_time()
+    assert redact(text) == text
+    assert time.process_time() - began < 30
 
 
 TELLING = (

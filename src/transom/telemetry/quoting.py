@@ -38,6 +38,8 @@ def _escapes(character: str) -> list[str]:
     """How it is written after a backslash."""
     code = ord(character)
     short = [_SHORT[character]] if character in _SHORT else []
+    if 0xD800 <= code <= 0xDFFF:  # what no file takes is written as U+FFFD, and that quoted
+        short.append("(?i:ufffd)")
     if code > 0xFFFF:
         high, low = divmod(code - 0x10000, 0x400)
         return [rf"(?i:u{0xD800 + high:04x}\\++u{0xDC00 + low:04x}|U{code:08x})"]

@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from transom.telemetry.encoded import encoded
 from transom.telemetry.quoting import looked_for
 
 if TYPE_CHECKING:
@@ -27,10 +28,11 @@ _LONG = 16  # a line of a key; a shorter one may be anybody's
 _LINE_ENDS = re.compile(r"(?:\\+[nr]|[\r\n])+")  # variables often have them as two characters
 _MARKER = "-----"  # `-----BEGIN ...`: no secret
 _INSTEAD = "[redacted]"
+_Form: TypeAlias = tuple[re.Pattern[str], str]
 
 
 class Redactor:
-    """Replaces secrets in text, also where they stand in it as JSON or `repr` writes them.
+    """Replaces secrets in text, also where they stand in it as JSON, `repr`, base64 or a URL writes them.
 
     A secret is the value of an environment variable whose name ends in KEY, TOKEN, SECRET, PASSWORD or another word for
     these, what looks like a provider's key (`sk-...`), and what its maker knows to be one. Of one with several lines
@@ -44,7 +46,7 @@ class Redactor:
     def __init__(self, environ: Mapping[str, str] | None = None, secrets: Iterable[str] = ()) -> None:
         variables = os.environ if environ is None else environ
         named = [variables[name] for name in variables if _tells(name)]
-        self._pattern, self._signs = _sought(frozenset([*named, *secrets]))
+        self._pattern, self._encoded, self._signs = _sought(frozenset([*named, *secrets]))
 
     def finds(self, text: str) -> bool:
         """Whether there may be a secret in a text; a search for plain text is far quicker than the pattern's."""
@@ -55,7 +57,12 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """`text` without its secrets."""
-        return self._pattern.sub(_INSTEAD, text) if self.finds(text) else text
+        if not self.finds(text):
+            return text
+        for pattern, sign in self._encoded:  # first: a shorter secret may be the beginning of a longer one
+            if sign in text:
+                text = pattern.sub(_INSTEAD, text)
+        return self._pattern.sub(_INSTEAD, text)
 
     def inside(self, value: Json) -> Json:
         """The same for every text in a value, keys included."""
@@ -75,13 +82,16 @@ def _tells(name: str) -> bool:
 
 
 @lru_cache(maxsize=16)  # every conversation asks for the same ones
-def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """What finds all of these, and plain texts of which one stands wherever it does."""
-    secrets = {text for value in values for text in _parts(value)}
+def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[_Form, ...], tuple[str, ...]]:
+    """What finds all of these, what finds them encoded, and plain texts of which one stands wherever either does."""
     # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
-    found = [looked_for(text) for text in sorted(secrets, key=lambda text: (-len(text), text))]
-    signs = dict.fromkeys([_PREFIX, *(sign for _, sign in found)])
-    return re.compile("|".join([*(pattern for pattern, _ in found), _SHAPE])), tuple(signs)
+    secrets = sorted({text for value in values for text in _parts(value)}, key=lambda text: (-len(text), text))
+    found = [looked_for(text) for text in secrets]
+    # Of one of several lines the whole: encoded it has no lines.
+    wholes = {value.strip() for value in values}
+    forms = tuple(form for text in secrets if text in wholes for form in encoded(text))
+    signs = dict.fromkeys([_PREFIX, *(sign for _, sign in found), *(sign for _, sign in forms)])
+    return re.compile("|".join([*(pattern for pattern, _ in found), _SHAPE])), forms, tuple(signs)
 
 
 def _parts(value: str) -> list[str]:

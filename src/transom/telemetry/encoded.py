@@ -1,0 +1,63 @@
+"""A secret as base64 and URLs write it, wherever it stands in what was encoded."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+
+_LONGEST = 192  # bytes that are looked for; behind these all goes that can belong to the rest
+_BASE64 = {"+": r"(?:\\*+[+-]|\\*+u002[Bb]|%2[Bb])", "/": r"(?:\\*+/|_|\\*+u002[Ff]|%2[Ff])"}
+_OTHER = r"(?:[A-Za-z0-9_-]|\\*+[+/]|\\*+u002[BbFf]|%2[BbFf])"
+"""A letter that holds a part of it, and a part of what stands beside it."""
+_FILL = r"(?:=|%3[Dd]){0,2}"
+_UNTOUCHED = re.compile(r"[A-Za-z0-9_.-]+")  # what no encoder of URLs changes
+_LETTERS = re.compile(r"[A-Za-z0-9]+")
+
+
+def encoded(secret: str) -> list[tuple[re.Pattern[str], str]]:
+    """What finds a secret in base64, at each of its three places there, and in URLs; with a piece that stands in it.
+
+    Base64 is that of either alphabet, in one piece, also in a URL. In URLs a character is as it is, `%2F` or `%252F`.
+    """
+    data = _bytes(secret)
+    rest = len(data) > _LONGEST
+    found = [_in_base64(data[:_LONGEST], before, rest=rest) for before in range(3)]
+    part = data[:_LONGEST].decode("utf-8", "replace").rstrip("\ufffd") if rest else secret
+    return found if _UNTOUCHED.fullmatch(part) else [*found, _in_urls(part, rest=rest)]
+
+
+def _bytes(text: str) -> bytes:
+    """As a variable of the system holds them."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _in_base64(data: bytes, before: int, *, rest: bool) -> tuple[re.Pattern[str], str]:
+    """Behind so many bytes of a group of three. Letters with bits of what is beside it differ, and are taken too."""
+    bits = 8 * (before + len(data))
+    whole = b64encode(bytes(before) + data).decode()[-(-8 * before // 6) : bits // 6]
+    first = f"{_OTHER}?" if before else ""
+    last = f"{_OTHER}*" if rest else f"{_OTHER}?" if bits % 6 else ""
+    pattern = "".join(_BASE64.get(letter, letter) for letter in whole)
+    return re.compile(f"{first}{pattern}{last}{_FILL}"), _longest(_LETTERS, whole)
+
+
+def _in_urls(text: str, *, rest: bool) -> tuple[re.Pattern[str], str]:
+    pattern = "".join(_in_url(character) for character in text)
+    last = r"(?:[A-Za-z0-9_.~!*'()+-]|%[0-9A-Fa-f]{2})*" if rest else ""
+    as_it_is = f"(?!{re.escape(text)})"  # which is looked for with all its quoting
+    return re.compile(f"{as_it_is}{pattern}{last}"), _longest(_UNTOUCHED, text)
+
+
+def _in_url(character: str) -> str:
+    if _UNTOUCHED.fullmatch(character):
+        return re.escape(character)
+    percent = "".join(f"%(?:25)*{byte:02x}" for byte in _bytes(character))
+    space = r"|\+|%(?:25)*2[Bb]" if character == " " else ""  # forms write a space so
+    return f"(?:{re.escape(character)}|(?i:{percent}){space})"
+
+
+def _longest(pieces: re.Pattern[str], text: str) -> str:
+    return max(pieces.findall(text), key=len, default="")
