@@ -8,7 +8,8 @@ from typing import NoReturn
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.formats.yaml_files import Key, YamlFile, nearest_key
+from transom.formats.yaml_files import Key, YamlFile
+from transom.formats.yaml_models import nearest_key
 from transom.gates import Finding
 
 NOT_APPLICABLE = ("n/a", "na", "")

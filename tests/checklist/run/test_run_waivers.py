@@ -15,7 +15,8 @@ from transom.checklist.run.evaluate import Outcome
 from transom.checklist.run.files import Evidence, File
 from transom.checklist.run.verdict import CheckedItem, Violation
 from transom.checklist.run.waivers import Waived, apply_waivers
-from transom.formats.yaml_files import load_yaml, validate_yaml
+from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_models import validate_yaml
 
 CONFIG = validate_yaml(CheckerConfig, load_yaml(DATA / "versions.yaml"))
 

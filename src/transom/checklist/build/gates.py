@@ -33,7 +33,8 @@ from transom.checklist.run.files import classify
 from transom.checklist.spec.shapes import SpecDocument
 from transom.checklist.vectors import VECTORS
 from transom.errors import InputError
-from transom.formats.yaml_files import YamlFile, parse_yaml, validate_yaml
+from transom.formats.yaml_files import YamlFile, parse_yaml
+from transom.formats.yaml_models import validate_yaml
 from transom.gates import Finding
 from transom.sandbox import Sandbox
 from transom.telemetry import child_span, keys

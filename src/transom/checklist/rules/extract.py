@@ -27,17 +27,8 @@ from transom.checklist.rules.fragments import (
     tally,
     timing,
 )
-from transom.checklist.rules.reading_rules import (
-    Commands,
-    Directives,
-    Extraction,
-    Header,
-    Lines,
-    Measured,
-    Messages,
-    Records,
-    Timing,
-)
+from transom.checklist.rules.log_rules import Commands, Messages
+from transom.checklist.rules.reading_rules import Directives, Extraction, Header, Lines, Measured, Records, Timing
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]

@@ -18,7 +18,8 @@ from transom.checklist.rules.grammar import Language
 from transom.checklist.rules.saying import Common
 from transom.checklist.rules.shapes import Domain
 from transom.errors import InputError
-from transom.formats.yaml_files import YamlFile, parse_yaml, read_text, validate_yaml
+from transom.formats.yaml_files import YamlFile, parse_yaml, read_text
+from transom.formats.yaml_models import validate_yaml
 
 SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
 

@@ -7,18 +7,12 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from transom.canonical import Json
-from transom.checklist.atoms import Shape
+from transom.checklist.rules.log_rules import Commands, Messages
+from transom.checklist.rules.rule import Rule
 from transom.checklist.rules.saying import Key, Line
 
 
-class _Rule(Shape):
-    """What every extraction rule has. `about` explains its patterns, in Section 4.1's words."""
-
-    file: Key
-    about: Line
-
-
-class Lines(_Rule):
+class Lines(Rule):
     """One entry a line: groups of `pattern` are fields; groups of `context` lines hold for the lines after them.
 
     `{line}` in `value` is the line itself, its blanks collapsed. `where` says which groups must have which text.
@@ -34,7 +28,7 @@ class Lines(_Rule):
     where: dict[Key, Line] = Field(default_factory=dict)
 
 
-class Records(_Rule):
+class Records(Rule):
     """One entry for the lines from `start` to `end`: groups of `patterns` are fields.
 
     Its evidence is the line that `end` matches. A record without an end is an error, also at the next `start` and at
@@ -51,7 +45,7 @@ class Records(_Rule):
     numbers: tuple[Key, ...] = ()
 
 
-class Timing(_Rule):
+class Timing(Rule):
     """A timing report: every line that speaks of timing is read, known to be harmless, or an error.
 
     Groups of `row`, `path` and `slack` lines are fields; `name`, `slack` and `status` are among them.
@@ -90,7 +84,7 @@ class Timing(_Rule):
     numbers: tuple[Key, ...] = ()
 
 
-class Measured(_Rule):
+class Measured(Rule):
     """Numbers that a limit of the description is about: every line that speaks of them is read, harmless, or an error.
 
     A number stands for all that are rounded to it: where the limit lies among these, it is an error. So it is where
@@ -127,7 +121,7 @@ class Measured(_Rule):
     numbers: tuple[Key, ...] = ()
 
 
-class Header(_Rule):
+class Header(Rule):
     """The comments before the code: groups of `patterns` are fields; the topmost header counts.
 
     A line of comment that is neither a field nor `keyed` ends a header; what follows it is in doubt, and where the
@@ -156,7 +150,7 @@ class Header(_Rule):
     value: Line
 
 
-class Directives(_Rule):
+class Directives(Rule):
     """Words such as `*NAME` and the texts after them, over lines and comments, up to a `stop` word.
 
     `names` maps a directive to a field, most telling first; a text that is a `placeholder` counts as none.
@@ -170,137 +164,6 @@ class Directives(_Rule):
     placeholder: Line
     constants: dict[Key, Json] = Field(default_factory=dict)
     value: Line
-
-
-class Target(Shape):
-    """What a read command reads.
-
-    Attributes:
-        names: a regex of command names; `messages` tell the same in other words.
-        endings: a regex of the endings of such files' names.
-        undone: a regex of commands after which what was read may be gone.
-    """
-
-    category: Key
-    names: Line
-    messages: tuple[Line, ...] = ()
-    formats: tuple[Line, ...] = ()
-    endings: Line
-    undone: Line
-    value: Line
-
-
-class Commands(_Rule):
-    """Echoed read commands of a log, and whether an error follows them; the fields are `path`, `loaded`, `how`.
-
-    Attributes:
-        glance: one of these, in lower case, stands in every line of interest; others are passed over outside of blocks.
-        colour, stamp, prompt: what is taken off a line before it is read; the group `prompt` tells a prompt.
-        continued: a regex of prompts behind which a command goes on, which may then not have run.
-        control: a regex of words that open a block which may not run.
-        command: a regex of what is certainly a command, where an error's reach ends; `maybe` of what may be one.
-        echo, sets, writes: regexes of commands that print, that set a variable, and that write files.
-        known: a regex of commands by which a log that `speaks` of the matter is understood at all.
-        refused: regexes of lines after which the log cannot be trusted; `refusal` says why.
-        hides: a regex of commands whose own commands are not echoed.
-        failed: regexes of lines that say that a command failed.
-        alarm: words -> a regex of lines with them, in lower case, that may say so.
-        denied, harmless: regexes of what is taken out of a line before, and of lines that are no alarm.
-        valued, flags: options with and without a value; others are not understood.
-    """
-
-    kind: Literal["commands"]
-    glance: tuple[str, ...]
-    colour: Line
-    stamp: Line
-    prompt: Line
-    continued: Line
-    control: Line
-    command: Line
-    maybe: Line
-    echo: Line
-    sets: Line
-    writes: Line
-    known: Line
-    speaks: Line
-    refused: tuple[Line, ...] = ()
-    refusal: Line = "not understood"
-    hides: Line
-    failed: tuple[Line, ...]
-    alarm: dict[str, Line]
-    denied: Line
-    harmless: tuple[Line, ...]
-    valued: tuple[str, ...]
-    flags: tuple[str, ...]
-    targets: Annotated[tuple[Target, ...], Field(min_length=1)]
-
-
-class MessageTarget(Shape):
-    """Messages of one severity; each line that one of `patterns` fits from its head on is an entry."""
-
-    category: Key
-    patterns: Annotated[tuple[Line, ...], Field(min_length=1)]
-    value: Line
-    maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
-
-
-class Run(Shape):
-    """How a tool names itself when it begins, and what it says when it is done.
-
-    Attributes:
-        begins: a regex with a group `tool`, which `maps.tool` brings to the keys of `ends` and `always`; each such
-            line is an entry, whose field `end` is `complete`, `open` where nothing tells, or null at an error.
-        ends: tool -> a regex of its last words; `anyone` of those of any tool, which only `after` may follow.
-        always: tools that always say it, so that a log without is an error.
-        once: whether the same beginning a second time is another run.
-    """
-
-    category: Key
-    begins: Line
-    maps: dict[Key, dict[str, Json]]
-    value: Line
-    ends: dict[Key, Line]
-    anyone: Line
-    after: Line
-    always: tuple[Key, ...]
-    once: bool = True
-
-
-class Messages(_Rule):
-    """The messages of a log, in which no other line may speak of the matter.
-
-    Regexes of whole lines (`patterns`, `other`, `further`, `spoken`, `row`, those of `run`) fit from a line's head on.
-
-    Attributes:
-        targets: the gravest first; those that a spec does not ask for are recognised and left out.
-        other: a regex of messages of no target; `further` of lines that go on with the message above them.
-        grave: a regex of what is no mere warning, whatever the line calls itself.
-        colour, strange: what is taken off a line, and which characters make it an error.
-        alarm: category -> words -> a regex, in lower case, of what no other line with that word may hold.
-        aside: regexes of what is taken out of a line before that: names, counts of none, terms of art.
-        spoken, quoted: echoed commands and shown source code, and what more is taken out of these.
-        counts: category -> regexes with a group `count`; one above what was seen is an error.
-        severities: category -> a regex of what a table of messages calls it; those of no target need no account.
-        row: a row of such a table without lines between its columns.
-        hidden: a regex, with a group `code`, of a line that says that such messages are not shown any more.
-    """
-
-    kind: Literal["messages"]
-    targets: Annotated[tuple[MessageTarget, ...], Field(min_length=1)]
-    run: Run
-    other: Line
-    further: Line
-    grave: Line
-    colour: Line
-    strange: Line
-    alarm: dict[Key, dict[str, Line]]
-    aside: tuple[Line, ...]
-    spoken: Line
-    quoted: tuple[Line, ...]
-    counts: dict[Key, tuple[Line, ...]]
-    severities: dict[Key, Line]
-    row: Line
-    hidden: Line
 
 
 Extraction: TypeAlias = Annotated[

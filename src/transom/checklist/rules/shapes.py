@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, DottedField, Rank, Shape
-from transom.checklist.rules.reading_rules import Commands, Extraction, Messages
+from transom.checklist.rules.log_rules import Commands, Messages
+from transom.checklist.rules.reading_rules import Extraction
 from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Template
 
 # Special scenarios of a spec.

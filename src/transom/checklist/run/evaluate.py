@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Entry, Operator, Requirements, ValidationItem, checker_type
+from transom.checklist.run.answered import contradictions, sources
 from transom.checklist.run.compare import Candidate, compare
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.judge import achievement, field_of, is_empty, shortfall
@@ -84,8 +85,8 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requ
         found=tuple(sorted([*found, *compared.found], key=lambda one: position[one.id])),
         missing=tuple(sorted([*missing, *compared.missing], key=lambda one: position[one.id])),
         extra=tuple(sorted([*extra, *compared.extra], key=lambda one: position[one.id])),
-        sources=_sources(config, evidence),
-        warnings=_warnings(config, evidence),
+        sources=sources(config, evidence),
+        warnings=contradictions(config, evidence),
     )
 
 
@@ -267,40 +268,3 @@ def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
     if not found:
         found.append(Candidate(item, None, None, nothing_seen(item, about[0] if about else None, evidence)))
     return found if item.mode == "require" else [candidate for candidate in found if candidate.entry is not None]
-
-
-# -- what else is told
-
-
-def _sources(config: CheckerConfig, evidence: Evidence) -> tuple[AnsweredBy, ...]:
-    seen: dict[tuple[str, str], AnsweredBy] = {}
-    for item in config.items:
-        for subject in subjects(item, evidence):
-            for entry in subject.answers if item.quantifier == "per_file" else subject.entries:
-                answer = AnsweredBy(item=item.id, answered_by=evidence.rank(entry), source_file=entry.source_file)
-                seen.setdefault((item.id, entry.source_file), answer)
-    return tuple(seen.values())
-
-
-def _warnings(config: CheckerConfig, evidence: Evidence) -> tuple[Warned, ...]:
-    found: dict[str, Warned] = {}
-    for item in config.items:
-        if item.quantifier != "per_file":
-            continue  # entries that are judged one by one do not contradict each other
-        for subject in subjects(item, evidence):
-            for entry in subject.overruled:
-                counted = subject.answers[0]
-                message = (
-                    f"{entry.source_file}:{entry.line_number} says {_words(item, entry)} of {subject.name}, "
-                    f"{counted.source_file}:{counted.line_number} says {_words(item, counted)}; the latter counts"
-                )
-                found.setdefault(
-                    message,
-                    Warned(source_file=entry.source_file, line_number=entry.line_number, message=message),
-                )
-    return tuple(found.values())
-
-
-def _words(item: ValidationItem, entry: Entry) -> str:
-    names = dict.fromkeys([item.select, *item.required])
-    return ", ".join(f"{name} {field_of(entry.parsed_fields, name)!r}" for name in names)

@@ -13,7 +13,8 @@ from transom.checklist.item import Item, load_item
 from transom.checklist.patterns import REGEX, condition_problem, parts, pattern_problem, regex_problem, waiver_problem
 from transom.checklist.run.approval import SignOff, sign_off
 from transom.errors import InputError
-from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes, validate_yaml
+from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes
+from transom.formats.yaml_models import validate_yaml
 
 _TOLD = ("provider", "model", "mutation")
 ATOMS, CONFIG, BUILD, ITEM, SPEC = "atoms.py", "checker.yaml", "build.json", "item.yaml", "ItemSpec.md"

@@ -1,0 +1,13 @@
+"""What every rule by which files are read has."""
+
+from __future__ import annotations
+
+from transom.checklist.atoms import Shape
+from transom.checklist.rules.saying import Key, Line
+
+
+class Rule(Shape):
+    """A rule for one kind of file. `about` explains its patterns, in Section 4.1's words."""
+
+    file: Key
+    about: Line
