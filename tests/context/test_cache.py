@@ -146,8 +146,15 @@ def test_two_conversations_of_a_role_do_not_break_one_another() -> None:
 
 def test_nothing_under_the_vendors_minimum_is_kept() -> None:
     monitor = CacheMonitor(replace(MARKED, least=100_000))
-    assert [monitor.watch(asked(2)).hit for _ in range(3)] == [False, False, False]
+    seen = [monitor.watch(asked(2)) for _ in range(3)]
+    assert [(one.hit, one.below, one.to_json()["below_minimum"]) for one in seen] == [(False, 100_000, 100_000)] * 3
     assert monitor.savings().cost == 1.0
+    said = "3 of 3 requests are below the minimum of 100000 tokens: nothing of them is kept, marked or not"
+    assert monitor.savings().text().splitlines()[-1] == said
+    for terms in (replace(MARKED, least=10), NO_CACHE):
+        enough = CacheMonitor(terms)
+        assert enough.watch(asked(2)).below == 0, "there is enough, or no minimum at all"
+        assert "minimum" not in enough.savings().text()
 
 
 def test_a_vendor_that_needs_no_marks_reads_up_to_the_first_difference() -> None:

@@ -48,6 +48,7 @@ class Seen:
         tokens: of the whole request, as estimated.
         read: of them those that were kept before, as estimated.
         written: those that are kept for the first time, as estimated.
+        below: the vendor's minimum, where all that may be kept is less, as estimated, so that nothing is; else 0.
         usage: what the server reported; all 0 where it reports nothing.
     """
 
@@ -60,6 +61,7 @@ class Seen:
     tokens: int
     read: int
     written: int
+    below: int
     usage: Usage
 
     def to_json(self) -> dict[str, Json]:
@@ -70,6 +72,7 @@ class Seen:
             "tokens": self.tokens,
             "read": self.read,
             "written": self.written,
+            "below_minimum": self.below or None,
             "reported_read": self.usage.cached_tokens,
         }
 
@@ -85,6 +88,9 @@ class Savings:
         estimated_written: tokens written into it, as estimated.
         estimated: all input tokens, as estimated.
         cost: of the input, as estimated, where without a cache it is 1; with the surcharge for writing.
+        requests: how many.
+        below: how many of them were too short for anything to be kept.
+        least: tokens, that they would have had to have.
     """
 
     reported_read: int
@@ -93,6 +99,9 @@ class Savings:
     estimated_written: int
     estimated: int
     cost: float
+    requests: int
+    below: int
+    least: int
 
     def text(self) -> str:
         """What was measured first, then what is estimated, marked so."""
@@ -105,6 +114,9 @@ class Savings:
             f"estimated: {self.estimated_read} of {self.estimated} input tokens readable, {part:.1%}; "
             f"{self.estimated_written} written; input costs {self.cost:.1%} of what it would without a cache"
         )
+        if self.below:
+            what = f"{self.below} of {self.requests} requests are below the minimum of {self.least} tokens"
+            lines.append(f"{what}: nothing of them is kept, marked or not")
         return "\n".join(lines)
 
 
@@ -169,6 +181,7 @@ class CacheMonitor:
             tokens=self.tokens.tokens(size),
             read=read,
             written=max(0, end - read),
+            below=0 if kept or (usage and usage.cached_tokens) else self.terms.least,
             usage=usage or Usage(),
         )
         self.seen.append(seen)
@@ -188,6 +201,9 @@ class CacheMonitor:
             estimated_written=written,
             estimated=whole,
             cost=paid / whole if whole else 1.0,
+            requests=len(seen),
+            below=sum(one.below > 0 for one in seen),
+            least=self.terms.least,
         )
 
     def _common(self, before: Request, same: int) -> int:

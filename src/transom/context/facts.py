@@ -19,10 +19,22 @@ _ID = re.compile(
 _HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2,}\.\w{2,}")
 _NUMBER = re.compile(
     # In 1-5 and 5%-10% it is no sign, in -$5 and -9..-5 it is one; and 1..5 are two numbers.
-    r"(?=[-+±\d])(?:(\+/-\s?|±\s?)[$€£¥]?|(?:(?<![\w.%)\]°])|(?<=\.\.))[-+][$€£¥]?|(?:(?<![\w.])|(?<=\.\.)))"
-    r"(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
+    r"(?=[-+±.\d])(?:(\+/-\s?|±\s?)[$€£¥]?|(?:(?<![\w.%)\]°])|(?<=\.\.))[-+][$€£¥]?|(?:(?<![\w.])|(?<=\.\.)))"
+    r"(?:(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?|(?<![\w.)\]])\.\d+)(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
 )
 _MINUS = str.maketrans("−–", "--")
+# A dash and a space before a number are its sign where a value begins: slack: - 0.5, x = - 0.5, from - 2 to - 1.
+# Behind a word or another number they part it from that, and at the beginning of a line they are an item's of a list.
+_DASHES = ("- ", "− ", "– ")
+_BEGINS = re.compile(
+    r"(?:[=(\[,][ \t]*|(?:[:|~≈]|[<>]=?|\b(?:is|was|are|were|of|from|to|at|than|about|between|and|or))[ \t]+)[-−–] $",
+    re.IGNORECASE,
+)
+# Alone in brackets, where a table has a cell or a value begins, a number may be an accountant's negative one, or not.
+_OPENS = re.compile(
+    r"(?:^ *|[\t|]\s*|\s{2}|(?<=\S),|[:=]\s?|\b(?:is|was)\s)[$€£¥]?\([$€£¥]?$", re.IGNORECASE | re.MULTILINE
+)
+_CLOSES = re.compile(r"\)\s?%?(?=\s*$|\s{2}|\s*[\t|;,]|\.(?:\s|$))", re.MULTILINE)
 # Words beside a number that may tell its sign: violates by 0.5, a negative slack of 0.5, minus 0.5; 0.5 of violation.
 _SAYS_SIGN = ("by ", "of ", "about ", "minus ", "negative ")
 _NOT = r"(?<!not )(?<!no )(?<!never )(?<!n't )(?<!without )(?<!non-)(?<!non )"
@@ -44,6 +56,7 @@ _CALLED = re.compile(
     r"(?:\s+\(\w{1,20}\))?(?:\s+(?:is|was)\s+(?:about\s+)?|\s?[:=]\s?)$",
     re.IGNORECASE,
 )
+_BEGIN_DIGITS = frozenset("0123456789.")
 _CURRENCIES = ("$", "€", "£", "¥")
 _BEFORE = 80  # characters that are looked at for them
 _BULLET = re.compile(r"^\s*\d+[.)]\s", re.MULTILINE)
@@ -61,7 +74,7 @@ class Fact:
         start: where.
         value: of a number, what it says; of an id None.
         percent: whether it is one of a hundred.
-        either: whether it may stand for the negative one too: `±5`, `violated by 5`.
+        either: whether it may stand for the negative one too: `±5`, `violated by 5`, a cell with `(5)`.
         called: whether it has the name of a negative one: `negative slack is 5`. Reports call positive ones so too, so
             that it counts in what is said of a source, and in no source.
     """
@@ -101,12 +114,14 @@ def _number(match: re.Match[str], whole: str) -> Fact:
     if not value.is_finite() or abs(value.adjusted()) > _LONGEST:
         return Fact(text, start)
     end = start + len(text)
-    if not text[0].isdigit():
+    if text[0] not in _BEGIN_DIGITS:
         return Fact(text, start, value, text.endswith("%"), bool(either))
     if whole.startswith(_CURRENCIES, max(0, start - 1)):
         start -= 1
     near = max(0, start - _BEFORE)
-    below = _below(whole, near, start, end)
+    if whole.endswith(_DASHES, near, start) and _BEGINS.search(whole, near, start):
+        return Fact(whole[start - 2 : end], start - 2, value.copy_negate(), text.endswith("%"))
+    below = _below(whole, near, start, end) or _in_brackets(whole, near, start, end)
     called = whole.endswith(_NAMES, near, start) and _CALLED.search(whole[near:start]) is not None
     return Fact(text, end - len(text), value, text.endswith("%"), below, called)
 
@@ -116,6 +131,11 @@ def _below(text: str, near: int, start: int, end: int) -> bool:
     if text.endswith(_SAYS_SIGN, near, start) and _BELOW.search(text[near:start]):
         return True
     return _OF_BELOW.match(text, end) is not None and not text[near:start].lower().endswith(_DENIED)
+
+
+def _in_brackets(text: str, near: int, start: int, end: int) -> bool:
+    """Whether a number stands alone in brackets, where these may say that it is negative."""
+    return bool(_CLOSES.match(text, end) and _OPENS.search(text, near, end - len(text[start:end].lstrip("$€£¥"))))
 
 
 class Source:
@@ -129,18 +149,12 @@ class Source:
         return frozenset(one.text for one in facts_of(self._text) if one.value is None)
 
     @cached_property
-    def _values(self) -> frozenset[Decimal]:
-        """Its numbers; of a percentage the ratio too, and both where the sign is not told by itself."""
-        values: set[Decimal] = set()
-        for one in facts_of(self._text):
-            values.update(_said(one))
-            if one.percent:
-                values.update(_hundredth(value) for value in _said(one))
-        return frozenset(values)
-
-    @cached_property
-    def _in_order(self) -> list[Decimal]:
-        return sorted(self._values)
+    def _numbers(self) -> tuple[_Numbers, _Numbers, _Numbers]:
+        """Its plain numbers, its percentages, and these as parts of one; both signs where that is not told."""
+        facts = list(facts_of(self._text))
+        plain = {value for one in facts if not one.percent for value in _said(one)}
+        percent = {value for one in facts if one.percent for value in _said(one)}
+        return _Numbers(plain), _Numbers(percent), _Numbers({_hundredth(value) for value in percent})
 
     def has(self, fact: Fact) -> bool:
         """Whether it says that: an id to the letter; a number also in another notation, rounded, or as a percentage.
@@ -151,10 +165,24 @@ class Source:
         if fact.value is None:
             return fact.text in self.ids or self._holds(fact.text)
         said = (*_said(fact), fact.value.copy_negate()) if fact.called else _said(fact)
-        return any(self._says(one) or (fact.percent and self._says(_hundredth(one))) for one in said)
+        plain, percent, parts = self._numbers
+        if fact.percent:
+            return any(plain.has(one) or percent.has(one) or plain.has(_hundredth(one)) for one in said)
+        return any(plain.has(one) or percent.has(one) or parts.has(one) for one in said)
 
-    def _says(self, value: Decimal) -> bool:
-        """Whether it has that number, or one that is rounded to it: away from nothing at a half, or to the even one."""
+    def _holds(self, text: str) -> bool:
+        return re.search(rf"(?<![\w]){re.escape(text)}(?![\w])", self._text) is not None
+
+
+class _Numbers:
+    """Numbers, to look one up among them."""
+
+    def __init__(self, values: set[Decimal]) -> None:
+        self._values = values
+        self._in_order = sorted(values)
+
+    def has(self, value: Decimal) -> bool:
+        """Whether it is there, or one that is rounded to it: away from nothing at a half, or to the even one."""
         if value in self._values:
             return True
         negative, digits, place = value.as_tuple()
@@ -169,9 +197,6 @@ class Source:
         if at < end and order[end - 1] == most and not negative and not even:
             end -= 1
         return at < end
-
-    def _holds(self, text: str) -> bool:
-        return re.search(rf"(?<![\w]){re.escape(text)}(?![\w])", self._text) is not None
 
 
 def _said(fact: Fact) -> tuple[Decimal, ...]:

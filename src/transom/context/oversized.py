@@ -81,11 +81,18 @@ class Oversized:
             ratio: tokens of the result for each of the summary's.
             also: what else the answer may name, see `summarised`.
         """
-        head = f"The result has about {self.tokens} tokens and is kept whole as {self.source}. What it says in brief:"
-        most = max(self.limit - tokens.count(head), self.limit // 2)
+        most = max(self.limit - tokens.count(self._head), self.limit // 2)
         room = summary_room(self.tokens, most, ratio)
         summary = summarised(said, self.result.content, room, tokens, also=also)
-        return replace(self.result, content=f"{head}\n{summary.text}"), summary
+        return self.in_brief(summary.text), summary
+
+    def in_brief(self, summary: str) -> ToolResult:
+        """What the conversation is told, with what was made of it before."""
+        return replace(self.result, content=f"{self._head}\n{summary}")
+
+    @property
+    def _head(self) -> str:
+        return f"The result has about {self.tokens} tokens and is kept whole as {self.source}. What it says in brief:"
 
 
 def level(sizes: Sequence[int], most: int) -> int:
