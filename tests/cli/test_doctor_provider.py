@@ -74,10 +74,19 @@ def test_a_server_that_does_all_is_told_so(
     names = ["plain", "stream", "tools", "stream with tools", "structured output", "unknown model", "wrong key"]
     assert re.findall(r"^  (\S.*?)  +ok  +\d+\.\d\d s  \S", done.out, re.M) == names
     assert len(server.seen) == 7
+    assert re.search(r"^  taken to have: window \d+ tokens.*; tools, parallel tools, .*vision", done.out, re.M), (
+        done.out
+    )
     assert "right-key" not in done.out
     document = desk(*command, "--format", "json").document
     assert (document["schema"], document["answers"]) == ("transom.provider/1", True)
     assert [row["status"] for row in document["checks"]] == ["ok"] * 7
+    caps = document["capabilities"]
+    assert (caps["vision"], caps["parallel_tools"], caps["cache_minimum"]) == (
+        dialect.name == "anthropic",
+        True,
+        4_096 if dialect.name == "anthropic" else 0,
+    )
 
 
 def test_what_a_server_cannot_do_is_the_answer_no(server: LocalServer, desk: Desk) -> None:
@@ -124,7 +133,7 @@ def test_rows_come_as_they_are_known(server: LocalServer) -> None:
         assert (head.endswith(": answers\n"), row.split()[:2]) == (True, ["plain", "ok"])
         assert len(server.seen) <= 2
         told.set()
-        assert len(running.stdout.readlines()) == 6
+        assert len(running.stdout.readlines()) == 6 + 1
     assert running.returncode == 0
 
 

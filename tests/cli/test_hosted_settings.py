@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.cli.providers import build_chain
 from transom.config import load_settings
 from transom.errors import InputError, NetworkFailed, ProviderError, RequestRefused
-from transom.llm import Block, Reply, Request, Text, Tier, Window
+from transom.llm import Block, Reply, Request, Text, Tier, ToolSpec, Window
 from transom.llm.naming import Surroundings
 from transom.llm.steady import SteadyProvider
 
@@ -43,10 +44,12 @@ class Bench:
         assert isinstance(provider, SteadyProvider)
         return provider
 
-    def ask(self, provider: SteadyProvider, times: int = 1, within: float = 5.0) -> list[Reply]:
+    def ask(
+        self, provider: SteadyProvider, times: int = 1, within: float = 5.0, request: Request | None = None
+    ) -> list[Reply]:
         async def walk() -> list[Reply]:
             try:
-                return [await asyncio.wait_for(provider.complete(ASK), within) for _ in range(times)]
+                return [await asyncio.wait_for(provider.complete(request or ASK), within) for _ in range(times)]
             finally:
                 await provider.aclose()
 
@@ -70,6 +73,20 @@ def local(bench: Bench) -> None:
 
 def context_tokens(bench: Bench) -> None:
     assert bench.provider(context_tokens=12_345).caps.context_tokens == 12_345
+
+
+def parallel_tools(bench: Bench) -> None:
+    ping = ToolSpec("ping", "Answers.", {"type": "object"})
+    bodies = []
+    for told in (True, False):
+        bench.ask(bench.provider(parallel_tools=told), request=replace(ASK, tools=(ping,)))
+        bodies.append(bench.server.seen[-1].body)
+    switch = {"openai": "parallel_tool_calls", "anthropic": "tool_choice"}.get(bench.dialect.name, "")
+    assert switch not in bodies[0] and "at most one tool" not in str(bodies[0])
+    if bench.dialect.name == "ollama":
+        assert "Call at most one tool in a reply" in bodies[1]["messages"][0]["content"]
+    else:
+        assert bodies[1][switch] in (False, {"type": "auto", "disable_parallel_tool_use": True})
 
 
 def timeout_seconds(bench: Bench) -> None:
@@ -124,6 +141,7 @@ EACH: dict[str, Callable[[Bench], None]] = {
     "key_variable": key_variable,
     "local": local,
     "context_tokens": context_tokens,
+    "parallel_tools": parallel_tools,
     "timeout_seconds": timeout_seconds,
     "requests_per_minute": requests_per_minute,
     "tokens_per_minute": tokens_per_minute,

@@ -37,6 +37,7 @@ class HostedSettings(_Section):
         key_variable: the environment variable that holds its key; the vendor's own where None.
         local: what it is sent stays on this machine, so blocks marked local may go there. An address does not tell.
         context_tokens: the model's window, where it is not the usual one.
+        parallel_tools: whether one reply may call several tools.
         timeout_seconds: wall clock for one whole reply.
         requests_per_minute: no more than so many; None: as many as you like.
         tokens_per_minute: input and output together; a request counts with all that it may take until it is answered.
@@ -47,6 +48,7 @@ class HostedSettings(_Section):
     key_variable: str | None = None
     local: bool = False
     context_tokens: int | None = Field(default=None, ge=1)
+    parallel_tools: bool = True
     timeout_seconds: float = Field(default=300, gt=0, allow_inf_nan=False)
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
+
+from transom.canonical import Json
 
 Caching = Literal["none", "automatic", "breakpoints"]
 
 UNBOUNDED = 10**9
 """The window of a provider that has none: rules and recordings read whatever they are given."""
+_TOLD = {
+    "tools": "tools",
+    "parallel_tools": "parallel tools",
+    "streaming": "streaming",
+    "structured_output": "structured output",
+    "vision": "vision",
+    "sampling": "temperature",
+}
 
 
 @dataclass(frozen=True)
@@ -20,10 +30,10 @@ class Capabilities:
         context_tokens: the window, request and reply together.
         context_known: whether somebody said so; else it is a guess that nothing is refused by.
         tools: it calls tools; else a request that offers some is refused before it is sent.
-        parallel_tools: one reply may call several.
+        parallel_tools: one reply may call several; where it may not, its vendor's switch is set, or the model is told.
         streaming: its replies come in pieces.
         structured_output: its server holds an answer to a JSON Schema; answers are checked in any case.
-        vision: it reads pictures; nothing here sends one yet.
+        vision: it reads pictures. `doctor` says so; no block holds one.
         sampling: it takes a temperature.
         caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
         cache_minimum: tokens below which a prefix is not cached; see `cache_terms`.
@@ -41,6 +51,17 @@ class Capabilities:
     caching: Caching = "none"
     cache_minimum: int = 0
     tells_cost: bool = False
+
+    def to_json(self) -> dict[str, Json]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def text(self) -> str:
+        """In a line, for people."""
+        window = f"window {self.context_tokens} tokens" + ("" if self.context_known else " (a guess)")
+        told = [what for name, what in _TOLD.items() if getattr(self, name)]
+        lacks = [f"no {what}" for name, what in _TOLD.items() if not getattr(self, name)]
+        least = f", from {self.cache_minimum} tokens" if self.cache_minimum else ""
+        return f"{window}; {', '.join([*told, *lacks])}; cache {self.caching}{least}"
 
 
 def common(several: Iterable[Capabilities]) -> Capabilities:

@@ -17,13 +17,14 @@ from transom.errors import (
     TransomError,
     with_causes,
 )
+from transom.llm.answering import answered
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.deltas import OnDelta
 from transom.llm.egress import EgressPolicy
 from transom.llm.reading import held_arguments, is_deep
 from transom.llm.reply import AnsweredFrom, Reply
 from transom.llm.shapes import Request, Role
-from transom.llm.structured import checked, shown
+from transom.llm.structured import shown
 from transom.llm.turns import Part, ToolCall
 from transom.llm.unquoted import unquote
 from transom.telemetry import keys
@@ -127,11 +128,12 @@ class Chain:
         return max(provider.estimate_tokens(request) for provider in self.of(request.role).providers)
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        """Ask, and have the answer follow its schema where it is to, whoever gives it.
+        """Ask, until the answer is whole and follows its schema where it is to, whoever gives it.
 
         Raises:
             ReplyError: the answer does not follow the schema, and its repair does not either.
-            EgressError, ProviderError: see `answer`.
+            ProviderError: it paused too often; see `answer`.
+            EgressError: see `answer`.
         """
         by: str | None = None
 
@@ -142,13 +144,13 @@ class Chain:
             return reply
 
         try:
-            return await checked(ask, request, on_delta)
+            return await answered(ask, request, on_delta)
         except ReplyError as error:
             unquote(error, request, self.policy)
             raise
 
     async def answer(self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None) -> Reply:
-        """Ask the providers in turn, once; who keeps replies holds their answers to their schemas (see `checked`).
+        """Ask the providers in turn, once; who keeps replies sees to it that answers are whole (see `Answering`).
 
         Args:
             request: what is asked.

@@ -1,14 +1,13 @@
-"""Answers that follow a JSON Schema: asked for, always checked, and mended once."""
+"""Answers that follow a JSON Schema: how one is asked for, what is wrong with one, and how it is to be mended."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from transom.canonical import Json, canonical_json
-from transom.errors import InputError, ReplyError
+from transom.errors import InputError
 from transom.llm.capabilities import Capabilities
-from transom.llm.deltas import Again, OnDelta
 from transom.llm.reading import read_json
 from transom.llm.render import render_block
 from transom.llm.reply import Reply
@@ -19,8 +18,8 @@ SCHEMA_BLOCK = "answer_schema"
 REPAIR_BLOCK = "answer_repair"
 _MOST_COMPLAINTS = 5
 _ASKED = "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}"
-_IN_VAIN = "the answer does not follow its schema, nor does its repair"
 _WRONG = "Your last answer cannot be used:\n{}\nGive the whole answer again, as one JSON value and nothing else."
+_OLD = "Your last answer cannot be used: it does not follow what was asked for then. Give the whole answer again."
 
 
 @dataclass(frozen=True)
@@ -39,41 +38,6 @@ class Complaint:
 Check = Callable[[Json], list[Complaint]]
 
 
-async def checked(
-    ask: Callable[[Request], Awaitable[Reply]], request: Request, on_delta: OnDelta | None = None
-) -> Reply:
-    """Ask, hold the answer to `request.output`, and ask once more where it does not follow it.
-
-    Tool calls and replies that were cut off or refused are handed on as they are: they are no answers.
-
-    Args:
-        ask: puts one request. The second is one of its own, with the first answer and what is wrong with it.
-        request: what is asked.
-        on_delta: hears that the first answer is void.
-
-    Returns:
-        The reply; its usage is that of both where there were two.
-
-    Raises:
-        ReplyError: the second answer does not follow the schema either.
-        InputError: the schema is none.
-    """
-    if request.output is None:
-        return await ask(request)
-    held = schema_check(request.output)  # before anything is paid for
-    first = await ask(request)
-    wrong = _complaints(first, held)
-    if not wrong:
-        return first
-    if on_delta:
-        on_delta(Again("the answer does not follow its schema"))
-    second = await ask(_mending(request, first, wrong))
-    wrong = _complaints(second, held)
-    if wrong:
-        raise ReplyError(f"{_IN_VAIN}: {wrong[0].text}", where=request.role, bare=f"{_IN_VAIN}: {wrong[0].bare}")
-    return replace(second, usage=first.usage + second.usage)
-
-
 def shown(request: Request, caps: Capabilities) -> Request:
     """The request as a model of such capabilities is to have it: told of the schema, where its server has no way to."""
     if request.output is None or caps.structured_output:
@@ -86,10 +50,18 @@ def schema_text(schema: Mapping[str, Json]) -> str:
     return render_block(Block(SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(schema)))))
 
 
-def _mending(request: Request, first: Reply, wrong: Sequence[Complaint]) -> Request:
-    spoken = replace(request.window, turns=(*request.window.turns, Said(first.parts)))
+def mending(request: Request, bad: Reply, wrong: Sequence[Complaint]) -> Request:
+    """What asks for the repair of an answer.
+
+    Args:
+        request: what that answers.
+        bad: the answer.
+        wrong: with it; nothing where it was held to another schema than the request has now.
+    """
+    spoken = replace(request.window, turns=(*request.window.turns, Said(bad.parts)))
     listed = "\n".join(f"- {one.text}" for one in wrong)
-    return _with_block(replace(request, window=spoken), REPAIR_BLOCK, _WRONG.format(listed))
+    text = _WRONG.format(listed) if wrong else _OLD
+    return _with_block(replace(request, window=spoken), REPAIR_BLOCK, text)
 
 
 def _with_block(request: Request, name: str, text: str) -> Request:
@@ -97,8 +69,12 @@ def _with_block(request: Request, name: str, text: str) -> Request:
     return replace(request, window=replace(window, blocks=(*window.blocks, Block(name, text))))
 
 
-def _complaints(reply: Reply, held: Check) -> list[Complaint]:
-    """What is wrong with an answer; [] where nothing is, or where the reply is no answer."""
+def complaints(reply: Reply, held: Check) -> list[Complaint]:
+    """What is wrong with an answer; [] where nothing is, or where the reply is no answer.
+
+    Raises:
+        InputError: see `schema_check`.
+    """
     if reply.calls or reply.stop != "end":
         return []
     try:

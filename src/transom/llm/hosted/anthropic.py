@@ -64,6 +64,8 @@ class AnthropicVendor:
             body["system"] = _text(shown.system, mark=mark)
         if shown.tools:
             body["tools"] = [_tool(tool) for tool in shown.tools]
+            if not caps.parallel_tools:
+                body["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": True}
         if request.output is not None and caps.structured_output:
             body["output_config"] = {"format": {"type": "json_schema", "schema": closed(request.output)}}
         return body

@@ -137,7 +137,7 @@ def connect(
         key_variable=place.key_variable,
     )
     service = {"azure": "openai"}.get(place.service, "anthropic" if kind == "anthropic" else place.service)
-    known = known_model(service, model, context_tokens=settings.context_tokens)
+    known = known_model(service, model, context_tokens=settings.context_tokens, parallel_tools=settings.parallel_tools)
     provider = HostedProvider(_KINDS[kind].vendor(server), model, server, known, local=settings.local)
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
     account = "" if place.key_variable == _KEYS[place.service or kind] else f" {place.key_variable}"

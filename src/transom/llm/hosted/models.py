@@ -63,17 +63,18 @@ _OTHERS: Mapping[str, Known] = {"*": Known(replace(_COMPATIBLE, context_known=Fa
 _TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER, "ollama": _OLLAMA}
 
 
-def known_model(service: str, model: str, *, context_tokens: int | None = None) -> Known:
+def known_model(service: str, model: str, *, context_tokens: int | None = None, parallel_tools: bool = True) -> Known:
     """What is known of a model.
 
     Args:
         service: `anthropic`, `openai`, `openrouter`; anything else is a server of which nothing is known.
         model: its name.
         context_tokens: its window, where somebody knows better.
+        parallel_tools: whether one reply may call several.
     """
     table = _TABLES.get(service, _OTHERS)
     found = next(known for pattern, known in table.items() if fnmatchcase(model, pattern))
-    caps = found.caps
+    caps = replace(found.caps, parallel_tools=parallel_tools)
     if caps.caching != "none":
         caps = replace(caps, cache_minimum=terms_of(f"{service}:{model}").least)
     if context_tokens is not None:

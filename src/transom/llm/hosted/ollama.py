@@ -28,6 +28,8 @@ from transom.llm.turns import Asked, CameBack, Opaque, Text, ToolCall, Turn
 if TYPE_CHECKING:
     from ollama import AsyncClient
 
+_ONE_CALL = "Call at most one tool in a reply, and wait for its result."
+
 
 class OllamaVendor:
     """How Ollama is spoken to."""
@@ -43,7 +45,9 @@ class OllamaVendor:
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         shown = render(request)
-        messages: list[Any] = [{"role": "system", "content": shown.system}] if shown.system else []
+        one_call = _ONE_CALL if shown.tools and not caps.parallel_tools else ""  # its API has no switch
+        system = "\n\n".join(text for text in (shown.system, one_call) if text)
+        messages: list[Any] = [{"role": "system", "content": system}] if system else []
         first = [shown.user] if shown.turns else [shown.user, shown.tail]
         if asked := "\n\n".join(text for text in first if text):
             messages.append({"role": "user", "content": asked})

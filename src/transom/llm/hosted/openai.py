@@ -74,6 +74,8 @@ class OpenAIVendor:
             body["temperature"] = settings.temperature
         if shown.tools:
             body["tools"] = [_tool(tool) for tool in shown.tools]
+            if not caps.parallel_tools:
+                body["parallel_tool_calls"] = False
         if request.output is not None and caps.structured_output:
             body["response_format"] = _format(request.output)
         if mark and shown.turns:  # it marks the last place itself, which moves on as the conversation grows
