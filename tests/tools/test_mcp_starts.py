@@ -24,7 +24,7 @@ def starts(folder: Path) -> list[int]:
 async def dead(server: McpServer, folder: Path) -> Toolbox:
     """Its tools, after it has died and while it is being started again."""
     box = Toolbox(server.tools)
-    assert (await box.run(ToolCall("1", "die", {}))).error == "ToolExecutionError"
+    assert (await box.run(ToolCall("1", "die", {}))).error == "ToolInDoubtError"
     while len(starts(folder)) < 2:
         assert (await box.run(ToolCall("2", "hello", {}), seconds=0.05)).error == "ToolBusyError"
     return box
@@ -76,7 +76,7 @@ async def test_what_is_being_started_ends_with_the_server(tmp_path: Path) -> Non
 async def test_a_server_that_does_not_start_in_its_own_time_was_asked_nothing(tmp_path: Path) -> None:
     async with McpServer([*SLOW, str(tmp_path)], seconds=300) as server:
         box = Toolbox(server.tools)
-        assert (await box.run(ToolCall("1", "die", {}))).error == "ToolExecutionError"
+        assert (await box.run(ToolCall("1", "die", {}))).error == "ToolInDoubtError"
         server._link._seconds = 0.2  # what it had to begin with must do on a busy machine
         failed = await box.run(ToolCall("2", "hello", {}))
         assert "it did not answer within 0.2 s" in failed.result.content

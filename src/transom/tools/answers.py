@@ -6,14 +6,11 @@ import json
 from dataclasses import replace
 
 from transom.canonical import Json
-from transom.errors import OutOfTurns, ToolInDoubtError, ToolRefused, ToolTimeoutError
+from transom.errors import ToolInDoubtError, ToolRefused
 from transom.llm import ToolCall, ToolResult
 from transom.llm.turns import Trust
+from transom.runs.doubts import CUT_OFF, OUT_OF_TURNS
 from transom.tools.definition import Ran
-
-OUT_OF_TURNS = OutOfTurns.__name__
-IN_DOUBT = frozenset({ToolTimeoutError.__name__, ToolInDoubtError.__name__})
-"""Errors of calls that may have been carried out, or be running still."""
 
 
 def used_up(call: ToolCall) -> Ran:
@@ -38,9 +35,8 @@ def done_before(call: ToolCall) -> Ran:
 def cut_off(call: ToolCall) -> Ran:
     """What a call is answered with that nobody waits for any more."""
     hint = "it may have been carried out in part, or not at all"
-    return refused(
-        call, ToolRefused("the call was cut off: something else was said before it came to its end", hint=hint)
-    )
+    what = "the call was cut off: something else was said before it came to its end"
+    return replace(refused(call, ToolRefused(what, hint=hint)), error=CUT_OFF)
 
 
 def in_doubt(call: ToolCall) -> Ran:

@@ -13,10 +13,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from transom.canonical import Json, digest
-from transom.errors import ToolBusyError, ToolError, ToolExecutionError
+from transom.errors import ToolBusyError, ToolError, ToolExecutionError, ToolInDoubtError
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Effect, ToolDefinition
 from transom.tools.mcp_link import Link
+from transom.tools.mcp_lost import Unanswered, first
 from transom.tools.mcp_place import Place
 from transom.tools.mcp_terms import ToolTerms
 from transom.tools.schema import AT_THE_TOP, Check
@@ -24,6 +25,12 @@ from transom.tools.schema import AT_THE_TOP, Check
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
 _MOST_PAGES = 100
+_AGAIN = "the next call of its tools starts it again"
+_ASKED_NOTHING = f"nothing was asked of it; {_AGAIN}"
+_OTHERWISE = "try other arguments, or go on without it"
+_GIVEN_UP = "it is not started again: go on without it"
+_ASKS = "do not make the same call again before a person has said whether it was"
+_REPEATS = "the same call may be made again"
 
 
 class McpServer:
@@ -31,6 +38,7 @@ class McpServer:
 
     A server that dies, now or in the middle of a call, is a failed tool call that the model is told of. The next call
     starts it again, or connects again, three times at most; it has `seconds` for that, however little its tools have.
+    Where a call was sent and nobody knows what came of it, an equal one of a `once` tool waits for a person.
 
     Args:
         server: a command with its arguments, which is started and spoken to over stdio, or a URL.
@@ -78,7 +86,7 @@ class McpServer:
             import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415
         except ImportError as error:
             raise ToolError("tools of MCP servers need the extra mcp", hint="pip install 'transom[mcp]'") from error
-        self._link = Link(self._place.client, self._seconds)
+        self._link = Link(self._place.client, self._seconds, remote=self._place.remote, first=self._listed)
         try:
             self.tools = self._tools(await self._link.ask(self._listed))
         except ToolError:
@@ -86,7 +94,7 @@ class McpServer:
             raise
         except Exception as error:
             await self._link.close()
-            late = isinstance(error, TimeoutError)
+            late = isinstance(first(error), TimeoutError)
             said = f"it did not name its tools within {self._seconds:g} s" if late else self._said(error)
             raise ToolError(f"the MCP server cannot be used: {said}", where=self.name) from error
         except BaseException:
@@ -154,12 +162,13 @@ class McpServer:
         told: Any = self._redact.inside(tool.input_schema)
         schema, more = _shown(told)
         terms = self._terms
+        effect = terms.effect_of(tool.name) or _effect(tool.annotations)
         return _ServerTool(
             _named(self._prefix + tool.name),
             self._redact(f"{tool.description or tool.name}{more}"),
             schema,
-            self._handler(tool.name),
-            terms.effect_of(tool.name) or _effect(tool.annotations),
+            self._handler(tool.name, effect),
+            effect,
             terms.limits,
             needs_approval=terms.approves(tool.name),
             fresh=terms.repeats(tool.name),
@@ -178,18 +187,19 @@ class McpServer:
         try:
             ready = await self._link.ready(seconds)
         except Exception as error:
-            again = "" if self._link.spent else "nothing was asked of it; the next call of its tools starts it again"
-            raise self._failed(error, again) from error
+            raise self._failed(error, _ASKED_NOTHING) from error
         if not ready:
             what = "the tool could not begin: its MCP server is still being started again"
             raise ToolBusyError(what, hint="go on without it, or call it again later")
 
-    def _handler(self, name: str) -> Any:
+    def _handler(self, name: str, effect: Effect) -> Any:
         async def run(arguments: Arguments) -> Json:
             try:
                 result = await self._link.ask(lambda client: client.call_tool(name, arguments))
+            except Unanswered as lost:
+                raise self._in_doubt(lost, effect) from lost
             except Exception as error:
-                raise self._failed(error) from error
+                raise self._failed(error, _OTHERWISE if self._link.alive else _ASKED_NOTHING) from error
             text = self._redact("\n".join(_text(part) for part in result.content))
             if result.is_error:
                 raise ToolExecutionError(text or "the tool failed and did not say why", hint="try other arguments")
@@ -197,21 +207,21 @@ class McpServer:
 
         return run
 
-    def _failed(self, error: Exception, hint: str = "") -> ToolExecutionError:
-        return ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=hint or self._hint())
+    def _failed(self, error: Exception, hint: str) -> ToolExecutionError:
+        return ToolExecutionError(self._what(error), hint=_GIVEN_UP if self._link.spent else hint)
 
-    def _hint(self) -> str:
-        if self._link.spent:
-            return "it is not started again: go on without it"
-        if self._link.alive:
-            return "try other arguments, or go on without it"
-        return "what was asked may be done or not; the next call of its tools starts it again"
+    def _in_doubt(self, error: BaseException, effect: Effect) -> ToolInDoubtError:
+        then = f"; {_GIVEN_UP}" if self._link.spent else "" if self._link.alive else f"; {_AGAIN}"
+        hint = f"what was asked may be done or not; {_ASKS if effect == 'once' else _REPEATS}{then}"
+        return ToolInDoubtError(self._what(error), hint=hint)
+
+    def _what(self, error: BaseException) -> str:
+        return f"the MCP server failed: {self._said(error)}"
 
     def _said(self, error: BaseException) -> str:
-        """The first error of a group, in a line."""
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        return self._redact(f"{type(error).__name__}: {error}").partition("\n")[0][:500].removesuffix(": ")
+        """What broke, in a line."""
+        leaf = first(error)
+        return self._redact(f"{type(leaf).__name__}: {leaf}").partition("\n")[0][:500].removesuffix(": ")
 
 
 def _named(whole: str) -> str:

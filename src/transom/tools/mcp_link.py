@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
+
+from transom.tools.mcp_lost import Unanswered, is_answer, is_gone, never_sent
 
 T = TypeVar("T")
+Work: TypeAlias = Callable[[Any], Awaitable[T]]
+"""What is asked of a client."""
 
 _MOST_BEGINNINGS = 4  # the first, and three more
 _GOODBYE = 15.0  # seconds that a server may take to end; the library ends its process before that
 _GONE = "it is gone"
 _CLOSED = "it was closed"
+_NOT_THERE = "nobody is there"
 
 
 class Link:
@@ -23,16 +28,25 @@ class Link:
     Args:
         make: a client of the library that is not entered yet.
         seconds: to connect in.
+        remote: whether each request has a connection of its own, as over HTTP.
+        first: is asked of one that was made anew, before anything else. Else the library asks for the tools behind the
+            first call, and an error to that is taken for the call's own.
     """
 
-    def __init__(self, make: Callable[[], Any], seconds: float) -> None:
+    def __init__(
+        self, make: Callable[[], Any], seconds: float, *, remote: bool = False, first: Work[Any] | None = None
+    ) -> None:
         self._make = make
         self._seconds = seconds
+        self._remote = remote
+        self._first = first
         self._client: Any = None
         self._life: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
         self._opening: asyncio.Task[None] | None = None
         self._closed = False
+        self._asked = 0
+        self._under_way = 0
         self.beginnings = 0
 
     @property
@@ -65,17 +79,21 @@ class Link:
             raise ConnectionError(_CLOSED)
         return opening.done() and opening.result() is None
 
-    async def ask(self, work: Callable[[Any], Awaitable[T]]) -> T:
+    async def ask(self, work: Work[T]) -> T:
         """What the server answers; it is waited for no longer than there is somebody to give it.
 
         Raises:
-            ConnectionError: there is nobody, or not in time.
-            Exception: of the library.
+            Unanswered: it was sent, and what came of it is not known.
+            ConnectionError: there is nobody, or not in time; it was not sent.
+            Exception: of the library: what the server answered.
         """
         await self.ready()
         client, life = self._client, self._life
         if life is None:
             raise ConnectionError(_GONE)
+        self._asked += 1
+        number, alone = self._asked, not self._under_way
+        self._under_way += 1
         answer = asyncio.ensure_future(work(client))
         try:
             await asyncio.wait({answer, life}, return_when=asyncio.FIRST_COMPLETED)
@@ -83,10 +101,16 @@ class Link:
                 raise ConnectionError(_GONE)
             return answer.result()
         except Exception as error:
-            if _is_gone(error) and self._client is client:
+            if is_gone(error) and self._client is client:
                 self._client = None
-            raise
+            if is_answer(error):
+                raise
+            alone = alone and number == self._asked  # else a connection that cannot be made may be another one's
+            if self._remote and alone and await never_sent(error, life):
+                raise ConnectionError(_NOT_THERE) from error
+            raise Unanswered from error
         finally:
+            self._under_way -= 1
             answer.cancel()
 
     async def close(self) -> None:
@@ -126,7 +150,10 @@ class Link:
                 if life.done() and (error := life.exception()):
                     raise error
                 raise ConnectionError(f"it did not answer within {self._seconds:g} s")
-            self._client = ready.result()
+            client = ready.result()
+            if self.beginnings > 1 and self._first:
+                await self._first(client)
+            self._client = client
         except BaseException:
             if not life.cancelling():  # a second time would keep the library from ending the process
                 life.cancel()
@@ -144,11 +171,3 @@ def _heard(task: asyncio.Task[None]) -> None:
     """Its error is raised where somebody waits for it, and lost where nobody does."""
     if not task.cancelled():
         task.exception()
-
-
-def _is_gone(error: Exception) -> bool:
-    """Whether an error says that nobody is there any more; others are answers."""
-    from mcp_types import CONNECTION_CLOSED  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
-
-    lost = getattr(error, "code", None) == CONNECTION_CLOSED or "Session terminated" in str(error)
-    return lost or isinstance(error, OSError)

@@ -39,6 +39,11 @@ class Place:
         return cls(checked, dict(headers), dict(environ))
 
     @property
+    def remote(self) -> bool:
+        """Whether it is a URL."""
+        return isinstance(self.server, str)
+
+    @property
     def name(self) -> str:
         return self.server if isinstance(self.server, str) else " ".join(self.server)
 

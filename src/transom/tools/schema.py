@@ -9,23 +9,17 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
-from urllib.parse import unquote
 
 from transom.canonical import Json
 from transom.errors import InvalidArgumentsError, ToolError
 from transom.tools.complaints import complaints_of
+from transom.tools.schema_parts import led_to, parts_of, pointer, sizes_of
 
 MOST_COMPLAINTS = 5
 _LONGEST = 65_536  # characters of a schema; it stands in every window
 _MOST_REFERENCES = 10_000  # followed for one call
 _MOST_PARTS = 120_000  # of a foreign schema, that references and items lead to in one call: within about a second
 AT_THE_TOP = ("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const")
-_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-_LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
-_SINGLE = (
-    *("items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames"),
-    *("unevaluatedItems", "unevaluatedProperties"),
-)
 _SLOW = ("pattern", "patternProperties", "uniqueItems")
 _FOR_EACH: dict[str, type[Any]] = {"items": list, "additionalProperties": dict, "propertyNames": dict}
 _TURNING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedProperties")
@@ -38,7 +32,7 @@ class _Followed:
     """What one call was led to: by references, and in a foreign schema by whatever holds for each of several values.
 
     Attributes:
-        sizes: see `_sizes`.
+        sizes: see `sizes_of`.
     """
 
     sizes: Mapping[int | str, int]
@@ -119,7 +113,7 @@ def _made(text: str, where: str, foreign: bool) -> tuple[Any, Mapping[int | str,
     except RecursionError as error:
         raise _none(where, "nested too deeply to be checked") from error
     refers = _hold_references(own, where)
-    sizes = _sizes(own) if foreign else {} if refers else None
+    sizes = sizes_of(own) if foreign else {} if refers else None
     return dialect(own, registry=Registry()), sizes  # the library's own registry fetches what is remote
 
 
@@ -145,17 +139,17 @@ def _own(text: str, where: str) -> dict[str, Any]:
 
 def _hold_references(schema: dict[str, Any], where: str) -> bool:
     """Whether there are any; each leads to a schema within this one."""
-    parts = dict(_parts(schema))
+    parts = dict(parts_of(schema))
     refers = False
     for path, part in parts.items():
         if path and not {"$schema", "$id"}.isdisjoint(part):
-            raise _none(where, f"of two documents: {_pointer(path)} has a `$schema` or `$id` of its own")
+            raise _none(where, f"of two documents: {pointer(path)} has a `$schema` or `$id` of its own")
         for key in ("$ref", "$dynamicRef", "$recursiveRef"):
             if key in part:
                 refers = True
-                if _led(str(part[key])) not in parts:
+                if led_to(str(part[key])) not in parts:
                     hint = "put what it refers to into `$defs`, and refer to it as '#/$defs/NAME'"
-                    raise _none(where, f"not whole: {part[key]!r} in {_pointer(path)} is not in it", hint=hint)
+                    raise _none(where, f"not whole: {part[key]!r} in {pointer(path)} is not in it", hint=hint)
     return refers
 
 
@@ -247,55 +241,3 @@ def _unless_patterns(follow: Any) -> Any:
         return None if "patternProperties" in schema else follow(validator, value, instance, schema)
 
     return held
-
-
-def _parts(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """The schema and all schemas in it, each with its place."""
-    left: list[tuple[tuple[str, ...], Any]] = [((), schema)]
-    while left:
-        path, part = left.pop()
-        if isinstance(part, bool):
-            yield path, {}
-        elif isinstance(part, dict):
-            yield path, part
-            left += [((*path, key), part[key]) for key in _SINGLE if key in part]
-            left += [((*path, key, name), one) for key in _NAMED for name, one in part.get(key, {}).items()]
-            left += [((*path, key, str(n)), one) for key in _LISTED for n, one in enumerate(part.get(key, ()))]
-
-
-def _sizes(schema: dict[str, Any]) -> dict[int | str, int]:
-    """How much there is to be gone through in each part of a schema, by its id and by the references that lead to it.
-
-    All that stands in it counts, names and remarks too: the library looks at each. What holds for each of several
-    values, or is referred to, is gone through once more each time.
-    """
-    sizes: dict[int | str, int] = {}
-
-    def size(node: Any) -> int:
-        if isinstance(node, dict):
-            sizes[id(node)] = found = 1 + sum(map(size, node.values()))
-            return found
-        if isinstance(node, list):
-            return 1 + sum(map(size, node))
-        return 1 + len(node) // 100 if isinstance(node, str) else 1
-
-    size(schema)
-    parts = dict(_parts(schema))
-    for part in parts.values():
-        for key in ("$ref", "$dynamicRef"):
-            if key in part:
-                reference = str(part[key])
-                led = parts[_led(reference) or ()]
-                sizes[reference] = sizes.get(id(led), 1) + reference.count("/")  # each step to it takes its time
-    return sizes
-
-
-def _led(reference: str) -> tuple[str, ...] | None:
-    """The place that a reference leads to; None for one that is not written as a place of the schema."""
-    if reference != "#" and not reference.startswith("#/"):
-        return None
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in unquote(reference).split("/")[1:])
-
-
-def _pointer(path: tuple[str, ...]) -> str:
-    return "/".join(("#", *path))

@@ -1,0 +1,153 @@
+"""Carrying out one call of a tool, in the time that there is: what comes back is as the journal will have it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+from transom.canonical import Json, whole_text
+from transom.context.marks import UNMARKED, Mark
+from transom.errors import (
+    CapReached,
+    EgressError,
+    RunError,
+    StoreError,
+    ToolExecutionError,
+    ToolRefused,
+    ToolTimeoutError,
+    TransomError,
+    VisibilityError,
+)
+from transom.llm import ToolCall, ToolResult
+from transom.telemetry import Redactor
+from transom.tools.answers import as_text
+from transom.tools.definition import Arguments, Outcome, Ran, ToolDefinition
+from transom.tools.within import within
+
+_OF_RUN = (RunError, StoreError, EgressError, VisibilityError, CapReached)
+_TOO_LONG = "ask for less at once, or go on without it"
+_TOO_LONG_ONCE = "it may have been carried out, or still be: do not make the same call again"
+_GO_ON = "try other arguments or go on without it"
+
+
+async def carried_out(
+    tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
+) -> Ran:
+    """What came of a call: what the model is told, the tool's note, and what it says of the call.
+
+    Raises:
+        ToolRefused: why it was not carried out, or failed.
+        RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not of the tool.
+    """
+    if tool.of_run:
+        if tool.waits:
+            await tool.ready(None)
+        return _came(tool, call, await tool.run(_own(arguments)), redact)
+    limit: asyncio.Timeout | None = None
+    try:
+        given = _own(arguments)
+        limit = await _begun(tool, seconds)
+        outcome = await within(limit, tool.run(given))
+        return _came(tool, call, outcome, redact)
+    except (ToolRefused, *_OF_RUN):
+        raise
+    except TransomError as error:  # its `where` may be a path of this machine
+        raise ToolExecutionError(error.what, hint=error.hint or _GO_ON) from error
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) or _is_cancelled(error):
+            raise
+        if isinstance(error, BaseExceptionGroup) and (found := error.subgroup((*_OF_RUN, ToolRefused))):
+            raise _first(found) from error
+        if isinstance(error, TimeoutError) and limit and limit.expired():
+            most = _less(tool.limits.seconds, seconds) or 0
+            what = f"the tool took longer than the {round(most, 3 if most < 1 else 1):g} s that it may"
+            raise ToolTimeoutError(what, hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG) from error
+        said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
+        raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Of what several tasks of a handler failed with: an error of the run, else what the model is told."""
+    leaves: list[BaseException] = [group]
+    while any(isinstance(one, BaseExceptionGroup) for one in leaves):
+        leaves = [leaf for one in leaves for leaf in (one.exceptions if isinstance(one, BaseExceptionGroup) else [one])]
+    return next((one for one in leaves if isinstance(one, _OF_RUN)), leaves[0])
+
+
+def _came(tool: ToolDefinition, call: ToolCall, outcome: Outcome, redact: Redactor) -> Ran:
+    """An outcome as it comes back from the journal.
+
+    Raises:
+        ValueError, TypeError: it is no JSON; else see `_marked`.
+    """
+    text = redact(whole_text(as_text(outcome.content)))
+    mark = outcome.mark if outcome.mark is UNMARKED else _marked(outcome.mark, redact)
+    egress = tool.egress if outcome.egress == "any" else outcome.egress
+    result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
+    return Ran(result, redact.inside(_journalable(outcome.note)), mark=mark)
+
+
+async def _begun(tool: ToolDefinition, seconds: float | None) -> asyncio.Timeout:
+    """How long a call may take from now on. What it waited for before it could begin is not its own time.
+
+    Raises:
+        ToolBusyError: it cannot begin.
+        ToolExecutionError: it never will.
+    """
+    most = _less(tool.limits.seconds, seconds)
+    if tool.waits:
+        asked = time.monotonic()
+        await tool.ready(most)
+        most = most if seconds is None else _less(tool.limits.seconds, seconds - (time.monotonic() - asked))
+    return asyncio.timeout(most)
+
+
+def _less(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    """Whether somebody cancelled the call; a handler may also raise the like of its own accord."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _said(error: BaseException) -> str:
+    """An error's own words, where it has any."""
+    try:
+        # The rest of it may be a path of this machine.
+        return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    except Exception:  # noqa: BLE001  # its __str__ is the tool's code as well
+        return "it has no words for it"
+
+
+def _own(arguments: Arguments) -> Arguments:
+    """A copy down to the last list: what a handler does to its arguments does not change what the model said."""
+    return {name: _copy(value) for name, value in arguments.items()}
+
+
+def _copy(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _copy(inner) for name, inner in value.items()}
+    return [_copy(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _journalable(note: Json) -> Json:
+    """A tool's note as it comes back from the journal.
+
+    Raises:
+        ValueError, TypeError: it is no JSON.
+    """
+    return None if note is None else json.loads(json.dumps(note, allow_nan=False))
+
+
+def _marked(mark: Mark, redact: Redactor) -> Mark:
+    """What a tool says of its call, as it comes back from the journal.
+
+    Raises:
+        InputError, AttributeError: it is no mark.
+    """
+    return Mark.from_json(redact.inside(mark.to_json()))
