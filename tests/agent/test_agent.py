@@ -133,12 +133,12 @@ async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
     ("slip", "told"),
     [
         # Each is of another type on purpose: no type checker has looked at what a newcomer writes.
-        (lambda: Agent("x", provider=scripted()), 'a Role, and this is str; say Role("clerk"'),  # type: ignore[arg-type]
-        (lambda: Agent(SEAT, provider=scripted(), at="x"), "this is str; say at=Home"),  # type: ignore[arg-type]
-        (lambda: Agent(SEAT, provider=scripted(), tools=[len]), "this is builtin_function_or_method; say ToolDef"),  # type: ignore[list-item]
-        (lambda: Agent(SEAT, provider=scripted(), tools=len), "tools are a list"),  # type: ignore[arg-type]
-        (lambda: Home(".transom", 3), 'these are str and int; say Home(".transom"'),  # type: ignore[arg-type]
-        (lambda: Caps(tokens="5"), "tokens='5' caps nothing; give a number"),  # type: ignore[arg-type]
+        (lambda: Agent("x", provider=scripted()), 'a Role, and this is str; say Role("clerk"'),  # type: ignore[arg-type]  # on purpose
+        (lambda: Agent(SEAT, provider=scripted(), at="x"), "this is str; say at=Home"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Agent(SEAT, provider=scripted(), tools=[len]), "this is builtin_function_or_method; say ToolDef"),  # type: ignore[list-item]  # on purpose
+        (lambda: Agent(SEAT, provider=scripted(), tools=len), "tools are a list"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Home(".transom", 3), 'these are str and int; say Home(".transom"'),  # type: ignore[arg-type]  # on purpose
+        (lambda: Caps(tokens="5"), "tokens='5' caps nothing; give a number"),  # type: ignore[arg-type]  # on purpose
     ],
 )
 def test_a_slip_is_one_line_that_says_what_to_write(slip: Callable[[], object], told: str) -> None:

@@ -80,7 +80,7 @@ async def test_a_tool_completes_a_sub_conversation_and_the_finding_follows_the_r
     async with program(tmp_path, ScriptedProvider(answer)) as agent:
         await agent.send("go")
         sub = await agent.create_sub_conversation(PURPOSES["a"], "The thing is a.")
-        assert sub.id == f"{view.sub_conversations[0]}#2", "what is completed is not opened again"
+        assert sub.id not in view.sub_conversations, "what is completed is not opened again"
 
 
 POINTS = [f"{did} {at}" for did in ("opened", "asked", "completed", "told") for at in "ab"]

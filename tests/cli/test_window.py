@@ -210,6 +210,10 @@ def test_shares_what_broke_the_cache_and_what_it_saved(here: Path, capsys: pytes
         "conversation 33 of 484, working_space 77 of 775; together 130 of 1612 tokens\n"
     ) in text
     assert "; broken by block config (changed)\n" in text
+    below = "  cache: what may be kept is below the minimum of 2048 tokens, as estimated, so nothing is\n"
+    assert text.count(below) == 1, "the first call; of the others the server itself says that they were"
+    least = "1 of 3 requests are below the minimum of 2048 tokens: nothing of them is kept, marked or not\n"
+    assert f"cache of anthropic:claude-sonnet-5: {least}" in text
     assert "cache of anthropic:claude-sonnet-5: reported: 800 of 3000 input tokens read from it, 26.7%\n" in text
     calls = windows(capsys, run)["calls"]
     assert [one["cache"]["broke"] for one in calls] == [None, None, {"name": "block config", "how": "changed"}]

@@ -91,3 +91,16 @@ async def test_what_could_not_be_written_is_written_before_what_comes_next(tmp_p
         await ledger.append("told", {**TALK, "number": 1, "told": "small"})
         kept: list[Any] = [record.data for record in store.read("run/x")]
         assert [one["told"] for one in kept] == ["large", "small"] == ledger.state.told["s", "e", "main"]
+
+
+async def test_what_could_not_be_written_is_written_where_it_is_waited_for_again(tmp_path: Path) -> None:
+    async with SqliteStore.open(tmp_path / "state.db") as store:
+        ledger = Ledger(store, "run/x", tmp_path)
+        with refusing(tmp_path / "state.db", "NEW.data LIKE '%large%'"):
+            ledger.append_soon("told", {**TALK, "number": 0, "told": "large"})
+            for _ in range(2):
+                with pytest.raises(StoreError):
+                    await ledger.settle()
+        await ledger.settle()
+        kept: list[Any] = [record.data for record in store.read("run/x")]
+        assert [one["told"] for one in kept] == ["large"]

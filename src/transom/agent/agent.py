@@ -5,17 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
-from types import TracebackType
+from functools import partial
 from typing import Self
 
 from transom.agent.answer import answer
 from transom.agent.caps import Caps, Meter
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.finding import floor_of, hand_back, name_of_sub, open_sub, sub_span, sum_up, taken
+from transom.agent.finding import floor_of, hand_back, open_sub, sub_span, sum_up, taken
 from transom.agent.floor import Floor
-from transom.agent.given import check_given, given_message, given_name, given_role, given_setup
+from transom.agent.given import (
+    check_given,
+    check_tried,
+    check_turns_alone,
+    given_message,
+    given_name,
+    given_purpose,
+    given_role,
+    given_setup,
+)
 from transom.agent.home import Desk, Place, open_desk, stage_of
-from transom.agent.late import warn_of_missing
+from transom.agent.late import register, warn_of_missing
+from transom.agent.opening import given_back, knew, own, take_name
 from transom.agent.readable import Readable
 from transom.agent.resume import walk_through
 from transom.agent.saying import COMPLETED, mark_last, say
@@ -30,6 +40,7 @@ from transom.errors import RunError
 from transom.llm import Block, Chain, Provider, Role
 from transom.runs import Approval, Named
 from transom.runs.approvals import check_asked, decided
+from transom.runs.opened import call_in
 from transom.telemetry import Redactor
 from transom.tools import Toolbox, ToolDefinition
 
@@ -47,9 +58,8 @@ class Agent(Readable):
             provider, a chain, or a `Setup` of one of these and settings. None: as `llm.agent` says; where `at` is a
             stage, its run knows.
         tools: what it may call.
-        at: where it lives: a stage of a run, a `Home` of its own that can be gone on with, or None for one that is
-            gone when the agent is closed. Several agents in one stage that are opened by tasks of their own have a name
-            each: `stage.named("q0")`.
+        at: where it lives: a stage of a run, there by name where tasks open several (`stage.named("q0")`), a `Home` of
+            its own that can be gone on with, or None for one that is gone when the agent is closed.
         caps: how much it may use.
         on_event: hears what happens while it happens.
 
@@ -79,31 +89,38 @@ class Agent(Readable):
         self._shelf = LateShelf()
         stage = stage_of(at)
         self._chain = stage.host.chain if stage else self._setup.chain(role.name, self._shelf)
-        self._at = at
-        self.on_event = on_event
+        self._at, self.on_event = at, on_event
         self._toolbox = Toolbox(tools, redact=Redactor(secrets=self._chain.secrets))
+        self._parent: Conversation | None = None
+        self._talk: Conversation | None = None
         self._meter = Meter()
+        self._subs: dict[str, Agent] = {}
         self.caps = caps or Caps()
         self._always: tuple[Block, ...] = ()
-        self._subs: dict[str, Agent] = {}
         self._floor, self._opening = Floor(role.name), asyncio.Lock()
-        self._lasting, self._archived = stage is None, False
-        self._parent: Conversation | None = None
+        self._lasting, self._archived, self._left = stage is None, False, False
         self._given: tuple[Block, ...] = ()
         self._desk: Desk | None = None
-        self._talk: Conversation | None = None
         self._last: Response | None = None
-        self._name = given_name(at, self._floor)  # behind all that may be refused
+        self._name = given_name(at, self._floor, self._begin_anew)  # behind all that may be refused
 
     @property
     def caps(self) -> Caps:
-        """How much it may use; may be raised at any time."""
-        return self._meter.caps
+        """How much it may use; may be raised at any time. A sub-conversation has the agent's, but turns of its own."""
+        return replace(self._meter.caps, turns=self._toolbox.max_turns)
 
     @caps.setter
     def caps(self, caps: Caps) -> None:
-        self._meter.hold(caps, self._chain.everyone, self._setup.settings.paths.prices)
-        self._toolbox.max_turns = caps.turns
+        if self._parent:
+            check_turns_alone(caps, self._meter.caps)
+        else:
+            self._meter.hold(caps, self._chain.everyone, self._setup.settings.paths.prices)
+        self._hold_turns(caps.turns)
+
+    def _hold_turns(self, turns: int) -> None:
+        self._toolbox.max_turns = turns
+        for sub in self._subs.values():
+            sub._hold_turns(turns)
 
     def register_tool(self, tool: ToolDefinition) -> None:
         """Add a tool; it is there from the next call on.
@@ -113,10 +130,12 @@ class Agent(Readable):
         Raises:
             ToolError: its name is taken, or its schema is none.
         """
-        self._toolbox.register(tool)
-        if self._talk:
+        if register(self._toolbox, tool, self._talk) and self._talk:
             self._talk.role = replace(self._talk.role, tools=self._toolbox.specs)
             self._talk.late.append(tool.spec)
+        for sub in self._subs.values():
+            if all(one.name != tool.name for one in sub._toolbox.tools):
+                sub.register_tool(tool)
 
     async def send(self, content: str, *blocks: Block) -> Response:
         """Say something, and have the role answer, whatever it calls on the way.
@@ -137,8 +156,8 @@ class Agent(Readable):
             talk = await self._open()
             if self._archived:
                 raise RunError(COMPLETED, where=talk.name, hint="open another")
-            await say(talk, given_message(content, talk.name), blocks, beside=self._always)
-            return await self._answer(talk, blocks)
+            said = await say(talk, given_message(content, talk.name, blocks), blocks, beside=self._always)
+            return said or await self._answer(talk, blocks)
 
     async def go_on(self, *blocks: Block) -> Response:
         """Go on where the last message was left: at a cap that is raised now, a pause, an error.
@@ -149,8 +168,7 @@ class Agent(Readable):
             RunError: there is nothing to go on with.
         """
         async with self._floor:
-            talk = await self._open()
-            if talk.at_rest:
+            if (talk := await self._open()).at_rest:
                 raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
             return await self._answer(talk, blocks)
 
@@ -165,8 +183,7 @@ class Agent(Readable):
                 own, which are not kept: then `go_on` with them.
         """
         async with self._floor:
-            talk = await self._open()
-            if talk.turns:
+            if (talk := await self._open()).turns:
                 raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
             warn_of_missing(self._toolbox)
             return await walk_through(talk, lambda: self._answer(talk, ()))
@@ -207,14 +224,18 @@ class Agent(Readable):
             return self._talk or await self._opened()
 
     async def _opened(self) -> Conversation:
+        self._left = self._left and check_tried(self._at)
         if self._desk is None:
+            if self._parent is None:  # who opens it again counts anew: what the journal has, or nothing
+                caps, self._meter = self.caps, Meter()
+                self.caps = caps
             self._desk = await open_desk(self._at, self._role.name, self._chain, self._setup.settings)
             self._desk.settle(self._setup, self._chain, self._shelf)
         self._talk = talk = Conversation(
             self._desk.stage,
             replace(self._role, tools=self._toolbox.specs),
             self._toolbox,
-            name=self._name or given_name(self._at, self._floor),
+            name=self._name or given_name(self._at, self._floor, self._begin_anew),
             meter=self._meter,
             tell=self._hear,
             lasting=self._lasting,
@@ -225,25 +246,36 @@ class Agent(Readable):
     async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Self:
         """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
 
-        In a kept conversation one of the same purpose that was left open before is opened again, whichever is asked for
-        first; of several the one that knew the same, else the oldest: `resume` it.
+        In a kept conversation one of the same purpose that was left open before is opened again: of several the one
+        that knew the same, else the oldest. `resume` it; in a tool's handler say the same again.
 
         Args:
             purpose: what it is to find out.
             context_summary: what it has to know for that.
         """
         talk = await self._open()
-        name = name_of_sub(talk, purpose, context_summary)
+        purpose, context_summary = given_purpose(purpose, context_summary, talk.name)
+        idle = {name: partial(self._put_back, name, sub) for name, sub in self._subs.items() if not sub._floor.is_taken}
+        name = take_name(talk, purpose, context_summary, idle)
         tools = without_own(self._toolbox)
         role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
-        sub = type(self)(role, tools=tools, at=Named(talk.stage, name), on_event=self._hear)
-        with sub_span(talk, "open", role.name, name):
-            await open_sub(talk, name, purpose)
+        hear = talk.hear if call_in(talk.stage) else self._hear  # its error is the program's, and not the handler's
+        sub = type(self)(role, tools=tools, at=Named(talk.stage, name), on_event=hear)
+        with sub_span(talk, "open", role.name, name), given_back(talk, name):
+            await open_sub(talk, name, purpose, knew(context_summary))
         sub._always, sub._parent = task(purpose, context_summary, talk.egress), talk
         sub._meter, sub._lasting, sub._toolbox = self._meter, self._lasting, self._toolbox.within(tools)
         sub._setup, sub._given = self._setup, sub._always
         self._subs[name] = sub
+        own(talk, name, partial(self._put_back, name, sub))
         return sub
+
+    def _put_back(self, name: str, sub: Agent) -> None:
+        sub._begin_anew()
+        self._subs[name] = sub
+
+    def _begin_anew(self) -> None:
+        self._talk, self._last, self._archived, self._left = None, None, False, True
 
     async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
         """Have a sub-conversation sum up, tell this conversation, and archive it.
@@ -263,7 +295,7 @@ class Agent(Readable):
                 inner = await sub._open()
                 with sub_span(talk, "complete", inner.role.name, id):
                     with self._floor.part():
-                        summary = await sum_up(inner, sub._given, ratio, sub.send, sub._last)
+                        summary = await sum_up(inner, sub._given, ratio, (sub.send, sub.go_on), sub._last)
                     await hand_back(talk, inner, sub.purpose, sub._given, summary)
                 sub._archived, inner.tell = True, nobody
                 return summary
@@ -271,14 +303,21 @@ class Agent(Readable):
     async def close(self) -> None:
         """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone.
 
-        A sub-conversation is there until it is completed, or the conversation that opened it is closed.
+        A message that is under way in another task comes to its end first. A sub-conversation is there until it is
+        completed, or the conversation that opened it is closed.
         """
         if self._parent is None or self._archived:
             await self._let_go()
 
     async def _let_go(self) -> None:
-        for sub in self._subs.values():
-            await sub._let_go()
+        try:
+            await self._floor.over()
+            for sub in self._subs.values():
+                await sub._let_go()
+        finally:
+            await self._leave()
+
+    async def _leave(self) -> None:
         self._subs.clear()
         desk, talk, self._desk, self._talk = self._desk, self._talk, None, None
         if desk:
@@ -288,7 +327,5 @@ class Agent(Readable):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: object, trace: object) -> None:
         await self.close()

@@ -9,6 +9,7 @@ from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.errors import CapReached, OutOfTurns
 from transom.llm import Block, Reply, Window
+from transom.runs.opened import call_in
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
 
@@ -34,6 +35,8 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
             request, reply = await talk.ask(blocks)
             await talk.end_with(reply)
         except (CapReached, OutOfTurns) as error:
+            if isinstance(error, CapReached) and call_in(talk.stage):
+                raise  # through the handler that talks here: its call is tried again, and goes on
             cap = error.cap if isinstance(error, CapReached) else "turns"
             span.set(keys.CAP, cap)
             if talk.pending is None:
@@ -42,7 +45,8 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
         finally:
             talk.deadline = None
             await talk.stage.host.settle()
-    return _response(talk, reply, "answered" if reply.stop in ("end", "tool_calls") else reply.stop, request.window)
+    ended = "answered" if reply.stop in ("end", "tool_calls") else reply.stop
+    return talk.in_calls.answered(_response(talk, reply, ended, request.window))
 
 
 def _response(talk: Conversation, reply: Reply, ended: Any, window: Window | None) -> Response:

@@ -70,6 +70,7 @@ class Meter:
     purse: Spending | None = None
     _past: deque[tuple[Place, Reply]] = field(default_factory=deque)  # not counted yet, in the journal's order
     _known: dict[Place, Reply] = field(default_factory=dict)
+    _passed: dict[Place, Reply] = field(default_factory=dict)
 
     @property
     def usd(self) -> float:
@@ -87,6 +88,9 @@ class Meter:
         Raises:
             InputError: a cap in dollars, and the cost of a provider's replies could not be told.
         """
+        given: object = caps
+        if not isinstance(given, Caps):
+            raise InputError(f"what is capped is said by Caps, and this is {caps!r:.80}", where="Caps", hint="Caps()")
         if caps.usd is not None:
             known = caps.prices or Prices.load(prices)
             known.check(providers)
@@ -111,6 +115,12 @@ class Meter:
         self._past.extend(new)
         self._known.update(new)
 
+    def pass_by(self, replies: Iterable[tuple[Place, Reply]]) -> None:
+        """Know what is counted, and comes again: a conversation is begun anew, and goes through what it has."""
+        passed = dict(replies)
+        self._passed.update(passed)
+        self._known.update(passed)
+
     @property
     def behind(self) -> bool:
         """Whether earlier lives used more than what is counted so far."""
@@ -123,6 +133,8 @@ class Meter:
 
     def add(self, reply: Reply, place: Place) -> None:
         """A reply came, or one of the journal is passed by; whatever the journal has before it counts too."""
+        if self._passed and self._passed.pop(place, None) == reply:
+            return
         if not self._known:
             self._count(reply)
         elif self._known.get(place) != reply:

@@ -5,52 +5,29 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from transom.agent.events import Completed, Opened
 from transom.agent.findings import found, turn_of
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
-from transom.canonical import Json, digest
+from transom.canonical import Json
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
 from transom.errors import InputError, OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
 from transom.llm import Asked, Block, Turn
 from transom.llm.turns import Egress, strictest
+from transom.runs.opened import call_in
 from transom.runs.spans import of_agent
 from transom.telemetry import Span, keys
 
 _log = logging.getLogger(__name__)
 
 Send: TypeAlias = Callable[[str], Awaitable[Response]]
+GoOn: TypeAlias = Callable[[], Awaitable[Response]]
 _Sub = TypeVar("_Sub")
-SUB = "sub"  # in the names of those that a program opens
 _SUM_UP = "Now sum up what you found"
 FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 """What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
-
-
-def name_of_sub(talk: Conversation, purpose: str, background: str) -> str:
-    """A name for what a program opens: of one that was left open with this purpose before, else a new one.
-
-    It follows from what is asked and not from the order, which is the event loop's where several are opened at once.
-    Of those that were left open one that knew the same comes first, then the oldest.
-    """
-    names = talk.stage.names
-    new = f"{talk.name}/{SUB}-{digest([purpose, background])[:8]}"
-    if not talk.lasting:  # what the code asks first it asks first again, also of what is completed
-        return names.free(new)
-    left = [name for name in _opened(talk, purpose) if names.is_free(name)]
-    same = [name for name in left if name == new or name.startswith(f"{new}#")]
-    return next(iter(same or left), None) or names.free(new)
-
-
-def _opened(talk: Conversation, purpose: str) -> Iterator[str]:
-    """What a program opened in a conversation with that purpose, in any life of it, oldest first."""
-    opened = {"event": "opened", "parent": talk.name, "purpose": purpose}
-    place = (talk.stage.name, talk.stage.epoch)
-    for (*where, name), told in talk.stage.host.state.told.items():
-        if tuple(where) == place and name.startswith(f"{talk.name}/{SUB}") and told[:1] == [opened]:
-            yield name
 
 
 def sub_span(talk: Conversation, does: str, role: str, name: str) -> Span:
@@ -66,9 +43,22 @@ def sub_span(talk: Conversation, does: str, role: str, name: str) -> Span:
     return talk.stage.host.telemetry.span(f"{does} sub_conversation {role}", **attributes)
 
 
-async def open_sub(talk: Conversation, name: str, purpose: str) -> None:
-    """Journal that a sub-conversation begins."""
-    await talk.stage.tell(name, {"event": "opened", "parent": talk.name, "purpose": purpose})
+async def open_sub(talk: Conversation, name: str, purpose: str, knew: str = "") -> None:
+    """Journal that a sub-conversation begins, and which call opens it.
+
+    Args:
+        talk: which opens it.
+        name: its name.
+        purpose: what it is to find out.
+        knew: tells it from others of that call and purpose.
+    """
+    call = call_in(talk.stage)
+    told: dict[str, Json] = {"event": "opened", "parent": talk.name, "purpose": purpose}
+    if call:
+        told |= {**call.told(), "knew": knew}
+    if (talk.stage.name, talk.stage.epoch, name) in talk.stage.host.state.taken:
+        told = talk.stage.told_next(name) or told
+    await talk.stage.tell(name, told)
     _log.info("sub-conversation %s: opened by %s", name, talk.name)
     talk.hear(Opened(name, talk.name, purpose))
 
@@ -83,6 +73,8 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: 
         egress: how local that is.
         within: the reply, one of whose calls completed it, see `turn_of`; "" where the program did.
     """
+    if completed(talk, name) and (talk.lasting or not talk.stage.told(name)):  # in an earlier life, or try
+        return
     how = "summary" if summary.by == "model" else summary.by
     struck: list[Json] = [*summary.struck]
     told: dict[str, Json] = {"event": "completed", "summary": summary.text, "how": how, "struck": struck}
@@ -91,6 +83,12 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: 
     await talk.stage.tell(name, {**told, "egress": egress} if egress == "local" else told)
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.hear(Completed(name, summary.text, how))
+
+
+def completed(talk: Conversation, name: str) -> Any | None:
+    """What the journal has of the end of a sub-conversation; None where it came to none yet."""
+    told = talk.stage.host.state.told.get((talk.stage.name, talk.stage.epoch, name))
+    return told[-1] if told and told[-1]["event"] == "completed" else None
 
 
 def within_call(talk: Conversation) -> str:
@@ -119,7 +117,8 @@ def taken(subs: dict[str, _Sub], name: str, where: str) -> Iterator[_Sub]:
     Raises:
         InputError: none of that name is open.
     """
-    if name not in subs:
+    given: object = name
+    if not isinstance(given, str) or name not in subs:
         there = f"open are {', '.join(subs)}" if subs else "create it again, and resume it"
         raise InputError(f"there is no open sub-conversation {name!r}", where=where, hint=there)
     sub = subs.pop(name)
@@ -131,7 +130,7 @@ def taken(subs: dict[str, _Sub], name: str, where: str) -> Iterator[_Sub]:
 
 
 async def sum_up(
-    talk: Conversation, given: Sequence[Block], ratio: float, send: Send, last: Response | None
+    talk: Conversation, given: Sequence[Block], ratio: float, ask: tuple[Send, GoOn], last: Response | None
 ) -> Summary:
     """What a sub-conversation of a program found, in its own words and held to what was said in it.
 
@@ -141,11 +140,11 @@ async def sum_up(
         talk: the sub-conversation.
         given: what it is to find out, what it knew, and what its messages came with.
         ratio: tokens of what was said in it to one of the summary.
-        send: says something in it.
+        ask: says something in it; and goes on with what was said.
         last: what came of its last message in this life.
     """
-    held = talk.stage.told_next(talk.name)
-    if talk.lasting and held and held["event"] == "completed":
+    held = completed(talk, talk.name)
+    if talk.lasting and held and talk.stage.told(talk.name):
         by: Literal["model", "extract"] = "model" if held["how"] == "summary" else "extract"
         return Summary(held["summary"], by, tuple(held["struck"]))
     asked = max((number for number, turn in enumerate(talk.turns) if isinstance(turn, Asked)), default=0)
@@ -154,7 +153,12 @@ async def sum_up(
     seen, said = seen_in(given, turns), said_in(turns)
     room = summary_room(talk.tokens.count(f"{seen}\n{said}"), talk.window.result_tokens, ratio)
     with suppress(*FAILURES):
-        response = last if done and last else await send(f"{_SUM_UP}, in at most {room} tokens.")
+        if done and last:
+            response = last
+        elif not talk.at_rest and _is_sum_up(talk.turns[asked]):  # it was stopped while it did
+            response = await ask[1]()
+        else:
+            response = await ask[0](f"{_SUM_UP}, in at most {room} tokens.")
         if response.ended == "answered" and response.text.strip():
             return summarised(response.text, seen, room, talk.tokens)
     return extract(f"{seen}\n{hold(said, seen)[0]}", room, talk.tokens)
@@ -190,6 +194,7 @@ async def hand_back(
     await complete_sub(talk, sub.name, summary, egress, within)
     told = found(talk, sub.name, purpose, summary.text, egress)
     if within:
-        talk.findings.add(within, told)
+        if (completed(talk, sub.name) or {}).get("within") == within:  # else the call that left it found it
+            talk.findings.add(within, told)
         return
     await talk.findings.tell_now(talk, told)

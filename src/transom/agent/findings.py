@@ -7,9 +7,11 @@ it runs again, in the order of before, since what is said in another order voids
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from transom.errors import StoreError
 from transom.llm import Asked, Block, Reply, Said
 from transom.llm.render import render_block
 from transom.llm.turns import Egress
@@ -30,6 +32,7 @@ class Findings:
     owed: list[Any] = field(default_factory=list)
     early: dict[str, Any] = field(default_factory=dict)
     _of: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _said: set[str] = field(default_factory=set)  # by the program, in this life
 
     def __bool__(self) -> bool:
         return bool(self._of)
@@ -48,6 +51,8 @@ class Findings:
 
     async def tell_now(self, talk: Conversation, told: Any) -> None:
         """Journal what a program found, and say it; behind those that were told before it when the code ran before."""
+        if told["sub"] in self._said:  # with another one's, after it could not be written first
+            return
         self.early[told["sub"]] = told
         while self.early:
             held = talk.stage.told_next(talk.name)
@@ -55,8 +60,13 @@ class Findings:
             if sub not in self.early:
                 return
             told = self.early.pop(sub)
-            await talk.stage.tell(talk.name, told)
-            talk.add(Asked(told["text"], told.get("egress", "any")))
+            self._said.add(sub)
+            try:
+                await _say(talk, told)
+            except StoreError:
+                self._said.discard(sub)
+                self.early[sub] = told
+                raise
 
     async def tell(self, talk: Conversation) -> None:
         """Journal what is owed, and say it in the conversation; one that went on without it goes on without it."""
@@ -68,8 +78,21 @@ class Findings:
             stage.names.is_over(told["sub"])
             if talk.lasting and stage.told_next(name) != told and stage.answered_next(name):
                 continue
-            talk.add(Asked(told["text"], told.get("egress", "any")))
-            await stage.tell(name, told)
+            try:
+                await _say(talk, told)
+            except StoreError:
+                self.owed.insert(0, told)
+                raise
+
+
+async def _say(talk: Conversation, told: Any) -> None:
+    """Journal what was found, and say it; who is cancelled meanwhile has said it."""
+    try:
+        await talk.stage.tell(talk.name, told)
+    except asyncio.CancelledError:
+        talk.add(Asked(told["text"], told.get("egress", "any")))
+        raise
+    talk.add(Asked(told["text"], told.get("egress", "any")))
 
 
 def turn_of(talk: Conversation, reply: Reply) -> str:

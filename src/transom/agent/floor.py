@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from transom.errors import RunError
+from transom.runs.opened import Call, calls_under_way
 
 _PART_OF: ContextVar[tuple[object, ...]] = ContextVar("part_of", default=())
 Part: TypeAlias = Token[tuple[object, ...]]
@@ -27,11 +28,18 @@ class Floor:
         self._where = where
         self._lock = asyncio.Lock()
         self._holder: object | None = None
+        self._calls: list[Call] = []  # that who has it is part of
+        self._task: asyncio.Task[Any] | None = None
 
     @property
     def is_ours(self) -> bool:
         """Whether who asks is part of what has it."""
         return self._holder is not None and self._holder in _PART_OF.get()
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether anybody has it."""
+        return self._holder is not None
 
     def begin(self) -> Part:
         """What is done from here on is part of what has it, until `end`."""
@@ -41,6 +49,12 @@ class Floor:
     def end(part: Part) -> None:
         """What is done from here on is as it was before `begin`."""
         _PART_OF.reset(part)
+
+    async def over(self) -> None:
+        """Wait until what has it is over; not where who waits is part of that."""
+        if self._holder is not None and not self.is_ours:
+            await self._lock.acquire()
+            self._lock.release()
 
     @contextmanager
     def part(self) -> Iterator[None]:
@@ -62,8 +76,13 @@ class Floor:
             raise RunError(what, where=self._where, hint=_HINT)
         await self._lock.acquire()
         self._holder = object()
+        self._calls, self._task = calls_under_way(), asyncio.current_task()
+        for call in self._calls:
+            call.busy.add(self._task)
 
     async def __aexit__(self, *_: object) -> None:
+        for call in self._calls:
+            call.busy.discard(self._task)
         self._holder = None
         self._lock.release()
 

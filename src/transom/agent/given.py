@@ -5,25 +5,30 @@ A slip is told in one line that says what to write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 
+from transom.agent.caps import Caps
 from transom.agent.floor import Floor, is_part_of
 from transom.agent.home import Home, Place, stage_of
 from transom.agent.setup import Setup
 from transom.canonical import whole_text
 from transom.errors import InputError, RunError, ToolError
-from transom.llm import Chain, Provider, Role
+from transom.llm import Block, Chain, Provider, Role
 from transom.runs import Named, Stage
 from transom.runs.names import MAIN
+from transom.runs.opened import call_in
 from transom.tools import ToolDefinition
 
 
-def given_name(at: Place, floor: Floor) -> str:
+def given_name(at: Place, floor: Floor, begin_anew: Callable[[], None]) -> str:
     """The name of the conversation that an agent opens.
 
     Args:
         at: where it lives.
         floor: of the conversation.
+        begin_anew: makes the agent do so, where the handler of a tool makes it and its call is tried again.
 
     Raises:
         RunError: it is taken, or would be another one when the code runs again.
@@ -37,7 +42,39 @@ def given_name(at: Place, floor: Floor) -> str:
         raise RunError(what, where=stage.place, hint=hint)
     name = stage.names.claim(at.name) if isinstance(at, Named) else stage.names.unnamed()
     stage.names.talking.add(floor)
+    if call := call_in(stage):
+        call.rewinds[name] = partial(_rewind, stage, name, begin_anew)
+        call.named |= set() if "/" in name else {name}
     return name
+
+
+def _rewind(stage: Stage, name: str, begin_anew: Callable[[], None]) -> None:
+    stage.rewind(name)
+    begin_anew()
+
+
+def check_turns_alone(caps: Caps, shared: Caps) -> None:
+    """A sub-conversation's turns are its own; what bounds money and time is the agent's, for all of it.
+
+    Raises:
+        InputError: something else is another one.
+    """
+    if replace(caps, turns=shared.turns) != shared:
+        hint = "say replace(sub.caps, turns=...), or set agent.caps"
+        raise InputError("a sub-conversation shares the caps of its agent, but for turns", where="caps", hint=hint)
+
+
+def check_tried(at: Place) -> bool:
+    """Whether what a call left in the middle may still not be talked with: not until that is tried again.
+
+    Raises:
+        RunError: it may not.
+    """
+    stage = stage_of(at)
+    if stage is not None and call_in(stage) is None:
+        what = "the tool call that it is part of was left in the middle"
+        raise RunError(what, where=stage.place, hint="it is gone on with where that call is tried again")
+    return False
 
 
 def check_given(role: object, tools: object, at: object) -> None:
@@ -86,18 +123,35 @@ def given_role(role: Role, tools: Sequence[ToolDefinition]) -> Role:
     return role
 
 
-def given_message(content: object, where: str) -> str:
+def given_message(content: object, where: str, blocks: Sequence[object] = ()) -> str:
     """What is said, as a journal and a server can keep it.
 
     Raises:
-        InputError: it is no text, or a blank one, which servers take no conversation with.
+        InputError: it is no text, or a blank one, which servers take no conversation with; or it comes with other
+            things than blocks.
     """
+    for one in blocks:
+        if not isinstance(one, Block):
+            hint = 'say send("...", Block("name", "..."))'
+            raise InputError(f"a message comes with Blocks, and this is {_kind(one)}", where=where, hint=hint)
     if not isinstance(content, str):
         what = f"a message is text, and this is {type(content).__name__}"
         raise InputError(what, where=where, hint="data goes into a Block")
     if not content.strip():
         raise InputError("the message is blank", where=where, hint="say what is to be done, also of blocks")
     return whole_text(content)
+
+
+def given_purpose(purpose: object, background: object, where: str) -> tuple[str, str]:
+    """What a sub-conversation is to find out, and what it knows.
+
+    Raises:
+        InputError: one is no text, or the purpose is blank.
+    """
+    if not isinstance(purpose, str) or not purpose.strip() or not isinstance(background, str):
+        what = f"a purpose and a context_summary are texts, and these are {purpose!r:.80} and {background!r:.80}"
+        raise InputError(what, where=where, hint='say create_sub_conversation("What of it?")')
+    return whole_text(purpose), whole_text(background)
 
 
 def _kind(given: object) -> str:

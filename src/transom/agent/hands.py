@@ -12,12 +12,12 @@ from transom.context.oversized import level
 from transom.errors import OutOfTurns, ToolRefused
 from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
 from transom.runs.called import Called
+from transom.runs.doubts import OUT_OF_TURNS
 from transom.runs.journal import tool_key
+from transom.runs.opened import Call
 from transom.runs.waiting import Wanted
 from transom.runs.windows import CallKey
 from transom.tools.answers import (
-    IN_DOUBT,
-    OUT_OF_TURNS,
     again,
     cut_off,
     cut_short,
@@ -53,7 +53,6 @@ class Hands:
 
     talk: Conversation
     _made: dict[str, ToolResult] = field(default_factory=dict)
-    _doubts: set[str] = field(default_factory=set)  # what may have been carried out, or be running still
     _capped: bool = False
 
     async def results(self, reply: Reply) -> list[Ran]:
@@ -143,7 +142,7 @@ class Hands:
 
     async def _one(self, key: CallKey, call: ToolCall, instead: Instead | None) -> Ran:
         talk = self.talk
-        wanted = Wanted(call, talk.egress, bool(self._doubts) and call.wanted in self._doubts)
+        wanted, here = Wanted(call, talk.egress), Call(talk.stage, key, call)
         begun = talk.stage.begun(key)
         if begun and instead in (cut_off, out_of_turns):
             instead = in_doubt
@@ -155,10 +154,11 @@ class Hands:
         async def act() -> Ran:
             if answer:
                 return answer
-            part = talk.floor.begin()
+            part, entered = talk.floor.begin(), here.enter()
             try:
-                ran = await talk.toolbox.run(call, accepted, seconds=seconds, place=tool_key(key))
+                ran = await talk.toolbox.run(call, accepted, seconds=seconds, place=here.place)
             finally:
+                here.leave(entered)
                 talk.floor.end(part)
             return await talk.keep(call, ran, talk.window.result_tokens)
 
@@ -166,7 +166,14 @@ class Hands:
         spec = accepted[0].spec if accepted and runs else ToolSpec(_told_name(call, talk.toolbox), "", {})
         if begun and instead is not in_doubt:  # whatever tools and caps are today, only a person knows what came of it
             spec = replace(spec, effect="once")
-        came = await talk.stage.carry_out(key, spec, act, wanted=wanted, lost=lambda: done_before(call))
+        try:
+            came = await talk.stage.carry_out(key, spec, act, wanted=wanted, lost=lambda: done_before(call))
+        except BaseException:  # also of one that is cancelled: it is tried again
+            await here.fail()
+            raise
+        here.over = True
+        if came.error:
+            await here.end(came.error)
         return self._over(call, came)
 
     async def _answered(self, key: CallKey, wanted: Wanted, tool: ToolDefinition) -> Ran | None:
@@ -191,9 +198,6 @@ class Hands:
         """A call came to its end. Of what is kept elsewhere more is to be said before it is told."""
         if not ran.result.is_error:
             self._made.setdefault(call.wanted, ran.result)
-            self._doubts.discard(call.wanted)
-        elif ran.error in IN_DOUBT:
-            self._doubts.add(call.wanted)
         if not ran.kept:
             self.talk.tell(CameOf(self.talk.name, call, ran.result))
         return ran

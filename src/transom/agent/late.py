@@ -7,13 +7,17 @@ model and a person are told what is the matter, and not that there is no such to
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transom.canonical import digest
 from transom.llm import ToolSpec
 from transom.runs import Stage
-from transom.tools import Toolbox
+from transom.runs.opened import call_in
+from transom.tools import Toolbox, ToolDefinition
 from transom.tools.toolbox import MISSING
+
+if TYPE_CHECKING:
+    from transom.agent.turns import Conversation
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +36,20 @@ def tell_registered(stage: Stage, conversation: str, tools: list[ToolSpec]) -> N
         if before.get(tool.name) != sha:
             talk: dict[str, Any] = {"stage": stage.name, "epoch": stage.epoch, "conversation": conversation}
             stage.host.append_soon("registered", {**talk, "name": tool.name, "digest": sha})
+
+
+def register(toolbox: Toolbox, tool: ToolDefinition, talk: Conversation | None) -> bool:
+    """Register a tool; whether it is a new one. A handler whose call is tried again registers the same again.
+
+    Raises:
+        ToolError: see `Toolbox.register`.
+    """
+    given: object = tool
+    if talk and call_in(talk.stage) and isinstance(given, ToolDefinition) and given.spec in toolbox.specs:
+        toolbox.offer(tool)
+        return False
+    toolbox.register(tool)
+    return True
 
 
 def warn_of_missing(toolbox: Toolbox) -> None:

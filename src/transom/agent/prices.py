@@ -11,7 +11,8 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from transom.errors import InputError
-from transom.formats.yaml_files import load_yaml, validate_yaml
+from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_models import validate_yaml
 from transom.llm import Provider, Usage
 
 _PUBLISHED = Path(__file__).with_name("prices.yaml")

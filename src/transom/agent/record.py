@@ -12,6 +12,7 @@ from transom.llm import Reply, Usage
 from transom.llm.codec import reply_from_json
 from transom.llm.reading import held_arguments
 from transom.runs.journal import ToolKey, tool_key
+from transom.runs.standing import is_in_part
 from transom.runs.windows import call_key, requests_of
 from transom.runs.workspace import trace_id
 from transom.store import Record, Store
@@ -134,6 +135,7 @@ class _Draft:
             "stop": reply.stop,
             "usage": reply.usage.to_json(),
             "request": entry.data["request"],
+            **({"then": entry.data["then"]} if is_in_part(entry.data) else {}),
             "tool_calls": [call.model_dump(mode="json") for call in calls],
         }
         mine = Message.model_validate(

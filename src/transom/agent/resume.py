@@ -7,20 +7,22 @@ from typing import Any
 
 from transom.agent.turns import Conversation, nothing_before
 from transom.agent.views import Response
-from transom.errors import RunError
+from transom.errors import RunError, TransomError
 from transom.llm import Asked
 
 
 async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> Response | None:
     """Take in each thing that was told where it was, and let the replies follow; None where nothing was told.
 
-    What is completed is gone through up to there, and nothing more is asked in it.
+    What is completed is gone through up to there, and nothing more is asked in it. Where a request ended in an error of
+    its own, and the journal goes on, so does this.
 
     Args:
         talk: nothing was said in it yet.
         answer: has the role answer what was told last.
 
     Raises:
+        ReplyError, ProviderError: the last request ended so.
         RunError: the last message is not answered yet, and came with blocks, which are not kept.
     """
     told = talk.stage.told(talk.name)
@@ -34,7 +36,7 @@ async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Respon
             asked = any(told["event"] == "asked" for told in walk.left)
             await walk.take_in()
             if (asked and not completed) or talk.stage.answered_next(talk.name):
-                last = await answer()
+                last = await walk.answered(answer) or last
     finally:
         talk.before = nothing_before
     return last
@@ -65,7 +67,20 @@ class _Walk:
             talk.stage.names.is_over(told["sub"])
             talk.add(asked)
         else:
-            talk.ask_for(asked)
+            talk.ask_for(asked, told.get("call"))
+
+    async def answered(self, answer: Callable[[], Awaitable[Response]]) -> Response | None:
+        """What was told has its answer; None where it had none when the code ran before."""
+        while True:
+            try:
+                return await answer()
+            except TransomError:
+                stage, name = self._talk.stage, self._talk.name
+                if self._talk.failed and stage.answered_next(name):  # it was asked once more
+                    continue
+                if self._talk.failed and stage.told_next(name) is not None:
+                    return None
+                raise
 
     async def before(self) -> None:
         """A request that has no journaled reply: either something else was told before it, or it is to be sent now."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from typing import Any
 
+from transom.agent.left import left_then, left_to_json
 from transom.agent.turns import Conversation
+from transom.agent.views import Response
 from transom.canonical import Json, digest
 from transom.context import Mark, check_message
-from transom.errors import RunError
+from transom.errors import InputError, RunError
 from transom.llm import Asked, Block
+from transom.runs.doubts import owner
+from transom.runs.opened import Call, call_in
 
 _OTHER = {
     "opened": "a sub-conversation was opened",
@@ -17,7 +23,9 @@ _OTHER = {
 COMPLETED = "it is completed, and nothing more is said in it"
 
 
-async def say(talk: Conversation, content: str, blocks: Sequence[Block], *, beside: Sequence[Block] = ()) -> None:
+async def say(
+    talk: Conversation, content: str, blocks: Sequence[Block], *, beside: Sequence[Block] = ()
+) -> Response | None:
     """Journal what somebody says, and say it. Whatever was called for before has an answer then.
 
     Args:
@@ -26,37 +34,80 @@ async def say(talk: Conversation, content: str, blocks: Sequence[Block], *, besi
         blocks: what it comes with.
         beside: what every message is answered from.
 
+    Returns:
+        Its answer, where the handler of a tool says again what it said when its call was tried before.
+
     Raises:
         WindowOverflow, VisibilityError: it could never be answered, and is not said; see `check_message`.
         RunError: in a conversation that lasts something else was said at this place, or with other blocks; or it is
             completed.
     """
+    call = call_in(talk.stage)
+    if call and (before := talk.in_calls.before(talk.name, content, call, at_rest=talk.at_rest)):
+        return before.answer
     told: dict[str, Json] = {"event": "asked", "text": content}
     if blocks:
         told["blocks"] = digest([block.to_json() for block in blocks])
+    if call and not _is_of(talk, call):
+        told["call"] = call.in_stage
+    if talk.left_by and not talk.at_rest:
+        told["after"] = left_to_json(talk.left_by)
     held = talk.stage.told_next(talk.name)
-    if talk.lasting and held and held["event"] == "completed":
-        hint = "complete_sub_conversation hands back its summary; code that runs again sends the same again instead"
-        raise RunError(COMPLETED, where=talk.name, hint=hint)
-    if talk.lasting and held not in (None, told):
-        # A finding is not quoted: it may be local, and an error is told everywhere.
-        before = _OTHER.get(held["event"]) or repr(held["text"][:80])
-        what = f"something else was said here before: {before}"
-        hint = "begin with resume() to go on from the end, or give the conversation another name"
-        raise RunError(what, where=talk.name, hint=hint)
+    if held and {**held, "after": None} == {**told, "after": None}:
+        told = held  # whatever left the message before it today
+    if held not in (None, told):
+        _say_other(talk, held)
     if held != told:  # what is in the journal is there
         check_message(talk.role, (*beside, *blocks), content, budget=talk.window, tokens=talk.tokens)
     await talk.give_up()
-    await talk.stage.tell(talk.name, told)
-    talk.ask_for(Asked(content))
+    try:
+        await talk.stage.tell(talk.name, told)
+    except asyncio.CancelledError:  # which comes when it is written
+        talk.ask_for(Asked(content), told.get("call"), call)
+        raise
+    talk.ask_for(Asked(content), told.get("call"), call)
+    talk.left_then = left_then(talk.stage.told(talk.name))
+    return None
+
+
+def _say_other(talk: Conversation, held: Any) -> None:
+    """Something is said in the place of what was said there when the code ran before.
+
+    Raises:
+        RunError: in a conversation that lasts what was said stays said.
+    """
+    call = call_in(talk.stage)
+    if call and _is_of(talk, call):  # its handler need not say the same again: what followed is void, but it was done
+        talk.stage.doubt(talk.name)
+        return
+    if not talk.lasting:
+        return
+    if held["event"] == "completed":
+        hint = "complete_sub_conversation hands back its summary; code that runs again sends the same again instead"
+        raise RunError(COMPLETED, where=talk.name, hint=hint)
+    # A finding is not quoted: it may be local, and an error is told everywhere.
+    before = _OTHER.get(held["event"]) or repr(held["text"][:80])
+    what = f"something else was said here before: {before}"
+    hint = "begin with resume() to go on from the end, or give the conversation another name"
+    raise RunError(what, where=talk.name, hint=hint)
+
+
+def _is_of(talk: Conversation, call: Call) -> bool:
+    """Whether it is what that call opened."""
+    return owner(talk.stage.host.state, (talk.stage.name, talk.stage.epoch, talk.name)) == call.in_stage
 
 
 async def mark_last(talk: Conversation, mark: Mark) -> None:
     """Take in what the program says of what was said last, unless it said so before.
 
     Raises:
+        InputError: it is no mark.
         RunError: nothing was said yet.
     """
+    given: object = mark
+    if not isinstance(given, Mark):
+        hint = "say agent.mark(Mark(...))"
+        raise InputError(f"what is said of an event is a Mark, and this is {mark!r:.80}", where=talk.name, hint=hint)
     event = talk.history.count
     if not event:
         raise RunError("nothing was said yet that could be marked", where=talk.name, hint="send a message first")

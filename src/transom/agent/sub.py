@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import cast
 
 from transom.agent.delegate import DELEGATE
-from transom.agent.finding import FAILURES, complete_sub, open_sub, seen_egress
+from transom.agent.finding import FAILURES, complete_sub, completed, open_sub, seen_egress
+from transom.agent.opening import rewind
 from transom.agent.setup import SUB, seated
 from transom.agent.sources import sources_of
 from transom.agent.turns import Conversation
@@ -87,7 +88,6 @@ class Delegation:
     def __post_init__(self) -> None:
         self.talk = weakref.proxy(self.talk)  # which holds it: what is over is free at once
         self._kept: dict[str, ToolResult] = {}
-        self._subs: dict[str, Conversation] = {}
 
     async def keep(self, call: ToolCall, ran: Ran, most: int) -> Ran:
         """A result of more than so many tokens goes to the store and to a file; an outline stands in its place."""
@@ -122,7 +122,11 @@ class Delegation:
         beside = len(self.talk.pending[1].calls) if self.talk.pending else 1
         big = replace(big, limit=big.limit // beside)  # what all summaries of one reply may take together
         purpose = f"What this result of {call.name}({str(call.arguments)[:300]}) says that answers what was asked."
-        sub = f"{self.talk.name}/{len(self.talk.turns)}-{name}"
+        sub = f"{self.talk.name}/{len(self.talk.turns)}-{digest([purpose, name])[:8]}"
+        held = completed(self.talk, sub) if self.talk.lasting else None
+        if held:  # what stands there stays there, whoever could sum up today
+            egress = strictest(whole.egress, held.get("egress", "any"))
+            return replace(ran, result=replace(big.in_brief(held["summary"]), egress=egress))
         _, source = big.opening(purpose, self.talk.window, self.talk.tokens)
         blocks = (*task(purpose, self._asked(), self.talk.egress), source)
         found = await self._found(sub, purpose, blocks, summary_room(big.tokens, big.limit, self.seat.ratio))
@@ -167,7 +171,7 @@ class Delegation:
     async def _found(
         self, name: str, purpose: str, blocks: Sequence[Block], room: int, outlined: Mapping[str, ToolResult] = _NOTHING
     ) -> Found:
-        """What a sub-conversation answers; one that was left at a cap, a pause or an error is gone on with.
+        """What a sub-conversation answers; one that was left at a cap, a pause or an error is gone through again.
 
         What is `outlined` there it can read in parts, as all that is kept.
 
@@ -175,7 +179,7 @@ class Delegation:
             CapReached, EgressError, Paused, StoreError: and all else that is not its own.
         """
         talk = self.talk
-        sub = self._subs.get(name) or await self._opened(name, purpose, blocks, room, outlined)
+        sub = await self._opened(name, purpose, blocks, room, outlined)
         sub.deadline = talk.deadline
         attributes = of_agent(sub.role.name, talk.stage.place, name)
         with talk.stage.host.telemetry.span(f"sub_conversation {sub.role.name}", **attributes) as span:
@@ -184,13 +188,14 @@ class Delegation:
             except FAILURES as error:
                 await sub.give_up()
                 span.fail(type(error).__name__, "lines of its sources stand in for its answer")
-                del self._subs[name]
+                talk.stage.doubt(name)
                 return Found("", error.what, seen_egress(sub, blocks), "")
             finally:
                 span.set(keys.MESSAGES, len(sub.turns))
-        del self._subs[name]
         good = reply.stop in ("end", "tool_calls") and reply.text.strip()
         why = "" if good else f"it ended with {reply.stop} and no answer"
+        if why:
+            talk.stage.doubt(name)
         return Found(reply.text if good else "", why, seen_egress(sub, blocks), seen_in(blocks, sub.turns))
 
     async def _opened(
@@ -209,8 +214,8 @@ class Delegation:
         if outlined or READ_SLICE in talk.toolbox.specs:
             hands._kept = {**self._kept, **outlined}
             hands.offer_reading()
+        rewind(talk, name, lambda: None)  # where what asked for it was left in the middle before
         await open_sub(talk, name, purpose)
-        self._subs[name] = sub
         return sub
 
     def _shown(self, purpose: str, sources: dict[str, ToolResult]) -> list[Block]:

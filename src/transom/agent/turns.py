@@ -6,32 +6,31 @@ reply or a result comes from; the stage knows what its journal has.
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
+from transom.agent.asking import Asking
 from transom.agent.caps import Meter
-from transom.agent.compacted import tell_compaction
 from transom.agent.events import Event, Heard, OnEvent, Replied, nobody
 from transom.agent.findings import Findings, turn_of
 from transom.agent.floor import Floor
 from transom.agent.hands import Hands, Keep, Shrink, as_it_is
+from transom.agent.in_calls import InCalls
 from transom.agent.late import tell_registered
-from transom.agent.paused import whole
-from transom.context import Assembled, Budget, History, Mark, TokenCorrection, go_on
-from transom.context.fitting import Frame
+from transom.agent.left import left_from_json
+from transom.canonical import Json
+from transom.context import Budget, History, Mark, TokenCorrection
 from transom.context.tokens import Measure
-from transom.context.window import UNCORRECTED, frame_of
-from transom.errors import CapReached, ReplyError, ToolError
+from transom.context.window import UNCORRECTED
+from transom.errors import CapReached, LeftUnanswered, OutOfTurns, ReplyError, ToolError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
+from transom.llm.answering import VOID, Answering
 from transom.llm.deltas import Delta
-from transom.llm.structured import checked
 from transom.llm.turns import Egress
-from transom.llm.unquoted import unquote
 from transom.runs import Stage
-from transom.runs.calls import tell_unread
+from transom.runs.opened import Call
 from transom.tools import Toolbox
 from transom.tools.definition import Ran
 
@@ -55,6 +54,7 @@ class Conversation:
         requests: how many there were.
         rounds: how many replies called tools since somebody last asked something.
         pending: the last request and its reply, while what it calls for is not yet answered.
+        failed: whether the last request ended in an error of its own, as the journal has it.
         learned: by the name of a model, how its tokens are estimated, as learned from the usage that came back; begins
             with what the run had learned, where it is not given.
         tokens: how they are estimated now, see `learned`.
@@ -68,6 +68,9 @@ class Conversation:
         lasting: whether what was said in it stays said, see `Stage.ask`.
         late: tools that were registered since the last request.
         before: is called before each request, and may have something said first.
+        in_calls: what handlers of tools said that did not open it.
+        left_by: what left the last message without its answer.
+        left_then: the same of the last message, when the code ran before, see `agent.left`.
         floor: who may say something in it.
         findings: what its tools found in sub-conversations, and it is not told yet.
         egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
@@ -83,6 +86,7 @@ class Conversation:
     requests: int = 0
     rounds: int = 0
     pending: tuple[Request, Reply] | None = None
+    failed: bool = False
     learned: dict[str, TokenCorrection] = field(default_factory=dict)
     tokens: TokenCorrection = field(default_factory=TokenCorrection)
     meter: Meter = field(default_factory=Meter)
@@ -95,10 +99,12 @@ class Conversation:
     lasting: bool = False
     late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
+    in_calls: InCalls = field(default_factory=InCalls)
+    left_by: BaseException | None = None
+    left_then: Json = None
     egress: Egress = "any"
     floor: Floor = field(default_factory=Floor)
     findings: Findings = field(default_factory=Findings)
-    _frame: tuple[Role, tuple[Block, ...], Frame] | None = None
     _came: int = 0
     _unheard: Exception | None = None
     _settled: bool = False
@@ -111,7 +117,8 @@ class Conversation:
             what = f"it declares the tools [{declared}] and is given [{given}]"
             raise ToolError(what, where=self.role.name, hint="give the role the specs of its toolbox")
         self.role = self.window.held(self.role)
-        self._hands = Hands(weakref.proxy(self))  # which are a part of it, and hold it in no circle
+        mine = weakref.proxy(self)  # for its parts, which hold it in no circle
+        self._hands, self._asking = Hands(mine), Asking(mine)
         self.learned = {**self.learned} or self.stage.counted(self.name)
         self._count()
         if self.lasting:
@@ -130,14 +137,22 @@ class Conversation:
             ReplyError: an answer does not follow the role's schema, and its repair does not either.
             VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `context.go_on` and `Stage`.
         """
-        given = tuple(blocks)
+        try:
+            return await self._answer(tuple(blocks))
+        except (OutOfTurns, ReplyError):  # as the journal has it, whoever goes through it
+            raise
+        except BaseException as error:
+            self.left_by = error
+            raise
+
+    async def _answer(self, given: tuple[Block, ...]) -> tuple[Request, Reply]:
         while True:
             request, reply = self.pending = self.pending or await self._request(given)
             if self._unheard:
                 error, self._unheard = self._unheard, None
                 raise error
             if not reply.calls or reply.stop == "length":
-                self.pending = None
+                self.pending = self.left_by = None
                 return request, reply
             self._end_turn(reply, await self._hands.results(reply))
             self.rounds += 1
@@ -166,9 +181,17 @@ class Conversation:
             for mark in self.marks.get(self.history.count, ()):
                 self.history = self.history.add(mark=mark)
 
-    def ask_for(self, asked: Asked) -> None:
-        """Have somebody ask something: from now on rounds are counted anew."""
+    def ask_for(self, asked: Asked, call: Json = None, trying: Call | None = None) -> None:
+        """Have somebody ask something: from now on rounds are counted anew.
+
+        Args:
+            asked: this.
+            call: the tool call whose handler says it, where that did not open the conversation.
+            trying: that call, where it is being carried out.
+        """
         self.rounds = 0
+        self.in_calls.say(self.name, asked.text, call, trying)
+        self.left_by = self.left_then = None
         self.add(asked)
 
     def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
@@ -191,42 +214,31 @@ class Conversation:
         return self.pending is None and (not self.turns or isinstance(self.turns[-1], Said))
 
     async def _request(self, blocks: tuple[Block, ...]) -> tuple[Request, Reply]:
-        if self.findings.owed or self.findings.early:
-            await self.findings.tell(self)
-        await self.before()
-        if not self._settled:
-            self._count()
-        if self.late:
-            tell_registered(self.stage, self.name, self.late)
-        seconds = self._seconds()
-        began = time.time_ns()
-        frame = self._frame_of(blocks)
-        made = go_on(self.role, blocks, self.history, budget=self.window, tokens=self.tokens, frame=frame)
-        assembled = self._marked(made)
-        self.history = assembled.history
-        if assembled.folded:
-            tell_compaction(self.stage, self.name, assembled, began)
-            self.folded()
-
-        async def ask(request: Request) -> Reply:
-            first = request is assembled.request
-            reply = await self._paid(request, seconds if first else self._seconds())
+        """A request, and the whole reply to it, however many it takes."""
+        self.failed = False
+        while True:
+            if self.findings.owed or self.findings.early:
+                await self.findings.tell(self)
+            await self.before()
+            if not self._settled:
+                self._count()
+            if self.late:
+                tell_registered(self.stage, self.name, self.late)
+            seconds = self._seconds()
+            answering = self._asking.now(blocks)
+            first = answering.then is None
+            reply = await self._paid(answering, seconds)
             if first:
-                self._learn(reply, assembled.size)
-            return reply if reply.stop != "pause" else await whole(self._more, request, reply)
-
-        try:
-            return assembled.request, await checked(ask, assembled.request, self._heard)
-        except ReplyError as error:
-            unquote(error, assembled.request, self.stage.host.chain.policy)
-            tell_unread(assembled.request, error, self.stage.host.chain, 2)
-            raise
-
-    def _frame_of(self, blocks: tuple[Block, ...]) -> Frame:
-        """What stands around the conversation; found anew where a tool came, or something else is asked with."""
-        if self._frame is None or self._frame[0] is not self.role or self._frame[1] is not blocks:
-            self._frame = self.role, blocks, frame_of(self.role, blocks, self.window)
-        return self._frame[2]
+                self._learn(reply, self._asking.size)
+            if self._asking.folded:
+                self._asking.folded = False
+                self.folded()
+            if answering.then in ("whole", "failed"):
+                self.failed = answering.then == "failed"
+                return answering.request, self._asking.outcome(answering)
+            self._asking.leave(answering)
+            if answering.then == "mend":
+                self._heard(VOID)
 
     def _count(self) -> None:
         """Have tokens estimated as the model counts that answers next."""
@@ -250,36 +262,28 @@ class Conversation:
                 return None
             raise
 
-    def _marked(self, assembled: Assembled) -> Assembled:
-        """As local as all that it rests on: what was said may repeat what windows do not hold any more."""
-        window, policy = assembled.request.window, self.stage.host.chain.policy
-        if self.egress == "any" and not [block for block in window.blocks if policy.is_local(block)]:
-            return assembled
-        return replace(assembled, request=replace(assembled.request, window=replace(window, egress="local")))
-
-    async def _paid(self, request: Request, seconds: float | None) -> Reply:
+    async def _paid(self, answering: Answering, seconds: float | None) -> Reply:
         """One request and its reply; each is journaled, counted and told by itself."""
         self.requests += 1
         try:
             reply = await self.stage.ask(
-                request,
+                answering.next,
                 self.role,
                 conversation=self.name,
+                answering=answering,
                 lasting=self.lasting,
                 on_delta=self._heard,
                 seconds=seconds,
+                else_raise=left_from_json(self.left_then, self) if self.left_then else None,
             )
         except TimeoutError as error:
-            raise self.meter.late() from error
+            raise error if isinstance(error, LeftUnanswered) else self.meter.late() from error
         if reply.egress == "local":
             self.egress = "local"
         self.meter.add(reply, (self.name, self._came))
         self._came += 1
         self.hear(Replied(self.name, reply))
         return reply
-
-    async def _more(self, request: Request) -> Reply:
-        return await self._paid(request, self._seconds())
 
     def hear(self, event: Event) -> None:
         """Tell of what is paid for. A listener's error is raised as soon as the reply is in its place."""

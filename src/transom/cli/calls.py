@@ -86,6 +86,6 @@ def watched(calls: list[Call], begun: Mapping[TalkKey, dict[str, Any]]) -> tuple
     return seen_so, [
         f"cache of {by}: {line}"
         for by, savings in saved
-        if savings.reported_read or savings.cost != 1
+        if savings.reported_read or savings.cost != 1 or savings.below
         for line in savings.text().splitlines()
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from transom.config import HostedSettings
     from transom.llm import Provider
+    from transom.llm.capabilities import Capabilities
     from transom.llm.hosted.checkup import Make, Row
 
 _NO_MODEL = "no-such-model-anywhere"
@@ -74,7 +75,8 @@ def try_provider(session: Session, name: str) -> int:
         wrong_key=wrong,
     )
     redact = Redactor(secrets=[place.key] if place.key else [])
-    return asyncio.run(_print(session, name, without_credentials(place.url) or "", tried, redact))
+    caps = _maker(name, around, os.environ)(False).caps
+    return asyncio.run(_print(session, _Tried(name, without_credentials(place.url) or "", caps), tried, redact))
 
 
 def brief(settings: HostedSettings) -> HostedSettings:
@@ -94,19 +96,31 @@ def _maker(name: str, around: Any, environ: Mapping[str, str]) -> Make:
     return make
 
 
-async def _print(session: Session, name: str, url: str, tried: AsyncIterator[Row], redact: Redactor) -> int:
+@dataclass(frozen=True)
+class _Tried:
+    """Who is tried, where, and what is known of it beforehand."""
+
+    name: str
+    url: str
+    caps: Capabilities
+
+
+async def _print(session: Session, what: _Tried, tried: AsyncIterator[Row], redact: Redactor) -> int:
     """Rows for people as they come, or all in one document; what a server says may hold the key that it was shown."""
     rows: list[Row] = []
     async for row in tried:
         rows.append(replace(row, says=redact(row.says)))
         if session.format != "json":
-            head = [f"{name} at {url}: {_verdict(rows)}"] if len(rows) == 1 else []
+            head = [f"{what.name} at {what.url}: {_verdict(rows)}"] if len(rows) == 1 else []
             print_text(*head, _line(rows[-1]))
             with unread():
                 sys.stdout.flush()
     if session.format == "json":
-        told = {"name": name, "answers": rows[0].status == "ok", "says": _verdict(rows), "base_url": url}
-        print_json({"schema": "transom.provider/1", **told, "checks": [row.to_json() for row in rows]})
+        told = {"name": what.name, "answers": rows[0].status == "ok", "says": _verdict(rows), "base_url": what.url}
+        checks = [row.to_json() for row in rows]
+        print_json({"schema": "transom.provider/1", **told, "capabilities": what.caps.to_json(), "checks": checks})
+    else:
+        print_text(f"  taken to have: {what.caps.text()}")
     return 1 if [row for row in rows if row.status == "failed"] else 0
 
 

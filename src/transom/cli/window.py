@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from transom.context.changes import Changes
     from transom.context.segments import Piece
 
+_THEN = {
+    "more": ", paused, to be gone on with",
+    "mend": ", breaks its schema, to be repaired",
+    "failed": ", in vain",
+}
+"""What is to be known of an answer that is not whole after a call."""
+
 window_app = group("window", "Windows: what each model call saw.")
 
 
@@ -79,6 +86,7 @@ def _document(call: Call) -> dict[str, Any]:
         "role": reply["role"],
         "by": reply["reply"]["by"],
         "usage": reply["reply"]["usage"],
+        "then": reply.get("then", "whole"),
         "blocks": _blocks(call),
         "may_also_see": _absent(call),
         "tools": [tool["name"] for tool in call.request["tools"]],
@@ -117,7 +125,10 @@ def _header(call: Call) -> str:
     answer = call.reply["reply"]
     usage = answer["usage"]
     tokens = f"{usage['input_tokens']} tokens in ({usage['cached_tokens']} cached), {usage['output_tokens']} out"
-    return f"call {call.number}  {call.reply['stage']}  {call.reply['role']}  answered by {answer['by']}  {tokens}"
+    then = _THEN.get(call.reply.get("then", ""), "")
+    return (
+        f"call {call.number}  {call.reply['stage']}  {call.reply['role']}  answered by {answer['by']}  {tokens}{then}"
+    )
 
 
 def _block_lines(call: Call) -> list[str]:
@@ -162,9 +173,12 @@ def _share_lines(shares: list[dict[str, Any]]) -> list[str]:
 
 def _cache_lines(call: Call) -> list[str]:
     seen = call.seen
-    if not seen or not (seen.hit or seen.parting):
+    if not seen or not (seen.hit or seen.parting or seen.below):
         return []
     broke = f"; broken by {seen.parting.name} ({seen.parting.how})" if seen.parting else ""
+    if seen.below:
+        what = f"what may be kept is below the minimum of {seen.below} tokens, as estimated, so nothing is"
+        return [f"  cache: {what}{broke}"]
     return [f"  cache: {seen.read} of {seen.tokens} tokens were sent before, as estimated{broke}"]
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from transom.canonical import Json, digest
 from transom.errors import ApprovalNeeded, Paused
 from transom.llm import ToolSpec
 from transom.runs.approvals import Approval, approval_request
+from transom.runs.doubts import UNKNOWN, Today, begun_in, doubt_of, mark_of
 from transom.runs.host import Host
 from transom.runs.journal import ToolKey, tool_key
+from transom.runs.opened import calls_under_way
 from transom.runs.spans import of_tool, tell_outcome
 from transom.runs.waiting import APPROVAL, BEGUN, Wanted, how_to_answer_call, of_call
 from transom.runs.windows import CallKey, Talk
@@ -38,6 +40,8 @@ class Calls:
     place: str
     _run: Host
     _talks: dict[str, Talk]
+    _under_way: set[ToolKey]
+    _met: set[ToolKey]  # in this life
 
     def called(self, conversation: str = "main") -> Called:
         """What the journal has of the calls of a conversation's last reply.
@@ -48,6 +52,7 @@ class Calls:
         """
         talk, state = self._talks[conversation], self._run.state
         keys = [tool_key(key) for key in talk.calls]
+        self._met.update(keys)
         said = state.said.get((self.name, self.epoch, conversation))
         settled = talk.next in said if said is not None else any(key[:-1] in state.followed for key in keys[:1])
         return talk.calls, [state.tools.get(key) for key in keys], settled
@@ -75,6 +80,20 @@ class Calls:
         await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice})
         approve, refuse, shown = how_to_answer_call(self._run.id, choice)
         raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=f"say {approve}, or {refuse}; {shown}")
+
+    def doubt(self, conversation: str) -> None:
+        """What was begun in a conversation, and must not be repeated, waits for a person where it is wanted again."""
+        found = begun_in(self._run.state, self.name, self.epoch, conversation)
+        if new := found - self._run.state.doubts.get((self.name, self.epoch), set()):
+            self._tell_doubts(add=sorted(new), drop=[])
+
+    def take(self, conversation: str, call: list[Any]) -> None:
+        """Have a conversation be another call's than the one that opened it."""
+        told = {"stage": self.name, "epoch": self.epoch, "conversation": conversation, "call": call}
+        self._run.append_soon("taken", told)
+
+    def _tell_doubts(self, add: list[str], drop: list[str]) -> None:
+        self._run.append_soon("doubts", {"stage": self.name, "epoch": self.epoch, "add": add, "drop": drop})
 
     def outcomes_below(self, conversation: str) -> list[tuple[ToolKey, Json]]:
         """The journaled outcomes of tool calls in a conversation's sub-conversations, and what each is found by."""
@@ -105,6 +124,18 @@ class Calls:
         Raises:
             Paused: a `once` call was begun, or an equal one, and nobody knows whether it was carried out.
         """
+        if tool.effect != "once":
+            return await self._carried_out(key, tool, act, wanted, lost)
+        place = tool_key(key)
+        self._under_way.add(place)  # until its outcome is journaled
+        try:
+            return await self._carried_out(key, tool, act, wanted, lost)
+        finally:
+            self._under_way.discard(place)
+
+    async def _carried_out(
+        self, key: CallKey, tool: ToolSpec, act: Callable[[], Awaitable[Came]], wanted: Wanted, lost: Callable[[], Came]
+    ) -> Came:
         attributes = of_tool(tool.name, self.place, str(key["conversation"]))
         with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
             began = time.monotonic()
@@ -126,12 +157,16 @@ class Calls:
 
     async def _begin_once(self, key: dict[str, object], wanted: Wanted) -> bool:
         """Journal that a call which must not be repeated begins; False where a person says that it is done."""
-        begun = self._run.state.intents[tool_key(key)]
-        if begun or wanted.doubt:
-            fingerprint = digest([key, begun])
-            answer = self._run.state.decisions.get((self.name, fingerprint, ""))
+        place, mark, state = tool_key(key), mark_of(wanted.call), self._run.state
+        begun = state.intents[place]
+        fingerprint = digest([key, begun])
+        within = {call.place for call in calls_under_way()}
+        today = Today(self._under_way, self._met, {name: talk.next for name, talk in self._talks.items()}, within)
+        why = UNKNOWN if begun else doubt_of(state, place, mark, today)
+        if why or (self.name, fingerprint) in state.waiting:  # what was answered elsewhere is no answer here
+            answer = state.decisions.get((self.name, fingerprint, ""))
             if answer is None:
-                reason = f"tool {wanted.call.name} was begun, and whether it was carried out is not known"
+                reason = f"tool {wanted.call.name} {why or UNKNOWN}"
                 choice = of_call(BEGUN, key, wanted, fingerprint)
                 await self._run.append("paused", {"stage": self.name, "reason": reason, "choice": choice})
                 keep, redo, shown = how_to_answer_call(self._run.id, choice)
@@ -139,5 +174,6 @@ class Calls:
                 raise Paused(reason, run_id=self._run.id, hint=hint)
             if answer == "keep":
                 return False
-        await self._run.append("intent", key)
+            self._tell_doubts(add=[], drop=[mark])  # she knows of those that were begun
+        await self._run.append("intent", {**key, "mark": mark})
         return True

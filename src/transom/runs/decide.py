@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from transom.runs.journal import StageHistory
+from transom.runs.attempts import StageHistory
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ Records of a run's stream, by kind:
 
     opened    {entry?}                                            how `transom resume` starts it again
     started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
-    reply     {stage, attempt, epoch, conversation, ordinal, told?, request, chain, role, sees, window, reply, shares}
-    intent    {stage, epoch, conversation, ordinal, request, call}        a tool that must not run twice is about to run
+    reply     {stage, attempt, epoch, conversation, ordinal, told?, request, chain, role, sees, window, reply, then?,
+              shares}; then: "more", "mend" or "failed" where the answer is not whole after it (`llm.answering`)
+    intent    {stage, epoch, conversation, ordinal, request, call, mark?} a tool that must not run twice is about to run
     tool      {stage, attempt, epoch, conversation, ordinal, request, call, name, effect, outcome}
               a second one has only `outcome`: what the call was answered with in the place of the first
     writing   {stage, output, file}                                     its file is about to be written
@@ -17,6 +18,8 @@ Records of a run's stream, by kind:
     registered {stage, epoch, conversation, name, digest}         the next request is the first to have this tool
     counted   {stage, epoch, conversation, tokens}                by model, how tokens are estimated as it begins
     marked    {stage, epoch, conversation, event, mark}           what a program says of an event of a conversation
+    doubts    {stage, epoch, add, drop}                           equal calls of tools that must not be repeated wait
+    taken     {stage, epoch, conversation, call}                  an equal call goes on with what one left in the middle
     settled   {stage}                                             the choice that it waited for is none any more
     nodes     {table, nodes}                                      which nodes a walk was begun with
     handed    {after, files}                                      a flow gave up after so many repairs
@@ -33,64 +36,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from transom.canonical import Json
 from transom.llm import AnsweredFrom, Usage
+from transom.runs.attempts import Attempt, Done, StageHistory
 from transom.runs.waiting import Choice, Slot, slot, without_call, without_talk
 from transom.store import Record
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One try of a stage's function."""
-
-    number: int
-    fingerprint: str
-    deletions: int
-
-    def to_json(self) -> dict[str, Json]:
-        """As the journal keeps it."""
-        return {"attempt": self.number, "fingerprint": self.fingerprint, "deletions": self.deletions}
-
-
-@dataclass(frozen=True)
-class Done:
-    """A stage that came to its end.
-
-    Attributes:
-        output: SHA-256 of the file that it left.
-        answered: who answered in it, and from what: `(by, sources)` pairs.
-        usage: tokens of the replies that it used.
-    """
-
-    attempt: Attempt
-    output: str
-    answered: tuple[tuple[str, tuple[AnsweredFrom, ...]], ...]
-    usage: Usage
-
-    @property
-    def by(self) -> str:
-        """Who answered in it; empty where nobody was asked."""
-        return ",".join(by for by, _ in self.answered)
-
-
-@dataclass
-class StageHistory:
-    """All that the journal says of one stage.
-
-    Attributes:
-        open: the attempt that began and did not come to its end.
-        wrote: whether that attempt was about to write its file, or had.
-        outputs: digests of all that any attempt ever wrote.
-        file: where it was written, below the run's folder.
-    """
-
-    attempts: list[Attempt] = field(default_factory=list)
-    done: Done | None = None
-    open: Attempt | None = None
-    wrote: bool = False
-    outputs: set[str] = field(default_factory=set)
-    file: str = ""
-    last: str = "new"
 
 
 @dataclass(frozen=True)
@@ -131,6 +80,9 @@ class RunState:
         counted: how tokens were estimated when a conversation began, by the name of the model.
         followed: of the others, the replies after which there is another one.
         marks: what programs say of the events of each conversation, by their numbers.
+        begun_once: by stage, epoch and what tells equal ones, calls that must not be repeated and were begun.
+        doubts: by stage and epoch, what tells calls that wait for a person besides, see `runs.doubts`.
+        taken: by conversation, the call that has it instead of the one that opened it.
         said: of conversations in which what was said stays said, each reply and its key by its ordinal (`Stage.ask`).
     """
 
@@ -148,6 +100,9 @@ class RunState:
     counted: dict[TalkKey, dict[str, Any]] = field(default_factory=dict)
     followed: set[tuple[str, str, str, int, str]] = field(default_factory=set)
     marks: dict[TalkKey, dict[int, list[Any]]] = field(default_factory=dict)
+    begun_once: dict[tuple[str, str, str], list[ToolKey]] = field(default_factory=dict)
+    doubts: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    taken: dict[TalkKey, list[Any]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
@@ -257,6 +212,14 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
             state.counted[talk_key(data)] = data["tokens"]
         case "marked":
             state.marks.setdefault(talk_key(data), {}).setdefault(data["event"], []).append(data["mark"])
+        case "doubts":
+            doubts = state.doubts.setdefault((data["stage"], data["epoch"]), set())
+            doubts.update(data["add"])
+            doubts.difference_update(data["drop"])
+            for mark in data["drop"]:
+                state.begun_once.pop((data["stage"], data["epoch"], mark), None)
+        case "taken":
+            state.taken[talk_key(data)] = data["call"]
         case "helped":
             state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
 
@@ -274,7 +237,7 @@ def _apply_said(state: RunState, data: Any) -> None:
     said = state.said.setdefault(key, {})
     for later in [number for number in said if number >= ordinal] if ordinal in said else []:
         del said[later]
-    said[ordinal] = {name: data[name] for name in _OF_SAID}
+    said[ordinal] = {name: data[name] for name in _OF_SAID} | {"then": data.get("then")}
     del state.told.setdefault(key, [])[data["told"] :]
 
 
@@ -300,6 +263,7 @@ def _apply_tool(state: RunState, data: Any) -> None:
             state.waiting = without_call(state.waiting, data)
     else:
         state.intents[tool_key(data)] += 1
+        state.begun_once.setdefault((data["stage"], data["epoch"], data.get("mark", "")), []).append(tool_key(data))
 
 
 def _apply_done(stage: StageHistory, data: Any) -> None:

@@ -66,7 +66,7 @@ class Ledger:
         try:
             self._hand_over_again()
             position = await self._store.append(self._stream, kind, data, sync=kind not in _FREE)
-            await self.settle()
+            await self._written()
         except BaseException:  # a cancelled task's record may be written all the same
             self._take_in()
             raise
@@ -103,7 +103,11 @@ class Ledger:
                 one.written = self._store.append_soon(self._stream, one.kind, one.data)
 
     async def settle(self) -> None:
-        """Wait until all that was appended is in the journal."""
+        """Wait until all that was appended is in the journal; what the store refused before is tried once more."""
+        self._hand_over_again()
+        await self._written()
+
+    async def _written(self) -> None:
         while self._soon:
             first = self._soon[0]
             await first.written

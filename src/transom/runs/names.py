@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Container
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from transom.runs.stage import Stage
 
 MAIN = "main"
+_NUMBER = re.compile(r"#\d+$")
 _Tasks = WeakSet[asyncio.Task[Any]]
 
 
@@ -44,6 +46,7 @@ class Names:
         self.talking: WeakSet[Any] = WeakSet()
         self._where, self._asked = where, asked
         self._given: set[str] = set()
+        self._over: set[str] = set()
         self._next: Counter[str] = Counter()
         self._root = _Tasks(_current())
         self._openers = _Tasks()
@@ -51,11 +54,22 @@ class Names:
 
     def is_free(self, name: str) -> bool:
         """Whether nobody has that name in this life, and none that came to its end in an earlier one."""
-        return name not in self._given and name not in self._asked
+        return name not in self._given and name not in self._asked and name not in self._over
 
     def is_over(self, name: str) -> None:
         """A conversation of an earlier life came to its end, and is not opened again: its name is given to nobody."""
-        self._given.add(name)
+        self._over.add(name)
+
+    def was_over(self, name: str) -> bool:
+        """Whether it came to its end, in this life or in an earlier one, and is not opened again."""
+        return name in self._over
+
+    def give_back(self, name: str) -> None:
+        """A conversation that was left in the middle is begun anew, and so are its sub-conversations."""
+        self._given, self._over = (
+            {one for one in names if not is_within(one, name)} for names in (self._given, self._over)
+        )
+        self._next.pop(_NUMBER.sub("", name), None)  # numbers are given from the first one again
 
     def free(self, name: str) -> str:
         """That name, or else the next one with a number: `main`, `main#2`, ..."""
@@ -95,6 +109,11 @@ class Names:
             self._beside.update(asyncio.all_tasks() - {task})
         self._openers.update(me)
         return self.claim(self.free(MAIN))
+
+
+def is_within(name: str, outer: str) -> bool:
+    """Whether a conversation is that one, or one of its sub-conversations."""
+    return name.startswith(outer) and name[len(outer) : len(outer) + 1] in ("", "/")
 
 
 def checked(name: object, where: str) -> str:

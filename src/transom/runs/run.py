@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, digest
 from transom.context import Budget, TokenCorrection
@@ -20,13 +20,15 @@ from transom.errors import CapReached, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.deltas import OnDelta
 from transom.runs.artifact import Artifact, File, epoch_of, lineage_of
+from transom.runs.attempts import Attempt
 from transom.runs.checkpoints import Retention
-from transom.runs.choices import answered, how_to_answer, why_it_waits
+from transom.runs.choices import answered
 from transom.runs.decide import Plan
 from transom.runs.hold import Hold
-from transom.runs.journal import Attempt, RunState, reply_key
+from transom.runs.journal import RunState, reply_key
 from transom.runs.ledger import Ledger
 from transom.runs.lock import RunLock
+from transom.runs.pausing import pause_at_cap, pause_for_choice, pause_for_time
 from transom.runs.spending import Spending
 from transom.runs.stage import Stage
 from transom.runs.step import Step, cause, fingerprint
@@ -98,7 +100,11 @@ class Run:
         }
         row: Any = await store.put_if_absent(RUNS, key, fresh)
         run = Run(row["id"], workspace.run_folder(row["name"], row["id"]), workspace, store, chain)
-        await run.append("opened", {"entry": dict(entry)} if entry is not None else {})
+        try:
+            await run.append("opened", {"entry": dict(entry)} if entry is not None else {})
+        except BaseException:
+            run.close()
+            raise
         return run
 
     @staticmethod
@@ -194,7 +200,7 @@ class Run:
     async def _walk(self, step: Step[T], plan: Plan) -> Artifact[T]:
         name, path, inputs = step.name, step.path, step.inputs
         if plan.action == "ask":
-            await self._pause_for_choice(step, plan)
+            await pause_for_choice(self, step, plan)
         if any(stage == name for stage, _ in self.state.waiting):
             await self.append("settled", {"stage": name})
         epoch = epoch_of(plan.deletions, inputs)
@@ -238,7 +244,7 @@ class Run:
             failed = {"stage": step.name, "attempt": attempt.number, "error": "its result is not to be reused"}
             await self.append("failed", failed)
         if time.monotonic() - began > self.stage_seconds:
-            await self._pause_for_time(stage.name)  # work that never awaited: it is kept, but the limit holds
+            await pause_for_time(self, stage.name)  # work that never awaited: it is kept, but the limit holds
         return value
 
     async def _timed(self, stage: Stage, fn: Callable[..., Awaitable[T]], values: Sequence[Any]) -> T:
@@ -250,43 +256,20 @@ class Run:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            await self._pause_for_time(stage.name, error)
+            await pause_for_time(self, stage.name, error)
         except Paused:
             raise
         except CapReached as error:
-            await self._pause_at_cap(stage.name, error)
+            await pause_at_cap(self, stage.name, error)
         except TransomError as error:
             await self.append("failed", {"stage": stage.name, "attempt": stage.attempt, "error": cause(error)})
             raise
 
-    async def _pause_for_time(self, name: str, error: TimeoutError | None = None) -> NoReturn:
-        reason = f"stage {name} reached its limit of {self.stage_seconds:g} s"
-        await self.append("paused", {"stage": name, "reason": reason})
-        raise Paused(reason, run_id=self.id) from error
-
-    async def _pause_at_cap(self, name: str, error: CapReached) -> NoReturn:
-        reason = f"stage {name}: {error.what}"
-        await self.append("paused", {"stage": name, "reason": reason})
-        more = " --max-cost USD, with more of them" if error.cap == "usd" else ""
-        raise Paused(reason, run_id=self.id, hint=f"go on with: transom resume {self.id}{more}") from error
-
     async def _append_done(
-        self,
-        step: Step[T],
-        attempt: Attempt,
-        output: str,
-        answered: Mapping[str, set[AnsweredFrom]],
-        usage: Usage,
+        self, step: Step[T], attempt: Attempt, output: str, answered: Mapping[str, set[AnsweredFrom]], usage: Usage
     ) -> None:
         await self.append("done", step.done(attempt, output, answered, usage))
         self._ledger.shelve(step.name, step.path, ",".join(sorted(answered)))
-
-    async def _pause_for_choice(self, step: Step[T], plan: Plan) -> None:
-        choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
-        choice["file"] = step.path.relative_to(self.folder).as_posix()
-        reason = why_it_waits(choice, self.folder, self.state)
-        await self.append("paused", {"stage": step.name, "reason": reason, "choice": choice})
-        raise Paused(reason, run_id=self.id, hint=how_to_answer(self.id, step.name, self.state))
 
     async def decide(
         self, answer: str, stage: str | None = None, reason: str = "", *, call: str | None = None

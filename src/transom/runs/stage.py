@@ -10,8 +10,9 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.context import Budget, TokenCorrection
-from transom.errors import TransomError
+from transom.errors import StoreError, TransomError
 from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, Usage
+from transom.llm.answering import Answering
 from transom.llm.capabilities import UNBOUNDED
 from transom.llm.codec import reply_from_json
 from transom.llm.deltas import OnDelta, both, tell
@@ -19,11 +20,14 @@ from transom.llm.provider import of_provider
 from transom.runs.called import Calls
 from transom.runs.calls import logged
 from transom.runs.host import Host
-from transom.runs.journal import talk_key
-from transom.runs.names import Named, Names, checked
+from transom.runs.journal import ToolKey, talk_key
+from transom.runs.names import Named, Names, checked, is_within
 from transom.runs.spans import of_reply, of_request
-from transom.runs.windows import Talk, call_key, keep_window
+from transom.runs.standing import standing, stood
+from transom.runs.windows import Talk, keep_window, talk_after
 from transom.runs.written import write_file
+
+NOTHING_USED = Usage()
 
 
 class Stage(Calls):
@@ -40,24 +44,29 @@ class Stage(Calls):
 
     def __init__(self, run: Host, name: str, *, attempt: int, epoch: str) -> None:
         self._run = run
-        self.name = name
-        self.attempt = attempt
-        self.epoch = epoch
+        self.name, self.attempt, self.epoch = name, attempt, epoch
         self.place = f"{run.id}/{name}"
         self.folder = run.folder / name
         self.memoise = True
         self.answered: dict[str, set[AnsweredFrom]] = {}
-        self.usage = Usage()
+        self._used: dict[str, Usage] = {}
         self._pinned: dict[int, str] = {}  # of a chain: who answered first, and is asked from then on
         self._first = asyncio.Lock()
         self._talks: dict[str, Talk] = {}
         self._told: Counter[str] = Counter()
+        self._under_way: set[ToolKey] = set()
+        self._met: set[ToolKey] = set()
         self.names = Names(self.place, self._talks)
 
     @property
     def budget(self) -> Budget:
         """How large the windows of its calls may be."""
         return self._run.budget
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the replies that are used in it."""
+        return sum(self._used.values(), NOTHING_USED)
 
     @property
     def host(self) -> Host:
@@ -98,9 +107,11 @@ class Stage(Calls):
         role: Role,
         *,
         conversation: str = "main",
+        answering: Answering | None = None,
         lasting: bool = False,
         on_delta: OnDelta | None = None,
         seconds: float | None = None,
+        else_raise: TransomError | None = None,
     ) -> Reply:
         """Ask the run's chain, or take the journaled reply.
 
@@ -112,9 +123,11 @@ class Stage(Calls):
             request: what is asked.
             role: who asks.
             conversation: tells conversations of one stage apart.
+            answering: takes the reply, once that is journaled with how the answer stands after it.
             lasting: whether what was said in it stays said.
             on_delta: hears the reply as it comes; one from the journal at once.
             seconds: how long to wait for it; what is on its way to the journal is waited for all the same.
+            else_raise: nobody is asked; this is raised where the journal has no reply.
 
         Raises:
             ProviderError, EgressError: from the chain.
@@ -130,22 +143,28 @@ class Stage(Calls):
             reply, found = self._journaled(key)
             replayed = reply is not None
             if reply is None:
+                if else_raise:
+                    raise else_raise
                 try:
                     reply = await self._paid(request, chain, on_delta, seconds)
                 except (TransomError, TimeoutError):
                     span.update(of_provider(self._pinned.get(id(chain), chain.name)))
                     raise
-                await self._journal(key, talk, request, role, reply)
+                then = answering.judge(reply) if answering else "whole"
+                await self._journal(key, talk, request, role, {"reply": reply.to_json(), **standing(key, then)})
                 if self._run.spending:
                     self._run.spending.add(reply.by, reply.usage)
             else:
+                then = stood(self._run.state, found) or (answering.judge(reply) if answering else "whole")
                 tell(reply, on_delta)
             if not (replayed and lasting):  # who answered then need not be there today
                 self._pinned[id(chain)] = reply.by
             self.answered.setdefault(reply.by, set()).update(reply.answered_from)
-            self.usage += reply.usage
+            self._used[conversation] = self._used.get(conversation, NOTHING_USED) + reply.usage
             span.update(of_reply(reply, replayed=replayed))
-        self._talks[conversation] = _after(talk, request, reply, asked=key, found=found)
+        self._talks[conversation] = talk_after(talk, request, reply, asked=key, found=found)
+        if answering:
+            answering.take(reply, then, replayed=replayed)
         return reply
 
     def counted(self, conversation: str) -> dict[str, TokenCorrection]:
@@ -224,7 +243,9 @@ class Stage(Calls):
     def _where(self, conversation: str) -> dict[str, object]:
         return {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
 
-    async def _journal(self, key: dict[str, object], talk: Talk, request: Request, role: Role, reply: Reply) -> None:
+    async def _journal(
+        self, key: dict[str, object], talk: Talk, request: Request, role: Role, came: dict[str, Json]
+    ) -> None:
         marked = self._run.chain.policy.mark(request)
         window = await keep_window(self._run.store, talk, marked, self._run.state.tools)
         shares = {name: [used, limit] for name, used, limit in request.window.shares}
@@ -232,7 +253,7 @@ class Stage(Calls):
             "role": request.role,
             "sees": sorted(role.sees),
             "window": window,
-            "reply": reply.to_json(),
+            **came,
         }
         if talk.next == 0 and (room := self._run.chain.of(role.name).caps).context_tokens < UNBOUNDED:
             told |= {"context_tokens": room.context_tokens} if room.context_known else {}
@@ -247,13 +268,33 @@ class Stage(Calls):
         self._told[conversation] += 1
         if held == told:
             return
-        await self._run.append("told", {**self._where(conversation), "number": number, "told": told})
+        try:
+            await self._run.append("told", {**self._where(conversation), "number": number, "told": told})
+        except StoreError:  # it was not said; who is cancelled meanwhile has said it
+            self._told[conversation] = number
+            raise
+
+    def rewind(self, conversation: str) -> list[tuple[tuple[str, int], Json]]:
+        """Begin a conversation and its sub-conversations anew: what the journal has of them is gone through again.
+
+        Returns:
+            Their replies that were used, see `replies_within`.
+        """
+        used = {name: talk.next for name, talk in self._talks.items() if is_within(name, conversation)}
+        if not used and not any(is_within(name, conversation) for name in self._told):
+            return []
+        passed = [one for one in self.replies_within(conversation) if one[0][1] < used.get(one[0][0], 0)]
+        for kept in (self._talks, self._told, self._used):
+            for name in [name for name in kept if is_within(name, conversation)]:
+                del kept[name]
+        self.names.give_back(conversation)
+        return passed
 
     def replies_within(self, conversation: str) -> list[tuple[tuple[str, int], Json]]:
         """The journaled replies of a conversation and its sub-conversations, oldest first: whose, which, and it."""
-        below, found = f"{conversation}/", self._run.state.replies.items()
+        found = self._run.state.replies.items()
         mine = [(key[2:4], one) for key, one in found if key[:2] == (self.name, self.epoch)]
-        return [(place, one) for place, one in mine if place[0] == conversation or place[0].startswith(below)]
+        return [(place, one) for place, one in mine if is_within(place[0], conversation)]
 
     def note(self, name: str, text: str) -> Path:
         """Leave a file for people beside the artifact. It is written and never read.
@@ -262,20 +303,3 @@ class Stage(Calls):
             InputError: the file cannot be written.
         """
         return write_file(self.folder / name, text.encode("utf-8", "surrogatepass"))
-
-
-def _after(talk: Talk, request: Request, reply: Reply, *, asked: dict[str, Any], found: dict[str, Any]) -> Talk:
-    """A conversation after a reply.
-
-    Args:
-        talk: before it.
-        request: what it answers today.
-        reply: what was said.
-        asked: the key of that request.
-        found: the key that the journal has the reply under; calls are known by it.
-    """
-    calls = [call_key(found, number, call) for number, call in enumerate(reply.calls)]
-    now = Talk(talk.next + 1, calls=calls, head=talk.head)
-    if (found["request"], found["chain"]) == (asked["request"], asked["chain"]):
-        now.asked, now.turns, now.parts = request.digest, request.window.turns, reply.parts
-    return now

@@ -11,8 +11,9 @@ from transom.canonical import Json, digest
 from transom.errors import TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.runs.artifact import A_PERSON, File, input_digest
+from transom.runs.attempts import Attempt, StageHistory
 from transom.runs.decide import Plan, decide
-from transom.runs.journal import Attempt, RunState, StageHistory
+from transom.runs.journal import RunState
 from transom.runs.written import set_aside
 
 T = TypeVar("T")

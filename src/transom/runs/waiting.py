@@ -30,12 +30,10 @@ class Wanted(NamedTuple):
         call: what is asked for.
         egress: of the conversation. Arguments made of local text stand in the journal, and are shown where a person
             looks at the run; in no error.
-        doubt: whether an equal call ran out of its time, and may be running still.
     """
 
     call: ToolCall
     egress: Egress = "any"
-    doubt: bool = False
 
 
 def slot(choice: Choice) -> Slot:

@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Any
 
 from transom.canonical import Json, digest
-from transom.llm import CameBack, Request, Said, ToolCall, Turn, render
+from transom.llm import CameBack, Reply, Request, Said, ToolCall, Turn, render
 from transom.llm.codec import reply_from_json
 from transom.runs.journal import ReplyKey, ToolKey, reply_key, tool_key
 from transom.store import Store
@@ -54,6 +54,23 @@ class Talk:
     parts: tuple[object, ...] | None = None
     calls: list[CallKey] = field(default_factory=list)
     head: tuple[str, str] = ("", "")
+
+
+def talk_after(talk: Talk, request: Request, reply: Reply, *, asked: dict[str, Any], found: dict[str, Any]) -> Talk:
+    """A conversation after a reply.
+
+    Args:
+        talk: before it.
+        request: what it answers today.
+        reply: what was said.
+        asked: the key of that request.
+        found: the key that the journal has the reply under; calls are known by it.
+    """
+    calls = [call_key(found, number, call) for number, call in enumerate(reply.calls)]
+    now = Talk(talk.next + 1, calls=calls, head=talk.head)
+    if (found["request"], found["chain"]) == (asked["request"], asked["chain"]):
+        now.asked, now.turns, now.parts = request.digest, request.window.turns, reply.parts
+    return now
 
 
 async def keep_window(store: Store, talk: Talk, request: Request, tools: Mapping[ToolKey, Any]) -> dict[str, Json]:

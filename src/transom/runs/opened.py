@@ -1,0 +1,121 @@
+"""What a tool call opened: its handler may talk in conversations of its own, and those are the call's.
+
+A call that came to no outcome is tried again, in this life of the program or in a later one. It has to find what it
+opened the last time, and nothing that another call did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from transom.llm import ToolCall
+from transom.runs.doubts import LEFT, mark_of
+from transom.runs.journal import ToolKey, tool_key
+from transom.runs.windows import CallKey
+
+if TYPE_CHECKING:
+    from transom.runs.stage import Stage
+
+_UNDER_WAY: ContextVar[tuple[Call, ...]] = ContextVar("under_way", default=())
+Entered: TypeAlias = "Token[tuple[Call, ...]]"
+
+
+class Call:
+    """A tool call that is being carried out.
+
+    Attributes:
+        stage: in whose journal its outcome will be.
+        key: see `Stage.called`.
+        over: whether it came to its end.
+        rewinds: by the names of what it opened, each begins that anew for the next try.
+        named: those of them that its handler gave a name of their own in the stage.
+        said: how much it said, or said again, in conversations that it did not open, by their names.
+        busy: tasks of it that have the floor somewhere.
+
+    Args:
+        stage: see above.
+        key: see above.
+        call: what is asked for.
+    """
+
+    def __init__(self, stage: Stage, key: CallKey, call: ToolCall) -> None:
+        self.stage = stage
+        self.key = key
+        self.over = False
+        self.rewinds: dict[str, Callable[[], None]] = {}
+        self.named: set[str] = set()
+        self.said: dict[str, int] = {}
+        self.busy: set[asyncio.Task[Any] | None] = set()
+        self._call = call
+
+    @cached_property
+    def place(self) -> ToolKey:
+        """What its outcome is found by."""
+        return tool_key(self.key)
+
+    @cached_property
+    def in_stage(self) -> list[Any]:
+        """The same, as far as it tells the calls of one stage apart, and as it is journaled."""
+        return [*self.place[2:]]
+
+    @cached_property
+    def mark(self) -> str:
+        """Equal for calls that ask for the same."""
+        return mark_of(self._call)
+
+    def told(self) -> dict[str, Any]:
+        """As what it opens is journaled with."""
+        return {"call": self.in_stage, "wanted": self.mark}
+
+    def enter(self) -> Entered:
+        """What is done from here on is done in it, until `leave`."""
+        return _UNDER_WAY.set((*_UNDER_WAY.get(), self))
+
+    @staticmethod
+    def leave(entered: Entered) -> None:
+        """What is done from here on is as it was before `enter`."""
+        _UNDER_WAY.reset(entered)
+
+    async def end(self, error: str) -> None:
+        """It came to its end, which is journaled: what it left behind under way is stopped.
+
+        Args:
+            error: the name of that; "" for none.
+        """
+        if self.busy:
+            await self._stop()
+        if error in LEFT:
+            for name in self.named:
+                self.rewinds[name]()
+
+    async def fail(self) -> None:
+        """It came to no outcome, and is tried again: what it opened is found in the journal then, from the start."""
+        self.over = True
+        try:
+            if self.busy:
+                await self._stop()
+        finally:
+            for rewind in list(self.rewinds.values()):
+                rewind()
+
+    async def _stop(self) -> None:
+        """Stop what its handler began and does not wait for, and wait until that is over."""
+        others = [task for task in self.busy if task is not None and task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        if others:
+            await asyncio.wait(others)
+
+
+def calls_under_way() -> list[Call]:
+    """All calls that this is done in, whosever they are."""
+    return [one for one in _UNDER_WAY.get() if not one.over]
+
+
+def call_in(stage: Stage) -> Call | None:
+    """The innermost call of a stage that this is done in; None where a program does it, or the call is over by now."""
+    return next((one for one in reversed(_UNDER_WAY.get()) if one.stage is stage and not one.over), None)

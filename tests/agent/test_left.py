@@ -1,0 +1,150 @@
+"""A program that goes on after an error is the same program when it runs again."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, tool
+from transom.agent import Agent, Caps, Home
+from transom.agent.left import left_from_json, left_to_json
+from transom.errors import (
+    AuthenticationFailed,
+    ContextOverflow,
+    LeftUnanswered,
+    NetworkFailed,
+    Paused,
+    ProviderError,
+    RateLimited,
+    RequestRefused,
+    TransomError,
+)
+from transom.llm import Asked, CameBack, Request, ScriptedProvider, Turn
+
+DEAD = NetworkFailed("the line is dead", where="t", hint="look at the line")
+
+
+class Line:
+    """Answers what it is asked, but not while it is down."""
+
+    def __init__(self, *down: str) -> None:
+        self.down, self.asked = down, 0
+
+    def __call__(self, request: Request) -> Any:
+        said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
+        wants = said == "with a tool" and isinstance(request.window.turns[-1], Asked)
+        if said in self.down and not wants:
+            raise DEAD
+        self.asked += 1
+        return asks(look("it")) if wants else f"so {said}"
+
+
+async def program(folder: Path, line: Line, *messages: str) -> tuple[list[str], list[Turn]]:
+    """Says one thing after the other, whatever fails."""
+    ended, turns = [], list[Turn]()
+    async with Agent(SEAT, provider=ScriptedProvider(line), tools=[tool()], at=Home(folder, "t")) as agent:
+        for message in messages:
+            try:
+                response = await agent.send(message)
+                turns = list(response.turns)
+                ended.append(response.text)
+            except TransomError as error:
+                ended.append(f"{type(error).__name__}: {error}")
+    return ended, turns
+
+
+@pytest.mark.parametrize("left", ["two", "with a tool"])
+async def test_what_was_left_and_passed_by_stays_so(left: str, tmp_path: Path) -> None:
+    first = await program(tmp_path, Line(left), "one", left, "three")
+    assert first[0] == ["so one", f"NetworkFailed: {DEAD}", "so three"]
+    for more in ([], ["four"], ["four", "five"]):
+        line = Line()
+        ended, turns = await program(tmp_path, line, "one", left, "three", *more)
+        assert (ended[:3], turns[: len(first[1])], line.asked) == (*first, min(len(more), 1)), more
+
+
+async def test_what_was_left_last_is_asked_again(tmp_path: Path) -> None:
+    assert (await program(tmp_path, Line("two"), "one", "two"))[0][1] == f"NetworkFailed: {DEAD}"
+    line = Line()
+    assert (await program(tmp_path, line, "one", "two"))[0] == ["so one", "so two"]
+    assert line.asked == 1
+
+
+async def test_what_was_asked_again_and_answered_is_so(tmp_path: Path) -> None:
+    line = Line("two")
+    for life in range(2):
+        async with Agent(SEAT, provider=ScriptedProvider(line), at=Home(tmp_path, "t")) as agent:
+            if life == 0:
+                with pytest.raises(NetworkFailed):
+                    await agent.send("two")
+                line.down = ()
+                assert (await agent.go_on()).text == "so two"
+            else:
+                assert (await agent.send("two")).text == "so two"
+            assert (await agent.send("three")).text == "so three"
+    assert line.asked == 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DEAD,
+        ProviderError("it broke", where="t", retryable=True),
+        AuthenticationFailed("no key", where="t", hint="set it"),
+        RateLimited("too much", where="t", retry_after=3.0, retryable=True),
+        RequestRefused("no such model"),
+        LeftUnanswered("CancelledError", where="main"),
+    ],
+)
+async def test_an_error_is_the_same_when_it_is_read_back(error: TransomError, tmp_path: Path) -> None:
+    async with Agent(SEAT, provider=ScriptedProvider(Line()), at=Home(tmp_path, "t")) as agent:
+        talk = await agent._open()
+        again = left_from_json(left_to_json(error), talk)
+        assert (type(again), str(again)) == (type(error), str(error))
+        assert getattr(again, "retryable", None) == getattr(error, "retryable", None)
+        assert left_to_json(again) == left_to_json(error)
+        long = left_from_json(left_to_json(ContextOverflow("too long", needed=9, limit=3)), talk)
+        assert (type(long), long.what) == (RequestRefused, "too long")
+
+
+@pytest.mark.parametrize("left", ["a stop", "a cap", "an approval"])
+async def test_whatever_left_it_it_stays_so(left: str, tmp_path: Path) -> None:
+    """And what was done behind it is not done again."""
+    done: list[str] = []
+    slow = [left != "an approval"]
+
+    async def answer(request: Request) -> Any:
+        said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
+        if said == "one" and slow[0]:
+            await asyncio.sleep(3_600)
+        if said == "one":
+            return asks(look("it", name="order"))
+        return "two is done" if isinstance(request.window.turns[-1], CameBack) else asks(look("it", name="pay"))
+
+    async def pay(at: str) -> str:
+        done.append(at)
+        return "paid"
+
+    async def life() -> list[str]:
+        ended = list[str]()
+        tools = [tool(pay, name="pay", effect="once"), tool(name="order", needs_approval=True)]
+        caps = Caps(seconds=0.2) if left == "a cap" else Caps()
+        provider = ScriptedProvider(answer)
+        async with Agent(SEAT, provider=provider, tools=tools, at=Home(tmp_path, "t"), caps=caps) as agent:
+            try:
+                ended.append((await asyncio.wait_for(agent.send("one"), 0.3 if left == "a stop" else None)).ended)
+            except (TimeoutError, Paused) as error:
+                ended.append("late" if isinstance(error, TimeoutError) else "paused")
+            agent.caps = Caps()
+            response = await agent.send("two")
+            ended.append(response.text)
+            return [*ended, str(len(response.turns)), str(len(provider.requests))]
+
+    first = await life()
+    slow[0] = False  # today the server is quick
+    assert first[:2] == [{"a stop": "late", "a cap": "seconds", "an approval": "paused"}[left], "two is done"]
+    assert (await life())[:3] == first[:3]
+    assert done == ["it"]
