@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from dataclasses import dataclass
 
 _LONGEST = 192  # bytes that are looked for; behind these all goes that can belong to the rest
 _BASE64 = {"+": r"(?:\\*+[+-]|\\*+u002[Bb]|%2[Bb])", "/": r"(?:\\*+/|_|\\*+u002[Ff]|%2[Ff])"}
@@ -14,8 +15,32 @@ _UNTOUCHED = re.compile(r"[A-Za-z0-9_.-]+")  # what no encoder of URLs changes
 _LETTERS = re.compile(r"[A-Za-z0-9]+")
 
 
-def encoded(secret: str) -> list[tuple[re.Pattern[str], str]]:
-    """What finds a secret in base64, at each of its three places there, and in URLs; with a piece that stands in it.
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form that a secret takes.
+
+    Attributes:
+        pattern: what finds it.
+        sign: a piece that stands in it wherever it does.
+        plain: what `pattern` finds, too, where nothing of it is encoded: others look for that, with all its quoting.
+        rest: whether more of it may stand behind `plain`.
+    """
+
+    pattern: re.Pattern[str]
+    sign: str
+    plain: str | None = None
+    rest: bool = False
+
+    def taken_out(self, text: str, instead: str) -> str:
+        """`text` with `instead` in its places."""
+        return self.pattern.sub(lambda found: found[0] if self._as_it_is(found[0]) else instead, text)
+
+    def _as_it_is(self, found: str) -> bool:
+        return self.plain is not None and (found.startswith(self.plain) if self.rest else found == self.plain)
+
+
+def encoded(secret: str) -> list[Form]:
+    """What finds a secret in base64, at each of its three places there, and in URLs.
 
     Base64 is that of either alphabet, in one piece, also in a URL. In URLs a character is as it is, `%2F` or `%252F`.
     """
@@ -34,21 +59,20 @@ def _bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
-def _in_base64(data: bytes, before: int, *, rest: bool) -> tuple[re.Pattern[str], str]:
+def _in_base64(data: bytes, before: int, *, rest: bool) -> Form:
     """Behind so many bytes of a group of three. Letters with bits of what is beside it differ, and are taken too."""
     bits = 8 * (before + len(data))
     whole = b64encode(bytes(before) + data).decode()[-(-8 * before // 6) : bits // 6]
     first = f"{_OTHER}?" if before else ""
     last = f"{_OTHER}*" if rest else f"{_OTHER}?" if bits % 6 else ""
     pattern = "".join(_BASE64.get(letter, letter) for letter in whole)
-    return re.compile(f"{first}{pattern}{last}{_FILL}"), _longest(_LETTERS, whole)
+    return Form(re.compile(f"{first}{pattern}{last}{_FILL}"), _longest(_LETTERS, whole))
 
 
-def _in_urls(text: str, *, rest: bool) -> tuple[re.Pattern[str], str]:
+def _in_urls(text: str, *, rest: bool) -> Form:
     pattern = "".join(_in_url(character) for character in text)
     last = r"(?:[A-Za-z0-9_.~!*'()+-]|%[0-9A-Fa-f]{2})*" if rest else ""
-    as_it_is = f"(?!{re.escape(text)})"  # which is looked for with all its quoting
-    return re.compile(f"{as_it_is}{pattern}{last}"), _longest(_UNTOUCHED, text)
+    return Form(re.compile(f"{pattern}{last}"), _longest(_UNTOUCHED, text), text, rest)
 
 
 def _in_url(character: str) -> str:
@@ -56,7 +80,7 @@ def _in_url(character: str) -> str:
         return re.escape(character)
     percent = "".join(f"%(?:25)*{byte:02x}" for byte in _bytes(character))
     space = r"|\+|%(?:25)*2[Bb]" if character == " " else ""  # forms write a space so
-    return f"(?:{re.escape(character)}|(?i:{percent}){space})"
+    return f"(?:(?i:{percent}){space}|{re.escape(character)})"  # in this order: of `%25`, a percent sign, all is found
 
 
 def _longest(pieces: re.Pattern[str], text: str) -> str:

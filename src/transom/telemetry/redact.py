@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from transom.telemetry.encoded import encoded
+from transom.telemetry.encoded import Form, encoded
 from transom.telemetry.quoting import looked_for
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _LONG = 16  # a line of a key; a shorter one may be anybody's
 _LINE_ENDS = re.compile(r"(?:\\+[nr]|[\r\n])+")  # variables often have them as two characters
 _MARKER = "-----"  # `-----BEGIN ...`: no secret
 _INSTEAD = "[redacted]"
-_Form: TypeAlias = tuple[re.Pattern[str], str]
 
 
 class Redactor:
@@ -59,9 +58,9 @@ class Redactor:
         """`text` without its secrets."""
         if not self.finds(text):
             return text
-        for pattern, sign in self._encoded:  # first: a shorter secret may be the beginning of a longer one
-            if sign in text:
-                text = pattern.sub(_INSTEAD, text)
+        for form in self._encoded:  # first: a shorter secret may be the beginning of a longer one
+            if form.sign in text:
+                text = form.taken_out(text, _INSTEAD)
         return self._pattern.sub(_INSTEAD, text)
 
     def inside(self, value: Json) -> Json:
@@ -82,7 +81,7 @@ def _tells(name: str) -> bool:
 
 
 @lru_cache(maxsize=16)  # every conversation asks for the same ones
-def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[_Form, ...], tuple[str, ...]]:
+def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[Form, ...], tuple[str, ...]]:
     """What finds all of these, what finds them encoded, and plain texts of which one stands wherever either does."""
     # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
     secrets = sorted({text for value in values for text in _parts(value)}, key=lambda text: (-len(text), text))
@@ -90,7 +89,7 @@ def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[_Form, ...],
     # Of one of several lines the whole: encoded it has no lines.
     wholes = {value.strip() for value in values}
     forms = tuple(form for text in secrets if text in wholes for form in encoded(text))
-    signs = dict.fromkeys([_PREFIX, *(sign for _, sign in found), *(sign for _, sign in forms)])
+    signs = dict.fromkeys([_PREFIX, *(sign for _, sign in found), *(form.sign for form in forms)])
     return re.compile("|".join([*(pattern for pattern, _ in found), _SHAPE])), forms, tuple(signs)
 
 
