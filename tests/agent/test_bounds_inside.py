@@ -73,6 +73,26 @@ async def test_a_cap_that_is_reached_in_a_handler_is_gone_on_with_inside(complet
     assert (world.done, len(world.requests)) == ({"pay rent": 1, "order bolts": 1}, asked)
 
 
+async def test_the_time_of_a_message_that_ends_in_a_handler_is_a_cap(tmp_path: Path) -> None:
+    """It is not the tool that took too long: what the handler found is there when the message is gone on with."""
+    world, slow = World(), [3_600.0]
+
+    async def handler(at: str) -> str:
+        sub = await world.agent.create_sub_conversation("Look into it.")
+        said = (await sub.send(at)).text
+        await asyncio.sleep(slow.pop() if slow else 0)
+        return said
+
+    answer = world.answers(asks(look("it")), text("end"), sub=[asks(PAY), text("found it")])
+    async with world.live(tmp_path, answer, [tool(handler), *world.tools()]) as talking:
+        talking.caps = Caps(seconds=2)
+        response = await talking.send("go")
+        assert (response.ended, slow, len(world.requests)) == ("seconds", [], 3)
+        response = await talking.go_on()
+        assert (response.text, came(response.turns)) == ("end", ["found it"])
+    assert (world.done, len(world.requests)) == ({"pay rent": 1}, 4)
+
+
 async def test_a_handler_that_is_tried_again_registers_its_tool_again(tmp_path: Path) -> None:
     world = World()
 

@@ -168,6 +168,11 @@ class Meter:
             raise self.late()
         return seconds
 
+    @staticmethod
+    def is_late(deadline: float | None) -> bool:
+        """Whether a message's deadline is over."""
+        return deadline is not None and time.monotonic() >= deadline
+
     def late(self) -> CapReached:
         """What to raise when the time is over."""
         limit = self.caps.seconds or 0.0

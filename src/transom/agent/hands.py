@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from transom.agent.events import Began, CameOf
 from transom.context.oversized import level
-from transom.errors import OutOfTurns, ToolRefused
+from transom.errors import OutOfTurns, ToolRefused, ToolTimeoutError
 from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
 from transom.runs.called import Called
 from transom.runs.doubts import OUT_OF_TURNS
@@ -160,6 +160,8 @@ class Hands:
             finally:
                 here.leave(entered)
                 talk.floor.end(part)
+            if ran.error == ToolTimeoutError.__name__ and here.talked and talk.meter.is_late(talk.deadline):
+                raise talk.meter.late()  # not the tool's time is over but the message's: what it found is gone on with
             return await talk.keep(call, ran, talk.window.result_tokens)
 
         runs = accepted and not answer  # what is not run has no effect

@@ -71,6 +71,11 @@ class Call:
         """As what it opens is journaled with."""
         return {"call": self.in_stage, "wanted": self.mark}
 
+    @property
+    def talked(self) -> bool:
+        """Whether its handler opened a conversation, or said anything in one."""
+        return bool(self.rewinds or self.said)
+
     def enter(self) -> Entered:
         """What is done from here on is done in it, until `leave`."""
         return _UNDER_WAY.set((*_UNDER_WAY.get(), self))
