@@ -83,7 +83,7 @@ def test_calls_constants_and_prints_share_one_worker(level: Level) -> None:
 
 
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(st.characters(), max_size=200), other=st.text(st.characters(), max_size=5))
+@given(text=st.text(max_size=200), other=st.text(max_size=5))  # what a file can hold: no half of a surrogate pair
 def test_any_text_arrives_as_it_was_sent(echo: tuple[asyncio.Runner, Worker], text: str, other: str) -> None:
     runner, worker = echo
     assert runner.run(worker.call(NAME, {"text": text, "other": other})) == [text, other]
