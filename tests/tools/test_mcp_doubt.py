@@ -38,6 +38,8 @@ class Till(BaseHTTPRequestHandler):
                 self.server.begun += 1  # type: ignore[attr-defined]  # of this test
                 told = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
                 self.say(200, asked, result={**told, "serverInfo": {"name": "till", "version": "1"}})
+            case "tools/list" if self.server.begun > 1 and self.server.lists_once:  # type: ignore[attr-defined]
+                self.say(200, asked, error={"code": -32603, "message": "the till has no list any more"})
             case "tools/list":
                 shape = {"type": "object", "properties": {"n": {"type": "integer"}}}
                 pay = {"name": "pay", "inputSchema": ANY}
@@ -108,7 +110,7 @@ class Till(BaseHTTPRequestHandler):
 def till() -> Iterator[Any]:
     server: Any = ThreadingHTTPServer(("127.0.0.1", 0), Till)
     server.daemon_threads, server.carried_out, server.freed = True, [], threading.Event()
-    server.begun = 0
+    server.begun, server.lists_once = 0, False
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server
     server.freed.set()
@@ -161,6 +163,18 @@ async def test_an_error_of_a_servers_own_ends_no_connection_and_a_lost_session_b
         await box.run(ToolCall("2", "pay", {"at": "another session"}))
         await box.run(ToolCall("3", "pay", {"at": "own words"}))
         assert till.begun == 2
+
+
+async def test_a_server_that_is_begun_again_names_its_tools_before_it_is_asked_for_anything(till: Any) -> None:
+    """Its error behind a call that was carried out would be taken for the call's own."""
+    till.lists_once = True
+    async with McpServer(at(till)) as server:
+        box = Toolbox(server.tools)
+        await box.run(ToolCall("1", "sum", {"at": "another session"}))
+        ran = await box.run(ToolCall("2", "sum", {"at": "no result"}))
+    assert ran.error == "ToolExecutionError" and "the till has no list any more" in ran.result.content
+    assert "nothing was asked of it" in ran.result.content
+    assert till.carried_out == ["another session"]
 
 
 async def test_what_could_not_be_sent_is_not_in_doubt(till: Any) -> None:
