@@ -218,7 +218,7 @@ class Conversation:
         """A request, and the whole reply to it, however many it takes."""
         self.failed = False
         while True:
-            if self.findings.owed or self.findings.early:
+            if self.findings.ready:
                 await self.findings.tell(self)
             await self.before()
             if not self._settled:
