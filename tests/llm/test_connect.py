@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+import re
 import subprocess
 import sys
 import traceback
@@ -15,7 +16,7 @@ import pytest
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.config import HostedSettings, OpenAISettings
-from transom.errors import AuthenticationFailed, EgressError, InputError
+from transom.errors import AuthenticationFailed, EgressError, InputError, SettingsError
 from transom.llm import Block, CallSettings, Chain, Request, Role, Text, Tier, Window
 from transom.llm.hosted import connect
 from transom.llm.hosted.connecting import place_of
@@ -24,6 +25,7 @@ from transom.llm.limits import Memory
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
 NONE: dict[str, str] = {}
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_API_KEY")
 
 
 @pytest.fixture
@@ -64,7 +66,10 @@ MISTAKES = {
     ("openai", ""): "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt-4.1",
     ("openai:x", ""): "openai:x: there is no key: OPENAI_API_KEY is not set; set it and try again",
     ("anthropic:x", ""): "anthropic:x: there is no key: ANTHROPIC_API_KEY is not set; set it and try again",
-    ("openai:x", "llm.corp/v1"): "openai: 'llm.corp/v1' is no address of a server; say http",
+    (
+        "openai:x",
+        "llm.corp/v1",
+    ): "openai: 'llm.corp/v1' is no address of a server: it begins with neither http:// nor https://; say http",
 }
 
 
@@ -74,6 +79,35 @@ def test_a_mistake_is_one_line_that_says_what_to_do(asked: tuple[str, str], line
         connect(asked[0], OpenAISettings(), base_url=asked[1] or None, environ=NONE)
     assert str(caught.value).startswith(line)
     assert "\n" not in str(caught.value)
+
+
+ODD = [
+    "htp://user:planted@127.0.0.1:1/v1",
+    "user:planted@127.0.0.1:port/v1",
+    "http://user:planted@127.0.0.1:port/v1",
+    "http://user:planted/v1",
+    "http://user:pla?nted@127.0.0.1:planted/v1",
+    "http://127.0.0.1:99999/v1",
+    "http://127.0.0.1:0/v1",
+    "http://h:port/v1",
+    "http://[::1/v1",
+    "http://user:planted@[::1/v1",
+    "http://[planted]/v1",
+    "http://127.0.0.1:1 /v1",
+    "http://a.example..test/v1",
+    "http://user:planted@/v1",
+    "http://exa\nmple/v1",
+]
+
+
+@pytest.mark.parametrize("url", ODD)
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
+def test_an_address_that_is_none_is_refused_without_its_password(kind: str, url: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        connect(f"{kind}:m", OpenAISettings(base_url=url), environ=dict.fromkeys(KEYS, "k" * 9))
+    said = str(caught.value)
+    assert re.match(rf"{kind}: '.*' is no address of a server: .*; say http://HOST:PORT or https://HOST$", said)
+    assert "nted" not in said.replace("[planted]", "")  # which is no password, but a host
 
 
 def test_a_missing_sdk_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from transom.llm.hosted.failures import (
 )
 from transom.llm.hosted.server import NO_KEY, Clients, Server
 from transom.llm.hosted.wire import Document, body_guard
+from transom.llm.proxies import transport
 from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
@@ -109,16 +110,17 @@ class OllamaVendor:
         await self._client.aclose()
 
     def _connect(self) -> AsyncClient:
-        from httpx import AsyncByteStream  # noqa: PLC0415  only where it is asked
+        import httpx  # noqa: PLC0415  only where it is asked
         from ollama import AsyncClient  # noqa: PLC0415  only where it is asked
 
-        guard = body_guard(AsyncByteStream, self._server.max_body)
+        guard = body_guard(httpx.AsyncByteStream, self._server.max_body)
         headers = {"Accept-Encoding": "identity"}
         if self._server.api_key != NO_KEY:
             headers["authorization"] = f"Bearer {self._server.api_key}"
         return AsyncClient(
             host=self._server.base_url,
             timeout=self._server.seconds,
+            transport=transport(httpx, self._server.proxy),
             follow_redirects=False,
             headers=headers,
             event_hooks={"response": [guard]},
