@@ -97,7 +97,7 @@ def place_of(
     service = "azure" if azure else kind if kind == "ollama" else _HOSTS.get(parts.hostname or "", "")
     variable = settings.key_variable or _KEYS[service or kind]
     needs = service in _NEEDS_KEY or settings.key_variable is not None
-    key = environ.get(variable) or None
+    key = _key(variable, environ, kind)
     proxy = proxy_of(url, local=settings.local, environ=environ)
     return Place(url.rstrip("/"), service, variable, key, needs, proxy)
 
@@ -154,6 +154,19 @@ def connect(
     server_name = f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}{account}"
     bucket = Bucket(server_name, limits, shelf=shelf, beside=(PROCESS,))
     return SteadyProvider(provider, _policy(settings), bucket)
+
+
+def _key(variable: str, environ: Mapping[str, str], kind: str) -> str | None:
+    """The key in a variable, without the line end that it may have been read with; None where there is none.
+
+    Raises:
+        SettingsError: no header takes it. Nothing of it is told; SDKs would show all of it.
+    """
+    key = environ.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        what = f"the key in {variable} cannot be sent: in it is a line end, a curly quote, or a like character"
+        raise SettingsError(what, where=kind, hint="copy it anew, as plain text in one line")
+    return key or None
 
 
 def _policy(settings: HostedSettings) -> RetryPolicy:
