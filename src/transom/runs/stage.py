@@ -147,8 +147,8 @@ class Stage(Calls):
                     raise else_raise
                 try:
                     reply = await self._paid(request, chain, on_delta, seconds)
-                except (TransomError, TimeoutError):
-                    span.update(of_provider(self._pinned.get(id(chain), chain.name)))
+                except (TransomError, TimeoutError) as error:
+                    span.update(of_provider(self._pinned.get(id(chain)) or chain.failed(error)))
                     raise
                 then = answering.judge(reply) if answering else "whole"
                 await self._journal(key, talk, request, role, {"reply": reply.to_json(), **standing(key, then)})
