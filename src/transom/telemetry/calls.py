@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from transom.telemetry import keys
-from transom.telemetry.read import SpanRow
+from transom.telemetry.rows import SpanRow
 
 Price = Callable[[str, Mapping[str, int]], float | None]
 """Who answered, and its tokens (`input`, `output`, `cached`, `cache_write`) -> dollars; None where nobody knows."""

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from transom.telemetry import keys
 from transom.telemetry.calls import Price, error_of, is_call, operations, seconds_of, tokens_of, usd_of, who
 from transom.telemetry.export import RESOURCE, SCOPE, Value, pairs
-from transom.telemetry.read import SpanRow
+from transom.telemetry.rows import SpanRow
 
 _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)

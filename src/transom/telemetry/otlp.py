@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from transom.telemetry.destination import Destination, shown
 from transom.telemetry.export import RESOURCE, SCOPE
 from transom.telemetry.metrics import Metrics
-from transom.telemetry.read import row_of
+from transom.telemetry.rows import row_of
 
 _log = logging.getLogger(__name__)
 

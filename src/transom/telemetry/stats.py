@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from transom.telemetry import keys
 from transom.telemetry.calls import Price, error_of, has_operation, is_call, operations, seconds_of, tokens_of, usd_of
-from transom.telemetry.read import SpanRow
+from transom.telemetry.rows import SpanRow
 
 By = Literal["provider", "tool", "role"]
 _KEY: dict[By, str] = {"provider": keys.PROVIDER, "tool": keys.TOOL_NAME, "role": keys.ROLE}
