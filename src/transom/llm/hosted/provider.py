@@ -128,8 +128,8 @@ class HostedProvider:
         """
         self._mention_what_is_left_out(request)
         self._refuse_what_would_be_cut(request)
-        body = self._vendor.body(request, self._model, self.caps)
         self._connect()
+        body = self._vendor.body(request, self._model, self.caps)
         draft = Draft(on_delta)
         try:
             async with asyncio.timeout(self._server.seconds):
