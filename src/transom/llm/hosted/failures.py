@@ -46,8 +46,7 @@ def from_status(status: int, body: Json, headers: Mapping[str, str]) -> Provider
     if status == 408:
         return NetworkFailed(what)
     if status in (400, 413, 422) and (sizes := overflow(kind, said, _error_of(body))) is not None:
-        hint = "choose a model with a larger window"
-        return ContextOverflow(what, needed=sizes.needed, limit=sizes.limit, hint=hint)
+        return ContextOverflow(what, needed=sizes.needed, limit=sizes.limit)
     if status in _RETRYABLE_4XX or status >= 500:
         return ProviderError(what, retryable=status not in _HOPELESS_5XX, retry_after=wait)
     if status >= 400:
