@@ -174,7 +174,7 @@ class Conversation:
         """Say something, or have something come back."""
         self.turns += turns
         for turn in turns:
-            if turn.egress == "local":
+            if turn.egress != "any":
                 self.egress = "local"
         before, self.history = self.history.count, self.history.add(*turns)
         if self.marks and self.history.count > before:  # what was said of the event when the program ran before
@@ -278,7 +278,7 @@ class Conversation:
             )
         except TimeoutError as error:
             raise error if isinstance(error, LeftUnanswered) else self.meter.late() from error
-        if reply.egress == "local":
+        if reply.egress != "any":
             self.egress = "local"
         self.meter.add(reply, (self.name, self._came))
         self._came += 1

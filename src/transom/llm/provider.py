@@ -25,7 +25,7 @@ from transom.llm.reading import held_arguments, is_deep
 from transom.llm.reply import AnsweredFrom, Reply
 from transom.llm.shapes import Request, Role
 from transom.llm.structured import shown
-from transom.llm.turns import Part, ToolCall
+from transom.llm.turns import EGRESS, Part, ToolCall, check_marks
 from transom.llm.unquoted import unquote
 from transom.telemetry import keys
 
@@ -209,6 +209,8 @@ async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None)
     except TimeoutError as error:
         what = f"it gave up waiting: {error}" if str(error) else "it gave up waiting"
         raise NetworkFailed(what, where=provider.name) from error
+    if reply.egress not in EGRESS:  # here, and not where each one is made: it is the only place where one may be wrong
+        check_marks(f"a reply of {provider.name}", egress=reply.egress)
     if not [call for call in reply.calls if is_deep(call.arguments)]:
         return reply
     return replace(reply, parts=tuple([_held(part) for part in reply.parts]))
