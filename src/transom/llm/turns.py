@@ -158,7 +158,10 @@ class CameBack(_Over):
     @property
     def egress(self) -> Egress:
         """As local as any result."""
-        return "local" if [one for one in self.results if one.egress != "any"] else "any"
+        for one in self.results:
+            if one.egress != "any":
+                return "local"
+        return "any"
 
     def to_json(self) -> dict[str, Json]:
         return {"kind": "came_back", "results": [result.to_json() for result in self.results]}
