@@ -26,8 +26,8 @@ from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED
 from transom.errors import CapReached, LeftUnanswered, OutOfTurns, ReplyError, ToolError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
-from transom.llm.answering import VOID, Answering
-from transom.llm.deltas import Delta
+from transom.llm.answering import CUT_OFF, VOID, Answering
+from transom.llm.deltas import Again, Delta
 from transom.llm.turns import Egress
 from transom.runs import Stage
 from transom.runs.opened import Call
@@ -108,6 +108,7 @@ class Conversation:
     _came: int = 0
     _unheard: Exception | None = None
     _settled: bool = False
+    _half: bool = False  # whether a part was heard of a reply that has not come
 
     def __post_init__(self) -> None:
         if self.role.tools != self.toolbox.specs:
@@ -265,6 +266,8 @@ class Conversation:
     async def _paid(self, answering: Answering, seconds: float | None) -> Reply:
         """One request and its reply; each is journaled, counted and told by itself."""
         self.requests += 1
+        if self._half:  # an error, a stop or a cap cut it off
+            self._heard(CUT_OFF)
         try:
             reply = await self.stage.ask(
                 answering.next,
@@ -281,7 +284,7 @@ class Conversation:
         if reply.egress != "any":
             self.egress = "local"
         self.meter.add(reply, (self.name, self._came))
-        self._came += 1
+        self._came, self._half = self._came + 1, False
         self.hear(Replied(self.name, reply))
         return reply
 
@@ -293,4 +296,5 @@ class Conversation:
             self._unheard = self._unheard or error
 
     def _heard(self, piece: Delta) -> None:
+        self._half = piece.__class__ is not Again
         self.hear(Heard(self.name, piece))

@@ -19,7 +19,7 @@ from transom.errors import (
 )
 from transom.llm.answering import answered
 from transom.llm.capabilities import Capabilities, common
-from transom.llm.deltas import OnDelta
+from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.egress import EgressPolicy
 from transom.llm.reading import held_arguments, is_deep
 from transom.llm.reply import AnsweredFrom, Reply
@@ -155,22 +155,26 @@ class Chain:
         Args:
             request: what is asked.
             only: the one that answered before in this stage; no other is asked.
-            on_delta: see `Provider.complete`.
+            on_delta: see `Provider.complete`; hears `Again` where another one is asked after it heard a part.
 
         Raises:
             EgressError: a local block would reach a remote provider.
             ProviderError: the last provider's error, whose `causes` are those of the earlier ones.
         """
         causes: list[ProviderError] = []
+        heard: list[Delta] = []
         there = self.of(request.role).providers
         asked = [one for one in there if only in (None, one.name)]
+        hear = noting(on_delta, heard) if len(asked) > 1 else on_delta
         for number, provider in enumerate(asked):
             if number:
                 _tell_of_fallback(asked[number - 1], causes[-1], provider)
             guard_egress(request, provider, self.policy)
+            if heard and hear:
+                hear(Again(_failed(asked[number - 1], causes[-1])))
             try:
                 _check_tools(request, provider)
-                return await _asked(provider, shown(request, provider.caps), on_delta)
+                return await _asked(provider, shown(request, provider.caps), hear)
             except ProviderError as error:
                 causes += [*error.causes, error]
             except TransomError as error:
@@ -222,7 +226,12 @@ def _held(part: Part) -> Part:
 
 def _tell_of_fallback(failed: Provider, error: ProviderError, provider: Provider) -> None:
     if not isinstance(error, NeedsModel):  # that the rules abstain is no trouble
-        _log.warning("%s failed with %s; %s is asked next", failed.name, type(error).__name__, provider.name)
+        _log.warning("%s; %s is asked next", _failed(failed, error), provider.name)
+
+
+def _failed(provider: Provider, error: ProviderError) -> str:
+    """Without a word of the server's, which may quote what must stay here."""
+    return f"{provider.name} failed with {type(error).__name__}"
 
 
 def of_provider(name: str) -> dict[str, str]:
