@@ -80,7 +80,7 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: 
     told: dict[str, Json] = {"event": "completed", "summary": summary.text, "how": how, "struck": struck}
     if within:
         told["within"] = within
-    await talk.stage.tell(name, {**told, "egress": egress} if egress == "local" else told)
+    await talk.stage.tell(name, {**told, "egress": egress} if egress != "any" else told)
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.hear(Completed(name, summary.text, how))
 
