@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from transom.context.facts import Fact, Source, facts_of, strike
+from transom.context.facts import MOST_READ, Source, count_facts, facts_of, strike
 from transom.context.outline import lines_of
 from transom.context.tokens import TokenCorrection
 from transom.llm import Asked, Block, CameBack, Said, Text, Turn
@@ -85,26 +85,33 @@ def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, al
     """
     if not said.strip():
         return extract(source, room, tokens)
-    held, wrong = hold(said.strip(), f"{source}\n{also}")
+    known = Source(source)  # which is gone through once, for all that is looked up in it
+    held, wrong = _hold(said.strip(), known, Source(also))
     text, cut = _within(held, room, tokens)
-    listed = _ids(text, source, min(int(room * _IDS_PART), room - tokens.count(text)), tokens)
+    listed = _ids(text, known, min(int(room * _IDS_PART), room - tokens.count(text)), tokens)
     return Summary("\n".join([text, *listed]), "model", wrong, cut)
 
 
 def hold(said: str, source: str) -> tuple[str, tuple[str, ...]]:
     """What was said, without the numbers and ids that a source does not have; and those."""
-    known = Source(source)
-    wrong = [fact for fact in facts_of(said) if not known.has(fact)]
+    return _hold(said, Source(source))
+
+
+def _hold(said: str, *known: Source) -> tuple[str, tuple[str, ...]]:
+    wrong = [fact for fact in facts_of(said) if not any(source.has(fact) for source in known)]
     return strike(said, wrong, STRUCK), tuple(fact.text for fact in wrong)
 
 
 def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
     """Lines of a source, chosen by rule, each with its number: what is bad, headings, numbers and ids go first."""
-    lines = lines_of(source)
+    lines = lines_of(source[:MOST_READ])
+    count = len(lines) if len(source) <= MOST_READ else len(lines_of(source))
     order = sorted((-_weight(line, index, len(lines)), index) for index, line in enumerate(lines) if line.strip())
-    head = f"[no summary; lines chosen by rule of {len(lines)}]"
+    head = f"[no summary; lines chosen by rule of {count}]"
     chosen, used = set[int](), tokens.count(head)
     for _, index in order:
+        if used >= room:
+            break
         size = tokens.count(f"{index + 1}: {lines[index]}\n")
         if used + size <= room:
             chosen.add(index)
@@ -114,9 +121,8 @@ def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
 
 
 def _weight(line: str, index: int, count: int) -> int:
-    facts = list(facts_of(line))
     ends = index == 0 or index == count - 1
-    return 4 * bool(_BAD.search(line)) + 3 * bool(_HEADING.match(line)) + 2 * ends + min(len(facts), 2)
+    return 4 * bool(_BAD.search(line)) + 3 * bool(_HEADING.match(line)) + 2 * ends + count_facts(line, 2)
 
 
 def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
@@ -132,10 +138,10 @@ def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
     return "\n".join([*kept, mark]), True
 
 
-def _ids(said: str, source: str, room: int, tokens: TokenCorrection) -> list[str]:
+def _ids(said: str, source: Source, room: int, tokens: TokenCorrection) -> list[str]:
     """One line with the ids of the source that what was said does not mention, in their order."""
     mentioned = {fact.text for fact in facts_of(said)}
-    missing = list(dict.fromkeys(one.text for one in _all_ids(source) if one.text not in mentioned))
+    missing = [name for name in source.ids if name not in mentioned]
     line, told = "Also named in the source:", 0
     for name in missing:
         longer = f"{line} {name},"
@@ -143,7 +149,3 @@ def _ids(said: str, source: str, room: int, tokens: TokenCorrection) -> list[str
             break
         line, told = longer, told + 1
     return [line.rstrip(",")] if told else []
-
-
-def _all_ids(text: str) -> list[Fact]:
-    return [fact for fact in facts_of(text) if fact.value is None]
