@@ -15,6 +15,7 @@ from transom.llm.render import unfenced
 
 _LEAST = 200
 _IDS_PART = 0.25  # of a summary's room, for the ids that it does not mention
+_AND_MORE = ", and more"
 STRUCK = "[struck: not in the source]"
 
 _BAD = re.compile(r"\b(fatal|error|fail(?:ed|ure|s)?|violat\w*|warn\w*|blocker|critical)\b", re.IGNORECASE)
@@ -74,7 +75,8 @@ def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, al
     """What a window is shown in the place of a source.
 
     A number or an id that the source does not have is struck and reported. Ids of the source that the summary does not
-    mention are listed under it as far as there is room. Without a summary, an extract stands there.
+    mention are listed under it as far as there is room: for a list that is no longer than the summary, or the shortest
+    room of one. Without a summary, an extract stands there.
 
     Args:
         said: the summary, "" where nobody made one.
@@ -88,7 +90,8 @@ def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, al
     known = Source(source)  # which is gone through once, for all that is looked up in it
     held, wrong = _hold(said.strip(), known, Source(also))
     text, cut = _within(held, room, tokens)
-    listed = _ids(text, known, min(int(room * _IDS_PART), room - tokens.count(text)), tokens)
+    size = tokens.count(text)
+    listed = _ids(text, known, min(int(room * _IDS_PART), room - size, max(_LEAST, size)), tokens)
     return Summary("\n".join([text, *listed]), "model", wrong, cut)
 
 
@@ -144,8 +147,8 @@ def _ids(said: str, source: Source, room: int, tokens: TokenCorrection) -> list[
     missing = [name for name in source.ids if name not in mentioned]
     line, told = "Also named in the source:", 0
     for name in missing:
-        longer = f"{line} {name},"
-        if tokens.count(longer) > room:
+        longer = f"{line}{',' if told else ''} {name}"
+        if tokens.count(longer if told + 1 == len(missing) else longer + _AND_MORE) > room:
             break
         line, told = longer, told + 1
-    return [line.rstrip(",")] if told else []
+    return [line if told == len(missing) else line + _AND_MORE] if told else []
