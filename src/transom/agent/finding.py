@@ -12,6 +12,7 @@ from transom.agent.findings import found, turn_of
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json
+from transom.context.aside import aside
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
 from transom.errors import InputError, OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
 from transom.llm import Asked, Block, Turn
@@ -160,8 +161,10 @@ async def sum_up(
         else:
             response = await ask[0](f"{_SUM_UP}, in at most {room} tokens.")
         if response.ended == "answered" and response.text.strip():
-            return summarised(response.text, seen, room, talk.tokens)
-    return extract(f"{seen}\n{hold(said, seen)[0]}", room, talk.tokens)
+            text, tokens = response.text, talk.tokens
+            return await aside(len(seen), lambda: summarised(text, seen, room, tokens))
+    tokens, sized = talk.tokens, len(seen) + len(said)
+    return await aside(sized, lambda: extract(f"{seen}\n{hold(said, seen)[0]}", room, tokens))
 
 
 def _is_sum_up(turn: Turn) -> bool:
