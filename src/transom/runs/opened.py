@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from transom.errors import RunError
 from transom.llm import ToolCall
-from transom.runs.doubts import LEFT, mark_of
+from transom.runs.doubts import mark_of
 from transom.runs.journal import ToolKey, tool_key
 from transom.runs.windows import CallKey
 
@@ -87,18 +87,13 @@ class Call:
         """What is done from here on is as it was before `enter`."""
         _UNDER_WAY.reset(entered)
 
-    async def end(self, error: str) -> None:
-        """It ended in an error, which is journaled: what it left behind under way is stopped.
-
-        Args:
-            error: the name of that.
-        """
+    async def end(self) -> None:
+        """It ended in an error, which is journaled: what is still under way is stopped, and its names are free."""
         self.failed = True
         if self.busy:
             await self._stop()
-        if error in LEFT:
-            for name in self.named:
-                self.rewinds[name]()
+        for name in self.named:  # what has no name of its own is found, or not, by which call it is of
+            self.rewinds[name]()
 
     async def fail(self) -> None:
         """It came to no outcome, and is tried again: what it opened is found in the journal then, from the start."""
