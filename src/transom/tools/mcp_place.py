@@ -75,8 +75,8 @@ class Place:
 @asynccontextmanager
 async def _over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
     """A connection that shows these headers. The library follows no redirect to another server with them."""
-    import httpx2  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-    from mcp.client.streamable_http import streamable_http_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+    import httpx2  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
+    from mcp.client.streamable_http import streamable_http_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
 
     client = httpx2.AsyncClient(
         headers=headers,

@@ -24,6 +24,7 @@ from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
+from transom.llm.structured import in_words, is_held, is_mending_what_tools_found
 from transom.llm.turns import Asked, CameBack, Opaque, Text, ToolCall, Turn
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ class OllamaVendor:
         self._client = Clients(self._connect, _close)
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        shown = render(request)
+        # It is a grammar for the whole reply: beside tools, none of them would ever be called.
+        held = is_held(request, caps) or is_mending_what_tools_found(request)
+        shown = render(request if held else in_words(request))
         one_call = _ONE_CALL if shown.tools and not caps.parallel_tools else ""  # its API has no switch
         system = "\n\n".join(text for text in (shown.system, one_call) if text)
         messages: list[Any] = [{"role": "system", "content": system}] if system else []
@@ -63,7 +66,7 @@ class OllamaVendor:
         body: dict[str, object] = {"model": model, "messages": messages, "options": options}
         if shown.tools:
             body["tools"] = [_tool(tool) for tool in shown.tools]
-        if request.output is not None:
+        if request.output is not None and held:
             body["format"] = dict(request.output)
         return body
 

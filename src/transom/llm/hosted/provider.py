@@ -130,8 +130,8 @@ class HostedProvider:
         """
         self._mention_what_is_left_out(request)
         self._refuse_what_would_be_cut(request)
-        body = self._vendor.body(request, self._model, self.caps)
         self._connect()
+        body = self._vendor.body(request, self._model, self.caps)
         draft = Draft(on_delta)
         try:
             async with asyncio.timeout(self._server.seconds):
@@ -182,9 +182,20 @@ class HostedProvider:
         _forget_what_quotes(redact, error)
         error.args = (error.what,)  # `repr` shows these
         error.where = error.where or self.name
+        if isinstance(error, ContextOverflow):
+            error.hint = error.hint or self._how_to_fit(error.limit)
         if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
             error.hint = f"check the key in {self._server.key_variable}"
         return error
+
+    def _how_to_fit(self, limit: int | None) -> str:
+        """What heals an overflow that the server told of: windows are made as large as the settings say."""
+        setting = f"llm.{self._vendor.kind}.context_tokens"
+        if limit is None:
+            return f"say how large its window is ({setting}), or choose a model with a larger one"
+        if limit < self.caps.context_tokens or not self.caps.context_known:
+            return f"set {setting}: {limit} (and window.tokens to no more, where that is set), and go on"
+        return f"it counts more tokens than were estimated: set {setting} to less than {limit}"
 
     def _refuse_what_would_be_cut(self, request: Request) -> None:
         needed, limit = self.estimate_tokens(request), self.caps.context_tokens
