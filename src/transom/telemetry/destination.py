@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from transom.errors import SettingsError
+from transom.telemetry.address import checked, shown
 
 if TYPE_CHECKING:
     from transom.telemetry.otlp import Exporter
@@ -92,24 +93,16 @@ def exporter(endpoint: str | None = None) -> Exporter | None:
     return exporter_to(where)
 
 
-def shown(address: str) -> str:
-    """An address for a message: without user, password and query, any of which may hold a key."""
-    return address.partition("?")[0].rpartition("@")[2]
-
-
 def _check(address: str, where: str) -> None:
     if not address:
         return
     try:
-        parts = urlsplit(address)
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        host = (parts.hostname or "").encode("idna").decode()  # as it is looked up
-        sent = re.fullmatch(r"[\x21-\x7e]*", f"{host}{parts.path}{parts.query}")
-    except ValueError:  # a port that is no number, a host that no name can be
-        good = sent = None
-    if not (good and sent):
-        what = f"{shown(address)!r} is no address of a collector that takes OTLP by HTTP"
-        raise SettingsError(what, where=where, hint="say http://HOST:4318 or https://HOST")
+        parts = checked(address)
+        if not f"{parts.path}{parts.query}".isascii():
+            raise ValueError("there is a letter in it that HTTP does not take")
+    except ValueError as error:
+        what = f"{shown(address)!r} is no address of a collector that takes OTLP by HTTP: {error}"
+        raise SettingsError(what, where=where, hint="say http://HOST:4318 or https://HOST") from None
 
 
 def _headers(text: str) -> tuple[tuple[str, str], ...]:

@@ -20,7 +20,8 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from transom.telemetry.destination import Destination, shown
+from transom.telemetry.address import shown
+from transom.telemetry.destination import Destination
 from transom.telemetry.export import RESOURCE, SCOPE
 from transom.telemetry.metrics import Metrics
 from transom.telemetry.rows import row_of
