@@ -263,6 +263,22 @@ def test_a_full_disk_does_not_stop_the_work(tmp_path: Path, caplog: pytest.LogCa
     ]
 
 
+def test_a_disk_that_takes_half_a_line_loses_nothing_that_was_there(tmp_path: Path) -> None:
+    with Telemetry.open(tmp_path) as telemetry, telemetry.span("around"):
+        path = tmp_path / f"{telemetry.trace_id}.jsonl"
+        with telemetry.span("kept"):
+            pass
+        with telemetry.span("in its place"):
+            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, hard))
+            try:
+                with telemetry.span("cut"):
+                    pass
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert {row.name for row in read_trace(path)} >= {"around", "kept"}
+
+
 def test_switched_off_it_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     telemetry = Telemetry()
