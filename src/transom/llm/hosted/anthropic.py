@@ -12,6 +12,7 @@ from transom.llm.hosted.failures import connection_failed, from_status, own_erro
 from transom.llm.hosted.schema import for_anthropic
 from transom.llm.hosted.server import Clients, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
+from transom.llm.proxies import transport
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
@@ -112,10 +113,10 @@ class AnthropicVendor:
         await self._client.aclose()
 
     def _connect(self) -> AsyncAnthropic:
+        import httpx2  # noqa: PLC0415  only where it is asked
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415  (3 s of CPU)
-        from httpx2 import AsyncByteStream  # noqa: PLC0415  only where it is asked
 
-        guard = body_guard(AsyncByteStream, self._server.max_body)
+        guard = body_guard(httpx2.AsyncByteStream, self._server.max_body)
         return AsyncAnthropic(
             api_key=self._server.api_key,
             base_url=self._server.base_url,
@@ -123,7 +124,11 @@ class AnthropicVendor:
             timeout=self._server.seconds,
             open_telemetry=False,
             default_headers={"Accept-Encoding": "identity"},
-            http_client=DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [guard]}),
+            http_client=DefaultAsyncHttpxClient(
+                transport=transport(httpx2, self._server.proxy),
+                follow_redirects=False,
+                event_hooks={"response": [guard]},
+            ),
         )
 
 

@@ -19,6 +19,7 @@ from transom.llm.hosted.failures import (
 )
 from transom.llm.hosted.server import NO_KEY, Clients, Server
 from transom.llm.hosted.wire import Document, body_guard
+from transom.llm.proxies import transport
 from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
@@ -112,20 +113,30 @@ class OllamaVendor:
         await self._client.aclose()
 
     def _connect(self) -> AsyncClient:
-        from httpx import AsyncByteStream  # noqa: PLC0415  only where it is asked
+        import httpx  # noqa: PLC0415  only where it is asked
         from ollama import AsyncClient  # noqa: PLC0415  only where it is asked
 
-        guard = body_guard(AsyncByteStream, self._server.max_body)
+        guard = body_guard(httpx.AsyncByteStream, self._server.max_body)
+        hooks: dict[str, list[Any]] = {"response": [guard]}
         headers = {"Accept-Encoding": "identity"}
         if self._server.api_key != NO_KEY:
             headers["authorization"] = f"Bearer {self._server.api_key}"
+        else:
+            hooks["request"] = [_without_key]
         return AsyncClient(
             host=self._server.base_url,
             timeout=self._server.seconds,
+            transport=transport(httpx, self._server.proxy),
             follow_redirects=False,
             headers=headers,
-            event_hooks={"response": [guard]},
+            event_hooks=hooks,
         )
+
+
+async def _without_key(request: Any) -> None:
+    """The SDK looks for a key by itself, where we found none that can be sent."""
+    if request.headers.get("authorization", "").startswith("Bearer"):
+        del request.headers["authorization"]
 
 
 def _document(piece: Any) -> Document:

@@ -14,6 +14,7 @@ from transom.llm.hosted.failures import connection_failed, from_error_in_reply, 
 from transom.llm.hosted.schema import AZURE, OPENAI, Strict, closed
 from transom.llm.hosted.server import Clients, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
+from transom.llm.proxies import transport
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
@@ -130,16 +131,20 @@ class OpenAIVendor:
         await self._client.aclose()
 
     def _connect(self) -> AsyncOpenAI:
-        from httpx2 import AsyncByteStream  # noqa: PLC0415  only where it is asked
+        import httpx2  # noqa: PLC0415  only where it is asked
         from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient  # noqa: PLC0415  (1.4 s of CPU)
 
-        guard = body_guard(AsyncByteStream, self._server.max_body)
+        guard = body_guard(httpx2.AsyncByteStream, self._server.max_body)
         agreed: dict[str, Any] = {
             "api_key": self._server.api_key,
             "max_retries": 0,
             "timeout": self._server.seconds,
             "default_headers": {"Accept-Encoding": "identity"},
-            "http_client": DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [guard]}),
+            "http_client": DefaultAsyncHttpxClient(
+                transport=transport(httpx2, self._server.proxy),
+                follow_redirects=False,
+                event_hooks={"response": [guard]},
+            ),
         }
         if self._server.api_version is None:
             return AsyncOpenAI(base_url=self._server.base_url, **agreed)
