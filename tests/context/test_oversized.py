@@ -288,6 +288,25 @@ def test_what_the_source_does_not_say_is_struck_and_reported() -> None:
     assert "u_core/u_mul" in summary.text
 
 
+def test_ids_are_listed_in_proportion_to_the_summary_and_say_where_some_are_left_out() -> None:
+    source = "".join(f"u_core/reg_{number} is met\n" for number in range(2_000))
+
+    def listed(said: str, room: int, of: str = source) -> str:
+        made = summarised(said, of, room, PLAIN).text
+        assert PLAIN.count(made) <= room
+        return made.removeprefix(said).strip()
+
+    one = listed("All of them are met.", 12_000)
+    assert 190 < PLAIN.count(one) <= 200, "the shortest room of a summary, whatever its source"
+    assert one.startswith("Also named in the source: u_core/reg_0, u_core/reg_1, ")
+    assert one.endswith(", and more")
+    long = "They are all met, and nothing else is to be said. " * 30
+    assert 490 < PLAIN.count(listed(long.strip(), 12_000)) <= 500, "as long as itself"
+    assert 240 < PLAIN.count(listed(long.strip(), 1_000)) <= 250, "a quarter of its room"
+    few = "\n".join(source.splitlines()[:20])
+    assert listed("Met.", 1_000, few).endswith("u_core/reg_18, u_core/reg_19"), "where all have room, all are named"
+
+
 def test_without_a_summary_lines_are_chosen_by_rule_and_marked() -> None:
     source = PROSE.replace(". ", ".\n") * 50 + "ERROR in u_core/u_mul\n" + "nothing here\n" * 200
     for said in ("", " \n"):

@@ -30,6 +30,7 @@ from transom.llm.answering import CUT_OFF, VOID, Answering
 from transom.llm.deltas import Again, Delta
 from transom.llm.turns import Egress
 from transom.runs import Stage
+from transom.runs.models import AskOptions
 from transom.runs.opened import Call
 from transom.tools import Toolbox
 from transom.tools.definition import Ran
@@ -266,19 +267,17 @@ class Conversation:
     async def _paid(self, answering: Answering, seconds: float | None) -> Reply:
         """One request and its reply; each is journaled, counted and told by itself."""
         self.requests += 1
+        options = AskOptions(
+            lasting=self.lasting,
+            answering=answering,
+            on_delta=self._heard,
+            seconds=seconds,
+            else_raise=left_from_json(self.left_then, self) if self.left_then else None,
+        )
         if self._half:  # an error, a stop or a cap cut it off
             self._heard(CUT_OFF)
         try:
-            reply = await self.stage.ask(
-                answering.next,
-                self.role,
-                conversation=self.name,
-                answering=answering,
-                lasting=self.lasting,
-                on_delta=self._heard,
-                seconds=seconds,
-                else_raise=left_from_json(self.left_then, self) if self.left_then else None,
-            )
+            reply = await self.stage.ask(answering.next, self.role, conversation=self.name, options=options)
         except TimeoutError as error:
             raise error if isinstance(error, LeftUnanswered) else self.meter.late() from error
         if reply.egress != "any":

@@ -195,6 +195,12 @@ class Chain:
             unquote(cause, request, self.policy)
         raise with_causes(causes)
 
+    def failed(self, error: Exception) -> str:
+        """The name of the provider with which a call ended: the one that its error names, or else the first."""
+        names = [provider.name for provider in self.providers]
+        where = error.where if isinstance(error, TransomError) else None
+        return where if where in names else names[0]
+
     @property
     def secrets(self) -> tuple[str, ...]:
         """Keys that its providers show to their servers, and that are to stand nowhere."""
