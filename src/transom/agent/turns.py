@@ -267,7 +267,7 @@ class Conversation:
         self.requests += 1
         try:
             reply = await self.stage.ask(
-                answering.next,
+                self._asking.next(answering),
                 self.role,
                 conversation=self.name,
                 answering=answering,
