@@ -85,12 +85,16 @@ class Draft:
         return self._whole.minus(SEPARATOR) if any(self._whole) else self._whole
 
     @property
+    def shares(self) -> tuple[Share, ...]:
+        """What each part takes, and is held to."""
+        return tuple([Share(name, self._used(name), self._limits[name]) for name in SHARES])
+
+    @property
     def request(self) -> Request:
         """What is asked, as it is now."""
-        shares = tuple([Share(name, self._used(name), self._limits[name]) for name in SHARES])
         folded = self.history.folded.dropped if self.history.folded else ()
         turns = self.history.turns if self._foldable else self._turns
-        window = Window(self._kept, turns, (*folded, *self._dropped), shares)
+        window = Window(self._kept, turns, (*folded, *self._dropped), self.shares)
         role = self._role
         return Request(role.name, window, role.tools, role.settings, role.schema)
 
