@@ -34,8 +34,7 @@ def test_a_value_is_counted_in_the_bucket_whose_bound_it_does_not_pass() -> None
 
 def test_they_are_totals_since_one_time_of_one_process() -> None:
     metrics = Metrics()
-    asked: dict[str, Any] = {keys.PROVIDER: "far", keys.REQUEST_MODEL: "m"}
-    metrics.count(ended(keys.CHAT, **asked), "t")
+    metrics.count(ended(keys.CHAT, 0.0, **{keys.PROVIDER: "far", keys.REQUEST_MODEL: "m"}), "t")
     first, again = told(metrics), told(metrics)
     for name, one in first.items():
         shape = "histogram" if KINDS[name].bounds else "sum"
@@ -52,8 +51,8 @@ def test_a_sub_conversation_counts_once_in_its_trace_and_is_forgotten_in_the_end
     metrics = Metrics()
 
     def of(number: int) -> SpanRow:
-        sub: dict[str, Any] = {keys.CONVERSATION_ID: f"r/s/main/{number}", keys.PARENT_CONVERSATION: "r/s/main"}
-        return ended(keys.INVOKE_AGENT, **sub)
+        sub = {keys.CONVERSATION_ID: f"r/s/main/{number}", keys.PARENT_CONVERSATION: "r/s/main"}
+        return ended(keys.INVOKE_AGENT, 0.0, **sub)
 
     for trace in ("t", "u"):
         for _ in range(3):
