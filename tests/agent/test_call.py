@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -22,14 +24,19 @@ def read(text: str) -> str:
     return text
 
 
-async def ask(tmp_path: Path, *answers: str | Reply) -> tuple[Answer[str], ScriptedProvider]:
+Review: TypeAlias = Callable[[str], list[str]]
+
+
+async def ask(
+    tmp_path: Path, *answers: str | Reply | Exception, review: Review | None = None
+) -> tuple[Answer[str], ScriptedProvider]:
     provider = ScriptedProvider({"p.seat": list(answers)})
     desk = Desk(tmp_path, provider)
     workspace = Workspace.at(tmp_path / ".transom")
     got: list[Answer[str]] = []
 
     async def stage(at: Stage) -> str:
-        got.append(await call(at, ROLE, [Block("ask", "?")], read))
+        got.append(await call(at, ROLE, [Block("ask", "?")], read, review=review))
         return got[0].value
 
     async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
@@ -60,18 +67,7 @@ async def test_two_unreadable_replies_are_an_error(tmp_path: Path) -> None:
 
 
 async def reviewed(tmp_path: Path, *answers: str | Exception) -> tuple[Answer[str], ScriptedProvider]:
-    provider = ScriptedProvider({"p.seat": list(answers)})
-    desk = Desk(tmp_path, provider)
-    workspace = Workspace.at(tmp_path / ".transom")
-    got: list[Answer[str]] = []
-
-    async def stage(at: Stage) -> str:
-        got.append(await call(at, ROLE, [Block("ask", "?")], read, review=lambda text: ["too long"] * (len(text) - 3)))
-        return got[0].value
-
-    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
-        await run.stage("one", stage, out=text_file("one.md"), uses=[ROLE])
-    return got[0], provider
+    return await ask(tmp_path, *answers, review=lambda text: ["too long"] * (len(text) - 3))
 
 
 async def test_an_answer_without_complaints_is_asked_for_once(tmp_path: Path) -> None:

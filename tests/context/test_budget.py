@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.context.streams import PROSE, call, exchange
+from tests.counted import calls
 from transom.config.model import WindowSettings
 from transom.context import DEFAULT_SHARES, SHARES, Budget, Compaction, History, assemble, go_on
 from transom.context.budget import GIVING, share_of
@@ -145,23 +144,12 @@ def test_a_newest_message_that_is_too_large_alone_overflows_with_its_sizes() -> 
 
 
 def test_going_on_costs_the_same_however_long_the_conversation_is() -> None:
-    def calls(count: int) -> int:
+    def cost(count: int) -> int:
         history = History.of([turn for number in range(count) for turn in exchange(number, size=40)])
-        made = 0
+        return calls(lambda: go_on(ROLE, [FULL["config"]], history.add(*call(99)), budget=Budget(total=1_000_000)))
 
-        def counted(frame: object, event: str, arg: object) -> None:
-            nonlocal made
-            made += event == "call"
-
-        sys.setprofile(counted)
-        try:
-            go_on(ROLE, [FULL["config"]], history.add(*call(99)), budget=Budget(total=1_000_000))
-        finally:
-            sys.setprofile(None)
-        return made
-
-    calls(5)  # sizes of what never changes are found once
-    assert calls(20) == calls(5)
+    cost(5)  # sizes of what never changes are found once
+    assert cost(20) == cost(5)
 
 
 @pytest.mark.parametrize(("reserve", "part"), [(0, 1.0), (100, 0.9), (499, 0.501), (500, 0.5), (5_000, 0.5)])

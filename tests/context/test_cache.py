@@ -9,6 +9,7 @@ import pytest
 from benchmarks import cache as bench
 
 from tests.context.streams import PROSE, call, exchange
+from tests.counted import calls
 from transom.context import Budget, History, assemble, go_on
 from transom.context.cache import KEPT_REQUESTS, CacheMonitor, breakpoints_of
 from transom.context.segments import Ordered, parting, piece_text
@@ -196,28 +197,15 @@ def test_it_keeps_the_last_hundred() -> None:
 
 
 def test_watching_costs_the_same_however_long_the_conversation_is() -> None:
-    import sys
-
-    def calls(count: int) -> int:
+    def cost(count: int) -> int:
         history = History.of([turn for number in range(count) for turn in exchange(number, size=40)])
         monitor = CacheMonitor(MARKED)
         monitor.watch(assemble(ROLE, [CONFIG], turns=history.turns))
         grown = history.add(Asked("and now?"))
         request = go_on(ROLE, [CONFIG], grown, budget=Budget(total=1_000_000)).request
-        made = 0
+        return calls(lambda: monitor.watch(request))
 
-        def counted(frame: object, event: str, arg: object) -> None:
-            nonlocal made
-            made += event == "call"
-
-        sys.setprofile(counted)
-        try:
-            monitor.watch(request)
-        finally:
-            sys.setprofile(None)
-        return made
-
-    assert calls(20) == calls(5)
+    assert cost(20) == cost(5)
 
 
 def test_the_terms_are_dated_and_found_by_the_name_of_who_answers() -> None:

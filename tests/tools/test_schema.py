@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import sys
 from typing import Any, Literal
 
 import jsonschema
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
+from tests.counted import calls
 from transom.errors import InvalidArgumentsError, ToolError
 from transom.llm import ToolCall
 from transom.tools import Toolbox, ToolDefinition
@@ -236,19 +236,12 @@ SLOW: dict[str, tuple[dict[str, Any], Any]] = {
 @pytest.mark.parametrize(("schema", "value"), SLOW.values(), ids=SLOW)
 def test_a_schema_of_a_server_is_gone_through_only_so_far(schema: Any, value: Any) -> None:
     check = Check(schema, "t", foreign=True)
-    seen, before = 0, sys.getprofile()
 
-    def count(_frame: Any, event: str, _argument: Any) -> None:
-        nonlocal seen
-        seen += event == "call"
-        assert seen < 5_000_000
-
-    sys.setprofile(count)
-    try:
+    def refused() -> None:
         with pytest.raises(InvalidArgumentsError, match="nested too deeply"):
             check.complaints({"at": value})
-    finally:
-        sys.setprofile(before)
+
+    calls(refused, at_most=5_000_000)
 
 
 def test_what_a_server_may_be_given_at_once_is_much_all_the_same() -> None:

@@ -168,7 +168,7 @@ class Slow(ToolDefinition):
     clock: list[float]
 
     @property
-    def waits(self) -> bool:  # type: ignore[override]  # it is found out once there
+    def waits(self) -> bool:
         return True
 
     async def ready(self, seconds: float | None) -> None:

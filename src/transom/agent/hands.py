@@ -175,7 +175,7 @@ class Hands:
             raise
         here.over = True
         if came.error:
-            await here.end(came.error)
+            await here.end()
         return self._over(call, came)
 
     async def _answered(self, key: CallKey, wanted: Wanted, tool: ToolDefinition) -> Ran | None:

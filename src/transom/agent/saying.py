@@ -48,24 +48,26 @@ async def say(
     told: dict[str, Json] = {"event": "asked", "text": content}
     if blocks:
         told["blocks"] = digest([block.to_json() for block in blocks])
-    if call and not _is_of(talk, call):
+    mine = call is not None and _is_of(talk, call)
+    if call and not mine:
         told["call"] = call.in_stage
     if talk.left_by and not talk.at_rest:
         told["after"] = left_to_json(talk.left_by)
     held = talk.stage.told_next(talk.name)
-    if held and {**held, "after": None} == {**told, "after": None}:
+    if held and _is_same(held, told, mine):
         told = held  # whatever left the message before it today
     if held not in (None, told):
         _say_other(talk, held)
     if held != told:  # what is in the journal is there
         check_message(talk.role, (*beside, *blocks), content, budget=talk.window, tokens=talk.tokens)
     await talk.give_up()
+    by = None if mine else told.get("call")
     try:
         await talk.stage.tell(talk.name, told)
     except asyncio.CancelledError:  # which comes when it is written
-        talk.ask_for(Asked(content), told.get("call"), call)
+        talk.ask_for(Asked(content), by, call)
         raise
-    talk.ask_for(Asked(content), told.get("call"), call)
+    talk.ask_for(Asked(content), by, call)
     talk.left_then = left_then(talk.stage.told(talk.name))
     return None
 
@@ -92,9 +94,20 @@ def _say_other(talk: Conversation, held: Any) -> None:
     raise RunError(what, where=talk.name, hint=hint)
 
 
+def _is_same(held: Any, told: dict[str, Json], mine: bool) -> bool:
+    """Whether that was said here before; `mine`: by the call that has the conversation now."""
+    aside: dict[str, Json] = {"after": None, "call": None} if mine else {"after": None}
+    return {**held, **aside} == {**told, **aside}
+
+
 def _is_of(talk: Conversation, call: Call) -> bool:
-    """Whether it is what that call opened."""
-    return owner(talk.stage.host.state, (talk.stage.name, talk.stage.epoch, talk.name)) == call.in_stage
+    """Whether it is what that call opened. A name of its own it may have from a call that failed: then it is taken."""
+    stage = talk.stage
+    of = owner(stage.host.state, (stage.name, stage.epoch, talk.name))
+    if of not in (None, call.in_stage) and talk.name in call.named and not talk.turns:
+        stage.take(talk.name, call.in_stage)
+        return True
+    return of == call.in_stage
 
 
 async def mark_last(talk: Conversation, mark: Mark) -> None:

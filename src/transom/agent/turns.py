@@ -26,10 +26,11 @@ from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED
 from transom.errors import CapReached, LeftUnanswered, OutOfTurns, ReplyError, ToolError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
-from transom.llm.answering import VOID, Answering
-from transom.llm.deltas import Delta
+from transom.llm.answering import CUT_OFF, VOID, Answering
+from transom.llm.deltas import Again, Delta
 from transom.llm.turns import Egress
 from transom.runs import Stage
+from transom.runs.models import AskOptions
 from transom.runs.opened import Call
 from transom.tools import Toolbox
 from transom.tools.definition import Ran
@@ -108,6 +109,7 @@ class Conversation:
     _came: int = 0
     _unheard: Exception | None = None
     _settled: bool = False
+    _half: bool = False  # whether a part was heard of a reply that has not come
 
     def __post_init__(self) -> None:
         if self.role.tools != self.toolbox.specs:
@@ -174,7 +176,7 @@ class Conversation:
         """Say something, or have something come back."""
         self.turns += turns
         for turn in turns:
-            if turn.egress == "local":
+            if turn.egress != "any":
                 self.egress = "local"
         before, self.history = self.history.count, self.history.add(*turns)
         if self.marks and self.history.count > before:  # what was said of the event when the program ran before
@@ -265,23 +267,24 @@ class Conversation:
     async def _paid(self, answering: Answering, seconds: float | None) -> Reply:
         """One request and its reply; each is journaled, counted and told by itself."""
         self.requests += 1
+        options = AskOptions(
+            lasting=self.lasting,
+            answering=answering,
+            on_delta=self._heard,
+            seconds=seconds,
+            else_raise=left_from_json(self.left_then, self) if self.left_then else None,
+        )
+        if self._half:  # an error, a stop or a cap cut it off
+            self._heard(CUT_OFF)
         try:
-            reply = await self.stage.ask(
-                self._asking.next(answering),
-                self.role,
-                conversation=self.name,
-                answering=answering,
-                lasting=self.lasting,
-                on_delta=self._heard,
-                seconds=seconds,
-                else_raise=left_from_json(self.left_then, self) if self.left_then else None,
-            )
+            request = self._asking.next(answering)
+            reply = await self.stage.ask(request, self.role, conversation=self.name, options=options)
         except TimeoutError as error:
             raise error if isinstance(error, LeftUnanswered) else self.meter.late() from error
-        if reply.egress == "local":
+        if reply.egress != "any":
             self.egress = "local"
         self.meter.add(reply, (self.name, self._came))
-        self._came += 1
+        self._came, self._half = self._came + 1, False
         self.hear(Replied(self.name, reply))
         return reply
 
@@ -293,4 +296,5 @@ class Conversation:
             self._unheard = self._unheard or error
 
     def _heard(self, piece: Delta) -> None:
+        self._half = piece.__class__ is not Again
         self.hear(Heard(self.name, piece))

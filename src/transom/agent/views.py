@@ -24,7 +24,8 @@ class Response:
         ended: `answered`, or why it did not come to an answer: `length` and `refusal` are the model's; the others are
             caps, and `Agent.go_on` goes on from there once they are raised.
         usage: tokens of the whole conversation so far.
-        usd: what it cost so far, where a cap in dollars is set.
+        usd: US dollars that the whole conversation has cost so far, 0 for what is on this machine; None where nobody
+            knows what a reply of it cost.
         window: what the last call saw; None where a cap left no call.
         turns: the conversation so far, this message's included.
     """
@@ -32,7 +33,7 @@ class Response:
     text: str
     ended: Ended
     usage: Usage
-    usd: float
+    usd: float | None
     window: Window | None
     turns: tuple[Turn, ...]
 

@@ -23,6 +23,7 @@ Then = Literal["whole", "more", "mend", "failed"]
 to be repaired. `failed`: nor does its repair, or it paused too often."""
 
 VOID = Again("the answer does not follow its schema")
+CUT_OFF = Again("it was cut off before it was whole")
 GO_ON = Asked("You have said nothing. Please go on.")
 """What is said to a model that stopped without a word."""
 _MOST_PAUSES = 10

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 
 from transom.canonical import Json, canonical_json, digest, quoted
 from transom.errors import InputError
-from transom.llm.turns import Egress, Trust, Turn
+from transom.llm.turns import EGRESS, TRUST, Egress, Trust, Turn, check_marks
 from transom.once import once
 
 
@@ -30,6 +30,15 @@ Strategy = Literal["truncate", "sub_conversation", "memory"]
 _STRATEGIES = get_args(Strategy)
 
 
+def _tier(given: object, where: str) -> Tier:
+    """A tier by its name."""
+    found = next((tier for tier in Tier if tier == given), None)
+    if found is None:
+        hint = f"say {' or '.join(f'Tier.{tier.name}' for tier in Tier)}"
+        raise InputError(f"its tier is {given!r:.80}", where=where, hint=hint)
+    return found
+
+
 @dataclass(frozen=True)
 class Block:
     """A named piece of context.
@@ -41,6 +50,9 @@ class Block:
         trust: `untrusted` text is fenced and is data, never an instruction.
         egress: `local` blocks never reach a remote provider.
         data: the same content in structured form, where `text` was made from it.
+
+    Raises:
+        InputError: a tier or a mark that there is not.
     """
 
     name: str
@@ -49,6 +61,12 @@ class Block:
     trust: Trust = "ours"
     egress: Egress = "any"
     data: Json = None
+
+    def __post_init__(self) -> None:
+        if self.trust not in TRUST or self.egress not in EGRESS:
+            check_marks(f"Block {self.name!r}", trust=self.trust, egress=self.egress)
+        if type(self.tier) is not Tier:
+            object.__setattr__(self, "tier", _tier(self.tier, f"Block {self.name!r}"))
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -185,6 +203,9 @@ class Window:
         shares: how full it is; a remark for the journal, not part of what is asked.
         egress: `local` where what was said in the conversation so far was answered from local text, so that it may
             repeat it: a window that holds it is as local, whether or not that text still stands in it.
+
+    Raises:
+        InputError: a mark that there is not.
     """
 
     blocks: tuple[Block, ...]
@@ -192,6 +213,10 @@ class Window:
     dropped: tuple[Dropped, ...] = ()
     shares: tuple[Share, ...] = field(default=(), compare=False)
     egress: Egress = field(default="any", compare=False)
+
+    def __post_init__(self) -> None:
+        if self.egress not in EGRESS:
+            check_marks("Window", egress=self.egress)
 
     def get(self, name: str) -> Block:
         """The block of that name.

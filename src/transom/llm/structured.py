@@ -12,7 +12,7 @@ from transom.llm.reading import read_json
 from transom.llm.render import render_block
 from transom.llm.reply import Reply
 from transom.llm.shapes import Block, Request
-from transom.llm.turns import Said
+from transom.llm.turns import Asked, CameBack, Said
 
 SCHEMA_BLOCK = "answer_schema"
 REPAIR_BLOCK = "answer_repair"
@@ -40,9 +40,31 @@ Check = Callable[[Json], list[Complaint]]
 
 def shown(request: Request, caps: Capabilities) -> Request:
     """The request as a model of such capabilities is to have it: told of the schema, where its server has no way to."""
-    if request.output is None or caps.structured_output:
+    return request if request.output is None or is_held(request, caps) else in_words(request)
+
+
+def is_held(request: Request, caps: Capabilities) -> bool:
+    """Whether its server is to hold the answer to the schema, and leaves the model free to call its tools."""
+    able = caps.structured_output and (caps.structured_with_tools or not request.tools)
+    return able and request.output is not None
+
+
+def in_words(request: Request) -> Request:
+    """The request with the schema of its answer told in a block; as it is where it has none, or was told before."""
+    if request.output is None or any(block.name == SCHEMA_BLOCK for block in request.window.blocks):
         return request
     return _with_block(request, SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(request.output))))
+
+
+def is_mending_what_tools_found(request: Request) -> bool:
+    """Whether it asks for the repair of an answer for which tools were called, so that none has to be called any more.
+
+    Where none was, the answer may have been a call that went wrong; who must then answer makes something up.
+    """
+    if not any(block.name == REPAIR_BLOCK for block in request.window.blocks):
+        return False
+    last = next((turn for turn in reversed(request.window.turns) if isinstance(turn, Asked | CameBack)), None)
+    return isinstance(last, CameBack)
 
 
 def schema_text(schema: Mapping[str, Json]) -> str:

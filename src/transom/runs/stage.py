@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from transom.canonical import Json
 from transom.context import Budget, TokenCorrection
-from transom.errors import StoreError, TransomError
-from transom.llm import AnsweredFrom, Chain, Reply, Request, Role, Usage
-from transom.llm.answering import Answering
+from transom.errors import StoreError
+from transom.llm import AnsweredFrom, Reply, Request, Role, Usage
 from transom.llm.capabilities import UNBOUNDED
 from transom.llm.codec import reply_from_json
-from transom.llm.deltas import OnDelta, both, tell
-from transom.llm.provider import of_provider
+from transom.llm.deltas import tell
 from transom.runs.called import Calls
-from transom.runs.calls import logged
 from transom.runs.host import Host
 from transom.runs.journal import ToolKey, talk_key
+from transom.runs.models import PLAIN, AskOptions, Models
 from transom.runs.names import Named, Names, checked, is_within
 from transom.runs.spans import of_reply, of_request
 from transom.runs.standing import standing, stood
@@ -50,8 +46,7 @@ class Stage(Calls):
         self.memoise = True
         self.answered: dict[str, set[AnsweredFrom]] = {}
         self._used: dict[str, Usage] = {}
-        self._pinned: dict[int, str] = {}  # of a chain: who answered first, and is asked from then on
-        self._first = asyncio.Lock()
+        self._models = Models(run)
         self._talks: dict[str, Talk] = {}
         self._told: Counter[str] = Counter()
         self._under_way: set[ToolKey] = set()
@@ -102,16 +97,7 @@ class Stage(Calls):
         return next(iter(self.told(conversation)), None)
 
     async def ask(
-        self,
-        request: Request,
-        role: Role,
-        *,
-        conversation: str = "main",
-        answering: Answering | None = None,
-        lasting: bool = False,
-        on_delta: OnDelta | None = None,
-        seconds: float | None = None,
-        else_raise: TransomError | None = None,
+        self, request: Request, role: Role, *, conversation: str = "main", options: AskOptions = PLAIN
     ) -> Reply:
         """Ask the run's chain, or take the journaled reply.
 
@@ -123,11 +109,7 @@ class Stage(Calls):
             request: what is asked.
             role: who asks.
             conversation: tells conversations of one stage apart.
-            answering: takes the reply, once that is journaled with how the answer stands after it.
-            lasting: whether what was said in it stays said.
-            on_delta: hears the reply as it comes; one from the journal at once.
-            seconds: how long to wait for it; what is on its way to the journal is waited for all the same.
-            else_raise: nobody is asked; this is raised where the journal has no reply.
+            options: how it is asked.
 
         Raises:
             ProviderError, EgressError: from the chain.
@@ -136,35 +118,27 @@ class Stage(Calls):
         """
         talk = self._talks.setdefault(conversation, Talk())
         chain = self._run.chain.of(role.name)
-        key = self._key(talk, request, role, conversation, lasting=lasting)
-        with self._run.telemetry.span(
-            f"chat {role.name}", "client", **of_request(request, self.place, conversation)
-        ) as span:
+        key = self._key(talk, request, role, conversation, lasting=options.lasting)
+        about = of_request(request, self.place, conversation)
+        with self._run.telemetry.span(f"chat {role.name}", "client", **about) as span:
             reply, found = self._journaled(key)
             replayed = reply is not None
             if reply is None:
-                if else_raise:
-                    raise else_raise
-                try:
-                    reply = await self._paid(request, chain, on_delta, seconds)
-                except (TransomError, TimeoutError):
-                    span.update(of_provider(self._pinned.get(id(chain), chain.name)))
-                    raise
-                then = answering.judge(reply) if answering else "whole"
+                reply = await self._models.reply(request, chain, options, span)
+                then = options.judge(reply)
                 await self._journal(key, talk, request, role, {"reply": reply.to_json(), **standing(key, then)})
                 if self._run.spending:
                     self._run.spending.add(reply.by, reply.usage)
             else:
-                then = stood(self._run.state, found) or (answering.judge(reply) if answering else "whole")
-                tell(reply, on_delta)
-            if not (replayed and lasting):  # who answered then need not be there today
-                self._pinned[id(chain)] = reply.by
-            self.answered.setdefault(reply.by, set()).update(reply.answered_from)
-            self._used[conversation] = self._used.get(conversation, NOTHING_USED) + reply.usage
+                then = stood(self._run.state, found) or options.judge(reply)
+                tell(reply, options.on_delta)
+            if not (replayed and options.lasting):  # who answered then need not be there today
+                self._models.pinned[id(chain)] = reply.by
+            self._use(reply, conversation)
             span.update(of_reply(reply, replayed=replayed))
         self._talks[conversation] = talk_after(talk, request, reply, asked=key, found=found)
-        if answering:
-            answering.take(reply, then, replayed=replayed)
+        if options.answering:
+            options.answering.take(reply, then, replayed=replayed)
         return reply
 
     def counted(self, conversation: str) -> dict[str, TokenCorrection]:
@@ -185,8 +159,9 @@ class Stage(Calls):
     def answering(self, role: str, conversation: str) -> tuple[str, bool]:
         """The name of the model that the next reply is expected of or journaled by, and whether it will stay so."""
         chain = self._run.chain.of(role)
-        if id(chain) in self._pinned:
-            return self._pinned[id(chain)], True
+        pinned = self._models.pinned
+        if id(chain) in pinned:
+            return pinned[id(chain)], True
         said = self._run.state.said.get((self.name, self.epoch, conversation), {})
         found = said.get(self._talks.get(conversation, Talk()).next)
         return (found["reply"]["by"] if found else chain.providers[0].name), False
@@ -196,25 +171,6 @@ class Stage(Calls):
         ordinal = self._talks.get(conversation, Talk()).next
         key = {**self._where(conversation), "ordinal": ordinal, "told": self._told[conversation]}
         return self._said(key) is not None
-
-    async def _paid(self, request: Request, chain: Chain, on_delta: OnDelta | None, seconds: float | None) -> Reply:
-        """A reply of the chain, within what the run may spend and the time that there is."""
-        if self._run.spending:
-            self._run.spending.check()
-        asked = self._complete(request, id(chain), on_delta)
-        asked = logged(request, asked, self._run.chain, told=self._run.log_calls)
-        reply = await (asked if seconds is None else asyncio.wait_for(asked, seconds))
-        return reply if request.window.egress == "any" else replace(reply, egress=request.window.egress)
-
-    async def _complete(self, request: Request, chain: int, on_delta: OnDelta | None) -> Reply:
-        """Ask the chain. The first reply settles who answers in this stage, also for calls that run beside it."""
-        hear = both(on_delta, self._run.on_delta)
-        if chain in self._pinned:
-            return await self._run.chain.answer(request, only=self._pinned[chain], on_delta=hear)
-        async with self._first:
-            reply = await self._run.chain.answer(request, only=self._pinned.get(chain), on_delta=hear)
-            self._pinned[chain] = reply.by
-            return reply
 
     def _journaled(self, key: dict[str, Any]) -> tuple[Reply | None, dict[str, Any]]:
         """The journaled reply, if there is one, and the key by which it was journaled."""
@@ -258,6 +214,11 @@ class Stage(Calls):
         if talk.next == 0 and (room := self._run.chain.of(role.name).caps).context_tokens < UNBOUNDED:
             told |= {"context_tokens": room.context_tokens} if room.context_known else {}
         await self._run.append("reply", {**key, "attempt": self.attempt, **told, "shares": shares})
+
+    def _use(self, reply: Reply, conversation: str) -> None:
+        """Count a reply to what the stage's result comes of."""
+        self.answered.setdefault(reply.by, set()).update(reply.answered_from)
+        self._used[conversation] = self._used.get(conversation, NOTHING_USED) + reply.usage
 
     async def tell(self, conversation: str, told: Json) -> None:
         """Journal something of a conversation that is neither a reply nor a result; not again when code runs again.

@@ -84,7 +84,7 @@ class McpServer:
                 a tool that cannot be one here.
         """
         try:
-            import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415
+            import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415  only to see it is there
         except ImportError as error:
             raise ToolError("tools of MCP servers need the extra mcp", hint="pip install 'transom[mcp]'") from error
         self._link = Link(self._place.client, self._seconds, remote=self._place.remote, first=self._listed)

@@ -33,7 +33,7 @@ def is_answer(error: Exception) -> bool:
     All else is in doubt, also a result that came and cannot be read.
     """
     from mcp import MCPError  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
-    from mcp_types import PARSE_ERROR, REQUEST_TIMEOUT  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+    from mcp_types import PARSE_ERROR, REQUEST_TIMEOUT  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
 
     if not isinstance(error, MCPError):
         return False

@@ -31,6 +31,7 @@ class Server:
         stream: take replies in pieces where they are offered.
         max_body: bytes that one reply may have.
         key_variable: the environment variable that holds the key, for messages.
+        proxy: through which it is asked, as `proxy_of` says; None: directly, whatever the environment has.
     """
 
     base_url: str
@@ -40,6 +41,7 @@ class Server:
     stream: bool = True
     max_body: int = MAX_BODY
     key_variable: str = ""
+    proxy: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
