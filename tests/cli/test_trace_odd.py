@@ -188,3 +188,29 @@ def test_the_files_of_a_folder_are_read_one_by_one(traces: Path) -> None:
     odd: list[Odd] = []
     assert [(path.stem, len(rows)) for path, rows in read_traces(traces, odd)] == [(GOOD, 2), ("b" * 32, 1)]
     assert odd == [] and [*read_traces(traces / "none")] == []
+
+
+def test_what_ended_is_over_wherever_its_beginning_stands(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    begun = span(attributes=[{"key": "transom.open", "value": {"boolValue": True}}])
+    for lines in ([line(begun), line(span())], [line(span()), line(begun)]):
+        path.write_text("".join(lines))
+        assert [(row.status, row.end) for row in read_trace(path)] == [("ok", 5)]
+
+
+@pytest.mark.parametrize(("code", "status"), [(0, "ok"), (1, "ok"), (2, "error")])
+def test_a_status_of_other_writers(code: int, status: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(line(span(status={"code": code})))
+    assert [row.status for row in read_trace(path)] == [status]
+
+
+def test_what_the_list_names_is_shown(traces: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("00aa", "00aab", "a copy.of"):
+        (traces / f"{name}.jsonl").write_text(line(span()))
+    _, out, _ = run(capsys, "list", "--format", "json")
+    for one in json.loads(out)["traces"]:
+        code, out, _ = run(capsys, "show", one["trace_id"])
+        assert (code, out.splitlines()[0]) == (0, f"trace {one['trace_id']}")
+    code, _, err = run(capsys, "show", "00a")
+    assert code == 2 and "2 traces begin with '00a'" in err

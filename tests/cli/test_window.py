@@ -283,7 +283,7 @@ def test_every_call_of_an_answer_has_shares_of_its_own(here: Path, capsys: pytes
 
     def answer(request: Request) -> Reply:
         part, more = replies.pop(0)
-        schema = estimate_tokens(schema_text(role.output or {}))
+        schema = estimate_tokens(schema_text(role.schema or {}))
         return Reply((part,), usage=Usage(2 * (estimate_tokens(render(request).as_text()) + schema), 10), **more)
 
     async def talk() -> None:

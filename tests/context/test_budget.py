@@ -154,6 +154,6 @@ def test_going_on_costs_the_same_however_long_the_conversation_is() -> None:
 
 @pytest.mark.parametrize(("reserve", "part"), [(0, 1.0), (100, 0.9), (499, 0.501), (500, 0.5), (5_000, 0.5)])
 def test_of_what_is_free_for_a_message_at_most_half_is_reserved_for_what_follows(reserve: int, part: float) -> None:
-    role = Role("t.seat", (), frozenset({"advice"}), settings=CallSettings(max_tokens=0))
-    frame = Frame.of(role, (Block("advice", "x" * 900, Tier.TURN, "untrusted"),), Budget(total=1_000, margin=0))
+    role = Role("t.seat", (), frozenset({"advice"}), settings=CallSettings(max_tokens=1))
+    frame = Frame.of(role, (Block("advice", "x" * 900, Tier.TURN, "untrusted"),), Budget(total=1_001, margin=0))
     assert Draft(role, frame, (), PLAIN).room(reserve) == 1_000 * part, "what may go takes nothing of it"

@@ -67,6 +67,14 @@ def test_events_are_events_whatever_they_are_called(data: st.DataObject, content
     assert read(pieces, content_type) == [{"a": "ü"}]
 
 
+@pytest.mark.parametrize("cut", range(1, 15))
+def test_an_event_has_its_name_wherever_its_line_ends_are_cut(cut: int) -> None:
+    """CR and LF are one line end, also where the one came before the other: two would be the end of the event."""
+    raw = b"event: error\r\ndata: busy\r\n\r\n"
+    with pytest.raises(ProviderError, match="busy"):
+        read([raw[:cut], raw[cut:]])
+
+
 def test_data_over_several_lines_is_one_document() -> None:
     assert read([b'data: {"a":\ndata: 1}\n\n']) == [{"a": 1}]
 

@@ -92,6 +92,13 @@ def test_a_provider_that_is_asked_again_behind_another_one_has_not_that_ones_tim
     assert of_provider(*spans)["far"] == (4, 6.0, 0.0, {"RateLimited": 2})
 
 
+def test_a_request_that_is_the_first_one_begins_anew() -> None:
+    """As where a program asks a provider beneath a span of its own, that is no call."""
+    spans = [attempt("own", 0, 1, "far"), attempt("own", 5, 6, "far", 1, "RateLimited"), attempt("own", 7, 8, "far", 2)]
+    (row,) = statistics([spans], by="provider", price=free).rows
+    assert (row.calls, row.seconds.p50, row.seconds.max, row.retry_rate) == (2, 1, 3, 0.5)
+
+
 @pytest.mark.parametrize("by", ["provider", "role"])
 def test_requests_of_a_call_that_has_not_ended_are_of_a_call_too(by: By) -> None:
     (row,) = statistics([FELL_BACK[:2]], by=by, price=free).rows

@@ -277,8 +277,9 @@ class Conversation:
         if self._half:  # an error, a stop or a cap cut it off
             self._heard(CUT_OFF)
         try:
-            request = self._asking.next(answering)
-            reply = await self.stage.ask(request, self.role, conversation=self.name, options=options)
+            reply = await self.stage.ask(
+                self._asking.next(answering), self.role, conversation=self.name, options=options
+            )
         except TimeoutError as error:
             raise error if isinstance(error, LeftUnanswered) else self.meter.late() from error
         if reply.egress != "any":

@@ -158,7 +158,7 @@ async def _find(session: Session, text: str) -> Path:
     from transom.runs import trace_id
 
     folder = session.workspace_root / "traces"
-    files = {path.stem for path in folder.glob("*.jsonl") if "." not in path.stem}
+    files = {path.stem for path in folder.glob("*.jsonl")}
     named = {trace: trace for trace in files}
     async with history(session) as store:
         rows = all_runs(store) if store else []

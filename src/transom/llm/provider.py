@@ -19,6 +19,7 @@ from transom.errors import (
 )
 from transom.llm.answering import answered
 from transom.llm.capabilities import Capabilities, common
+from transom.llm.checked import check_kind, check_provider, listed
 from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.egress import EgressPolicy
 from transom.llm.reading import held_arguments, is_deep
@@ -85,6 +86,9 @@ class Chain:
         providers: at least one.
         policy: what is kept on this machine.
         seats: role name -> who answers that role instead.
+
+    Raises:
+        InputError: somebody is no provider, or a seat no chain.
     """
 
     providers: tuple[Provider, ...]
@@ -92,8 +96,13 @@ class Chain:
     seats: Mapping[str, Chain] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "providers", listed(self.providers, object, "providers", "Chain"))
         if not self.providers:
             raise ValueError("a chain needs at least one provider")
+        for one in self.providers:
+            check_provider(one, "Chain")
+        for role, chain in self.seats.items():
+            check_kind(chain, Chain, f"seat {role}", "Chain")
 
     @property
     def name(self) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from transom.canonical import Json, canonical_json
-from transom.errors import InputError
+from transom.errors import InputError, ReplyError
 from transom.llm.capabilities import Capabilities
+from transom.llm.checked import Output, check_kind
 from transom.llm.reading import read_json
 from transom.llm.render import render_block
 from transom.llm.reply import Reply
@@ -117,6 +119,7 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
     from referencing.exceptions import Unresolvable  # noqa: PLC0415  only where there is a schema
 
     where = "the schema of the answer"
+    check_kind(schema, Mapping, "output", where)
     try:
         jsonschema.Draft202012Validator.check_schema(dict(schema))
     except jsonschema.SchemaError as error:
@@ -137,6 +140,26 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
         ]
 
     return held
+
+
+def answer_read(text: str, output: Output) -> Any:
+    """An answer as data.
+
+    Args:
+        text: that follows its schema.
+        output: that schema, or the model class that has it.
+
+    Raises:
+        ReplyError: it is none for that class, or no JSON.
+    """
+    try:
+        value = read_json(text)
+        return value if isinstance(output, Mapping) else output.model_validate_json(text)
+    except ValueError as error:  # pydantic's, too
+        listed: list[Any] = getattr(error, "errors", list)()[:_MOST_COMPLAINTS]
+        told = [f"{'.'.join(map(str, one['loc'])) or 'all of it'}: {one['msg']}" for one in listed]
+        what = f"the answer is no {'JSON' if isinstance(output, Mapping) else output.__name__}"
+        raise ReplyError(f"{what}: {'; '.join(told) or error}", hint="ask again, and say what is wrong") from error
 
 
 def _place(path: Iterable[str | int]) -> str:

@@ -10,7 +10,7 @@ from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import Draft, whole_number
 from transom.llm.hosted.failures import connection_failed, from_status, own_error, parsed
 from transom.llm.hosted.schema import for_anthropic
-from transom.llm.hosted.server import Clients, Server
+from transom.llm.hosted.server import HEADERS, Clients, Server, send_only_ours
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.proxies import transport
 from transom.llm.render import render
@@ -117,19 +117,22 @@ class AnthropicVendor:
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415  (3 s of CPU)
 
         guard = body_guard(httpx2.AsyncByteStream, self._server.max_body)
-        return AsyncAnthropic(
+        client = AsyncAnthropic(
             api_key=self._server.api_key,
             base_url=self._server.base_url,
             max_retries=0,
             timeout=self._server.seconds,
             open_telemetry=False,
-            default_headers={"Accept-Encoding": "identity"},
+            default_headers=HEADERS,
             http_client=DefaultAsyncHttpxClient(
                 transport=transport(httpx2, self._server.proxy),
                 follow_redirects=False,
                 event_hooks={"response": [guard]},
             ),
         )
+        send_only_ours(client, "ANTHROPIC_CUSTOM_HEADERS")
+        client.auth_token = None
+        return client
 
 
 def _typed(error: Exception) -> Exception:

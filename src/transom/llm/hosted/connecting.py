@@ -144,6 +144,7 @@ def connect(
         settings.timeout_seconds,
         stream,
         key_variable=place.key_variable,
+        official=place.service == kind,
         proxy=place.proxy,
     )
     service = {"azure": "openai"}.get(place.service, "anthropic" if kind == "anthropic" else place.service)

@@ -17,7 +17,7 @@ from transom.llm.hosted.failures import (
     parsed,
     unreadable,
 )
-from transom.llm.hosted.server import NO_KEY, Clients, Server
+from transom.llm.hosted.server import HEADERS, NO_KEY, Clients, Server
 from transom.llm.hosted.wire import Document, body_guard
 from transom.llm.proxies import transport
 from transom.llm.reading import MOST_LEVELS, is_deep
@@ -118,7 +118,7 @@ class OllamaVendor:
 
         guard = body_guard(httpx.AsyncByteStream, self._server.max_body)
         hooks: dict[str, list[Any]] = {"response": [guard]}
-        headers = {"Accept-Encoding": "identity"}
+        headers = dict(HEADERS)
         if self._server.api_key != NO_KEY:
             headers["authorization"] = f"Bearer {self._server.api_key}"
         else:

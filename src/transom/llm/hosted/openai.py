@@ -12,7 +12,7 @@ from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import Draft, whole_number
 from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error, parsed
 from transom.llm.hosted.schema import AZURE, OPENAI, Strict, closed
-from transom.llm.hosted.server import Clients, Server
+from transom.llm.hosted.server import HEADERS, Clients, Server, send_only_ours
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.proxies import transport
 from transom.llm.render import render
@@ -139,17 +139,23 @@ class OpenAIVendor:
             "api_key": self._server.api_key,
             "max_retries": 0,
             "timeout": self._server.seconds,
-            "default_headers": {"Accept-Encoding": "identity"},
+            "default_headers": HEADERS,
             "http_client": DefaultAsyncHttpxClient(
                 transport=transport(httpx2, self._server.proxy),
                 follow_redirects=False,
                 event_hooks={"response": [guard]},
             ),
         }
-        if self._server.api_version is None:
-            return AsyncOpenAI(base_url=self._server.base_url, **agreed)
-        version = self._server.api_version
-        return AsyncAzureOpenAI(azure_endpoint=self._server.base_url, api_version=version, **agreed)
+        version, url = self._server.api_version, self._server.base_url
+        client = (
+            AsyncOpenAI(base_url=url, **agreed)
+            if version is None
+            else AsyncAzureOpenAI(azure_endpoint=url, api_version=version, **agreed)
+        )
+        send_only_ours(client, "OPENAI_CUSTOM_HEADERS")
+        if not self._server.official:
+            client.organization = client.project = None
+        return client
 
 
 def _typed(error: Exception) -> Exception:

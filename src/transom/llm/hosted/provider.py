@@ -212,10 +212,12 @@ class HostedProvider:
 
 def _forget_what_quotes(redact: Redactor, error: ProviderError) -> None:
     """An SDK's error may have the body of a response in its text, and whoever prints a traceback prints its causes."""
-    inner = error.__cause__ or error.__context__
-    while inner is not None:
+    # An error of ours that an SDK wrapped has that wrapper for its cause, whose cause it is: a circle.
+    seen, inner = {id(error)}, error.__cause__ or error.__context__
+    while inner is not None and id(inner) not in seen:
         told = f"{inner!s} {inner!r}"
         if redact(told) != told:
             error.__cause__ = error.__context__ = None
             return
+        seen.add(id(inner))
         inner = inner.__cause__ or inner.__context__
