@@ -16,7 +16,7 @@ import pytest
 
 from tests.agent.stopped.course import Undisturbed, course, gone_on, live, undisturbed
 from tests.agent.stopped.life import Life
-from tests.agent.stopped.of_programs import AT_ONCE, FOLDED, MORE, OPENING
+from tests.agent.stopped.of_programs import AT_ONCE, FOLDED, MORE, OPENING, TWO_SUBS
 from tests.agent.stopped.scenes import DELEGATE, HANDLER, LEFT, NESTED, ONCE, OVERSIZED, SCENES, STAGED, STRUCTURED
 from tests.agent.stopped.world import Answer, Scene, Stop, Then, What, World
 from tests.forked import attempt
@@ -32,6 +32,7 @@ QUICK: list[tuple[Scene, What]] = [
     (HANDLER, "cancel asked"),
     (LEFT, "cancel tool"),
     (NESTED, "cancel"),
+    (TWO_SUBS, "cancel"),
     (OVERSIZED, "fail"),
     (STRUCTURED, "cancel"),
     (STRUCTURED, "cap"),

@@ -11,9 +11,12 @@ from tests.counted import calls
 from transom.config.model import WindowSettings
 from transom.context import DEFAULT_SHARES, SHARES, Budget, Compaction, History, assemble, go_on
 from transom.context.budget import GIVING, share_of
-from transom.context.tokens import measure
+from transom.context.fitting import Draft, Frame
+from transom.context.tokens import TokenCorrection, measure
 from transom.errors import SettingsError, WindowOverflow
 from transom.llm import Asked, Block, CallSettings, Capabilities, Role, Tier, ToolSpec, render
+
+PLAIN = TokenCorrection()
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object"})
 ROLE = Role(
@@ -147,3 +150,10 @@ def test_going_on_costs_the_same_however_long_the_conversation_is() -> None:
 
     cost(5)  # sizes of what never changes are found once
     assert cost(20) == cost(5)
+
+
+@pytest.mark.parametrize(("reserve", "part"), [(0, 1.0), (100, 0.9), (499, 0.501), (500, 0.5), (5_000, 0.5)])
+def test_of_what_is_free_for_a_message_at_most_half_is_reserved_for_what_follows(reserve: int, part: float) -> None:
+    role = Role("t.seat", (), frozenset({"advice"}), settings=CallSettings(max_tokens=1))
+    frame = Frame.of(role, (Block("advice", "x" * 900, Tier.TURN, "untrusted"),), Budget(total=1_001, margin=0))
+    assert Draft(role, frame, (), PLAIN).room(reserve) == 1_000 * part, "what may go takes nothing of it"

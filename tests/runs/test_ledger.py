@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from transom.canonical import Json
 from transom.errors import StoreError
 from transom.runs.journal import fold, talk_key
 from transom.runs.ledger import Ledger
@@ -104,3 +105,36 @@ async def test_what_nobody_waits_for_yet_stays_in_the_state_after_trouble(tmp_pa
         assert store.read("r") == []
         await ledger.append("intent", key)
         assert ledger.state == fold(store.read("r")) and [*ledger.state.tools.values()] == ["seen"]
+
+
+class Late(SqliteStore):
+    """Who appends to `slow` hears later than others that it is written."""
+
+    async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+        number = await super().append(stream, kind, data, sync=sync)
+        if isinstance(data, dict) and data["conversation"] == "slow":
+            await asyncio.sleep(0.01)
+        return number
+
+
+@pytest.mark.parametrize("cancelled", [None, "slow", "quick"])
+async def test_the_state_has_the_order_of_the_journal_whoever_hears_first_that_it_is_written(
+    cancelled: str | None, tmp_path: Path
+) -> None:
+    names = ["slow", "quick", "third"]
+    async with Late.open(tmp_path / "s.db") as store:
+        ledger = Ledger(store, "r", tmp_path)
+        tells = {
+            name: asyncio.create_task(
+                ledger.append("told", {**WHERE, "conversation": name, "number": 0, "told": {"event": "opened"}})
+            )
+            for name in names
+        }
+        await asyncio.sleep(0.005)
+        if cancelled:
+            tells[cancelled].cancel()
+        done = await asyncio.gather(*tells.values(), return_exceptions=True)
+        records = store.read("r")
+    assert [isinstance(one, asyncio.CancelledError) for one in done] == [name == cancelled for name in names]
+    assert [name for *_, name in ledger.state.told] == [name for *_, name in fold(records).told] == names
+    assert ledger.state == fold(records)

@@ -50,4 +50,4 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
 
 
 def _response(talk: Conversation, reply: Reply, ended: Any, window: Window | None) -> Response:
-    return Response(reply.text, ended, talk.meter.usage, talk.meter.usd, window, tuple(talk.turns))
+    return Response(reply.text, ended, talk.meter.usage, talk.meter.usd, window, tuple(talk.turns), talk.role.output)

@@ -42,7 +42,7 @@ class Findings:
         self._of.setdefault(turn, {})[told["sub"]] = told
 
     def due(self, talk: Conversation, turn: str) -> None:
-        """The calls of that reply are over. What was found is told in the order in which the journal has it begun."""
+        """The calls of that reply are over. What is new is told in the order in which the journal has it begun."""
         found, stage = self._of.pop(turn, {}), talk.stage
         if len(found) > 1:
             begun = [name for (*where, name) in stage.host.state.told if where == [stage.name, stage.epoch]]
@@ -73,8 +73,10 @@ class Findings:
         self.owed += self.early.values()
         self.early.clear()
         while self.owed:
-            told = self.owed.pop(0)
             stage, name = talk.stage, talk.name
+            then = stage.told_next(name) or {}  # what was told next is told next
+            told = next((one for one in self.owed if one["sub"] == then.get("sub")), self.owed[0])
+            self.owed.remove(told)
             stage.names.is_over(told["sub"])
             if talk.lasting and stage.told_next(name) != told and stage.answered_next(name):
                 continue

@@ -27,8 +27,8 @@ from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED
 from transom.errors import CapReached, LeftUnanswered, OutOfTurns, ReplyError, ToolError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
-from transom.llm.answering import VOID, Answering
-from transom.llm.deltas import Delta
+from transom.llm.answering import CUT_OFF, VOID, Answering
+from transom.llm.deltas import Again, Delta
 from transom.llm.turns import Egress
 from transom.runs import Stage
 from transom.runs.models import AskOptions
@@ -111,6 +111,7 @@ class Conversation:
     _unheard: Exception | None = None
     _stop: BaseException | None = None
     _settled: bool = False
+    _half: bool = False  # whether a part was heard of a reply that has not come
 
     def __post_init__(self) -> None:
         if self.role.tools != self.toolbox.specs:
@@ -186,7 +187,7 @@ class Conversation:
         """Say something, or have something come back."""
         self.turns += turns
         for turn in turns:
-            if turn.egress == "local":
+            if turn.egress != "any":
                 self.egress = "local"
         before, self.history = self.history.count, self.history.add(*turns)
         if self.marks and self.history.count > before:  # what was said of the event when the program ran before
@@ -291,14 +292,18 @@ class Conversation:
             else_raise=left_from_json(self.left_then, self) if self.left_then else None,
             held=self._hold,
         )
+        if self._half:  # an error, a stop or a cap cut it off
+            self._heard(CUT_OFF)
         try:
-            reply = await self.stage.ask(answering.next, self.role, conversation=self.name, options=options)
+            reply = await self.stage.ask(
+                self._asking.next(answering), self.role, conversation=self.name, options=options
+            )
         except TimeoutError as error:
             raise error if isinstance(error, LeftUnanswered) else self.meter.late() from error
-        if reply.egress == "local":
+        if reply.egress != "any":
             self.egress = "local"
         self.meter.add(reply, (self.name, self._came))
-        self._came += 1
+        self._came, self._half = self._came + 1, False
         self.hear(Replied(self.name, reply))
         return reply
 
@@ -314,4 +319,5 @@ class Conversation:
         self._stop = stop
 
     def _heard(self, piece: Delta) -> None:
+        self._half = piece.__class__ is not Again
         self.hear(Heard(self.name, piece))

@@ -85,14 +85,18 @@ class Draft:
         return self._whole.minus(SEPARATOR) if any(self._whole) else self._whole
 
     @property
+    def shares(self) -> tuple[Share, ...]:
+        """What each part takes, and is held to."""
+        return tuple([Share(name, self._used(name), self._limits[name]) for name in SHARES])
+
+    @property
     def request(self) -> Request:
         """What is asked, as it is now."""
-        shares = tuple([Share(name, self._used(name), self._limits[name]) for name in SHARES])
         folded = self.history.folded.dropped if self.history.folded else ()
         turns = self.history.turns if self._foldable else self._turns
-        window = Window(self._kept, turns, (*folded, *self._dropped), shares)
+        window = Window(self._kept, turns, (*folded, *self._dropped), self.shares)
         role = self._role
-        return Request(role.name, window, role.tools, role.settings, role.output)
+        return Request(role.name, window, role.tools, role.settings, role.schema)
 
     def compact(self, policy: Compaction) -> None:
         """Fold the conversation where it has more events than the policy allows."""
@@ -201,8 +205,8 @@ def _declared_size(role: Role) -> Measure:
 
 def _sum_of_declared(role: Role) -> Measure:
     sizes = [_tool_size(tool) for tool in role.tools]
-    if role.output is not None:
-        sizes.append(measure(schema_text(role.output)).plus(SEPARATOR))
+    if role.schema is not None:
+        sizes.append(measure(schema_text(role.schema)).plus(SEPARATOR))
     return Measure(sum(one.plain for one in sizes), sum(one.dense for one in sizes))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from asyncio import Future
+from asyncio import Event, Future
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,8 +33,22 @@ class _Soon:
     written: Future[int]
 
 
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """A record that somebody waits for.
+
+    Attributes:
+        over: is set once it is in the state, or never will be; made by who waits for that.
+    """
+
+    over: Event | None = None
+
+
 class Ledger:
     """The journal of one run, and what follows from it.
+
+    The state takes records in the journal's order, whichever task hears first that its own is written: what is told in
+    the order of the state is told so in every later life. A record that nobody waits for is in the state at once.
 
     Args:
         store: where the stream lies.
@@ -54,6 +69,7 @@ class Ledger:
         self._shelf = Shelf(folder)
         self._checkpoints = checkpoints(records)
         self._soon: list[_Soon] = []
+        self._turns: deque[_Turn] = deque()  # in the order in which they were handed over, which is the journal's
         self._stops = [record.seq for record in records if record.kind in _STOPS]
         self._read_to = 0  # the last position that was in the state when it was last read anew
 
@@ -63,15 +79,22 @@ class Ledger:
         Raises:
             StoreError: it could not be written, or what was appended before it without waiting could not.
         """
+        self._turns.append(turn := _Turn())
         try:
             self._hand_over_again()
             position = await self._store.append(self._stream, kind, data, sync=kind not in _FREE)
             await self._written()
+            while self._turns[0] is not turn:  # is in the journal before this one
+                await _over(self._turns[0])
+            if fresh := position > self._read_to:
+                apply(self.state, kind, data)
         except BaseException:  # a cancelled task's record may be written all the same
             self._take_in()
             raise
-        if fresh := position > self._read_to:
-            apply(self.state, kind, data)
+        finally:
+            self._turns.remove(turn)
+            if turn.over:
+                turn.over.set()
         if kind in _STOPS:
             self._stops += [position] * fresh
             number = self._stops.index(position) + 1
@@ -143,6 +166,11 @@ class Ledger:
             put()
         except InputError as error:
             self.tell(str(error))
+
+
+async def _over(turn: _Turn) -> None:
+    turn.over = turn.over or Event()
+    await turn.over.wait()
 
 
 def _silent(line: str) -> None:

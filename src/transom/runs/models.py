@@ -76,8 +76,8 @@ class Models:
             asked = self._answer(request, id(chain), options.on_delta)
             asked = logged(request, asked, self._run.chain, told=self._run.log_calls)
             reply = await (asked if options.seconds is None else asyncio.wait_for(asked, options.seconds))
-        except (TransomError, TimeoutError):
-            span.update(of_provider(self.pinned.get(id(chain), chain.name)))
+        except (TransomError, TimeoutError) as error:
+            span.update(of_provider(self.pinned.get(id(chain)) or chain.failed(error)))
             raise
         return reply if request.window.egress == "any" else replace(reply, egress=request.window.egress)
 

@@ -1,4 +1,4 @@
-"""More programs to be stopped: conversations that are folded, and sub-conversations that the program itself opens."""
+"""More programs to be stopped: folded conversations, and sub-conversations of programs, or several of a handler."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.agent.helpers import SEAT
 from tests.agent.stopped.life import Life
-from tests.agent.stopped.scenes import calls, in_a_stage, paying, steps, subs, tools_of
+from tests.agent.stopped.scenes import calls, handled, in_a_stage, paying, steps, subs, tools_of
 from tests.agent.stopped.world import Scene
 from transom.agent import Home, Setup
 from transom.config import Settings
@@ -68,6 +68,26 @@ def opening(at_once: bool) -> Callable[[Life], Awaitable[None]]:
     return program
 
 
+async def two_at_once(life: Life, x: str) -> str:
+    """Looks into two things at once."""
+
+    async def one(what: str) -> str:
+        sub = await life.agent.create_sub_conversation("look into it", what)
+        await sub.send(f"item {what}{x}")
+        return str((await life.agent.complete_sub_conversation(sub.id)).text)
+
+    done = await asyncio.gather(one("small"), one("great"), return_exceptions=True)
+    for error in done:
+        if isinstance(error, BaseException):
+            raise error
+    return "both"
+
+
+TWO_SUBS = handled(
+    "a handler that opens two at once",
+    two_at_once,
+    {"one": [calls("ask bolts", "ask nuts"), "Done."], "two": ["Done, too."]},
+)
 OPENING = Scene(
     "sub-conversations of the program",
     SEAT,
@@ -84,4 +104,4 @@ IN_A_STAGE = replace(
     program=in_a_stage(budget=Budget.of(SMALL.window)),
     lasting=False,
 )
-MORE = [FOLDED, IN_A_STAGE, OPENING, AT_ONCE]
+MORE = [FOLDED, IN_A_STAGE, TWO_SUBS, OPENING, AT_ONCE]
