@@ -33,7 +33,7 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
         span.set(keys.MESSAGES, len(talk.turns))
         try:
             request, reply = await talk.ask(blocks)
-            await talk.end_with(reply)
+            await talk.end_with(request, reply)
         except (CapReached, OutOfTurns) as error:
             if isinstance(error, CapReached) and call_in(talk.stage):
                 raise  # through the handler that talks here: its call is tried again, and goes on

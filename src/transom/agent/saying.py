@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from transom.agent.given import given_message
 from transom.agent.left import left_then, left_to_json
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
@@ -23,26 +25,46 @@ _OTHER = {
 COMPLETED = "it is completed, and nothing more is said in it"
 
 
-async def say(
-    talk: Conversation, content: str, blocks: Sequence[Block], *, beside: Sequence[Block] = ()
-) -> Response | None:
+@dataclass
+class Message:
+    """What a program says.
+
+    Attributes:
+        number: which of an agent's, from 1.
+        text: what is said.
+        blocks: what it comes with.
+        said: whether it stands in the conversation.
+        kept_by: what kept it from that.
+        said_by: the same, said again.
+    """
+
+    number: int
+    text: str
+    blocks: tuple[Block, ...] = ()
+    said: bool = False
+    kept_by: BaseException | None = None
+    said_by: Message | None = None
+
+
+async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] = ()) -> Response | None:
     """Journal what somebody says, and say it. Whatever was called for before has an answer then.
 
     Args:
         talk: where it is said.
-        content: what is said.
-        blocks: what it comes with.
+        message: what is said.
         beside: what every message is answered from.
 
     Returns:
         Its answer, where the handler of a tool says again what it said when its call was tried before.
 
     Raises:
+        InputError: it is no text, or a blank one.
         WindowOverflow, VisibilityError: it could never be answered, and is not said; see `check_message`.
         RunError: in a conversation that lasts something else was said at this place, or with other blocks; or it is
             completed.
     """
-    call = call_in(talk.stage)
+    call, blocks = call_in(talk.stage), message.blocks
+    content = given_message(message.text, talk.name, blocks)
     if call and (before := talk.in_calls.before(talk.name, content, call, at_rest=talk.at_rest)):
         return before.answer
     told: dict[str, Json] = {"event": "asked", "text": content}
@@ -51,7 +73,7 @@ async def say(
     mine = call is not None and _is_of(talk, call)
     if call and not mine:
         told["call"] = call.in_stage
-    if talk.left_by and not talk.at_rest:
+    if talk.left_by:
         told["after"] = left_to_json(talk.left_by)
     held = talk.stage.told_next(talk.name)
     if held and _is_same(held, told, mine):
@@ -65,8 +87,10 @@ async def say(
     try:
         await talk.stage.tell(talk.name, told)
     except asyncio.CancelledError:  # which comes when it is written
+        message.said = True
         talk.ask_for(Asked(content), by, call)
         raise
+    message.said = True
     talk.ask_for(Asked(content), by, call)
     talk.left_then = left_then(talk.stage.told(talk.name))
     return None
