@@ -20,10 +20,14 @@ from transom.errors import (
     ProviderError,
     RateLimited,
     RequestRefused,
+    StoreError,
     TransomError,
 )
-from transom.llm import Asked, CameBack, Request, ScriptedProvider, Turn
+from transom.llm import Asked, CameBack, Request, Said, ScriptedProvider, Turn
+from transom.runs import Workspace
+from transom.store import SqliteStore
 
+STOP = "a stop while another one is answered"
 DEAD = NetworkFailed("the line is dead", where="t", hint="look at the line")
 
 
@@ -148,3 +152,107 @@ async def test_whatever_left_it_it_stays_so(left: str, tmp_path: Path) -> None:
     assert first[:2] == [{"a stop": "late", "a cap": "seconds", "an approval": "paused"}[left], "two is done"]
     assert (await life())[:3] == first[:3]
     assert done == ["it"]
+
+
+@pytest.mark.parametrize("by", [STOP, "a database that is full"])
+async def test_what_was_kept_from_being_said_stays_without_an_answer(by: str, tmp_path: Path) -> None:
+    """It is said before whatever comes next, in the order of the program."""
+    asked, lives = list[str](), 0
+
+    async def answer(request: Request) -> Any:
+        asked.append([turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1])
+        await asyncio.sleep(0.3 if asked == ["slow"] else 0)
+        return f"so {asked[-1]}"
+
+    async def life() -> tuple[list[str], list[Turn]]:
+        ended = []
+        async with Agent(SEAT, provider=ScriptedProvider(answer), at=Home(tmp_path, "t")) as agent:
+            slow = asyncio.create_task(agent.send("slow"))
+            await asyncio.sleep(0.05)
+            talk = agent._talk
+            assert talk is not None
+            tell = talk.stage.tell
+
+            async def full(conversation: str, told: Any) -> None:
+                raise StoreError(f"the disk is full: {conversation}, {told}")
+
+            for message in ("one", "one", "two", "three"):
+                talk.stage.tell = full if message == "one" and by != STOP and lives == 1 else tell  # type: ignore[method-assign]
+                try:
+                    seconds = 0.05 if message == "one" and by == STOP else 60
+                    ended.append((await asyncio.wait_for(agent.send(message), seconds)).text)
+                except (TimeoutError, StoreError):
+                    ended.append("left")
+            await slow
+            turns = (await agent.send("end")).turns
+        return ended, list(turns)
+
+    for lives in (1, 2, 3):
+        ended, turns = await life()
+        assert ended == ["left", "left", "so two", "so three"], lives
+        said = [turn.text for turn in turns if isinstance(turn, Asked)]
+        assert said == ["slow", "one", "one", "two", "three", "end"], lives
+    assert asked == ["slow", "two", "three", "end"]
+
+
+async def test_what_is_gone_on_with_or_said_again_was_not_given_up(tmp_path: Path) -> None:
+    asked = list[str]()
+
+    async def answer(request: Request) -> Any:
+        asked.append([turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1])
+        await asyncio.sleep(0.2 if asked == ["slow"] else 0)
+        return f"so {asked[-1]}"
+
+    async with Agent(SEAT, provider=ScriptedProvider(answer), at=Home(tmp_path, "t")) as agent:
+        slow = asyncio.create_task(agent.send("slow"))
+        await asyncio.sleep(0.05)
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(agent.send("one"), 0.02)
+        assert (await agent.send("one")).text == "so one"
+        again = asyncio.create_task(agent.send("two"))
+        await asyncio.sleep(0)
+        again.cancel()
+        await slow
+        with pytest.raises(asyncio.CancelledError):
+            await again
+        response = await agent.go_on()
+    assert response.text == "so two"
+    assert [turn.text for turn in response.turns if isinstance(turn, Asked)] == ["slow", "one", "two"]
+
+
+async def test_an_answer_that_came_together_with_a_stop_counts_and_is_not_handed_out_later(tmp_path: Path) -> None:
+    """It is paid for, and stands in the conversation; the message ends as it did."""
+    asked = list[str]()
+
+    def answer(request: Request) -> str:
+        asked.append([turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1])
+        return f"so {asked[-1]}"
+
+    lives, loop = list[tuple[list[str], list[Turn], int]](), asyncio.get_running_loop()
+    for life in range(3):
+        ended = []
+        task: list[asyncio.Task[Any] | None] = [None]
+
+        def hear(record: int, task: list[asyncio.Task[Any] | None] = task) -> None:
+            if record == 3 and task[0]:  # the reply
+                loop.call_soon_threadsafe(task[0].cancel)
+
+        store = SqliteStore.open(Workspace.at(tmp_path).database, after_append=hear)
+        async with store:
+            home = Home(tmp_path, "t", store)
+            async with Agent(SEAT, provider=ScriptedProvider(answer), at=home) as agent:
+                for message in ("one", "two"):
+                    task[0] = asyncio.create_task(agent.send(message)) if life == 0 and message == "one" else None
+                    try:
+                        ended.append((await (task[0] or agent.send(message))).text)
+                    except (asyncio.CancelledError, LeftUnanswered):
+                        ended.append("left")
+                    task[0] = None
+                talk = agent._talk
+                assert talk is not None
+                lives.append((ended, list(talk.turns), agent.context().input_tokens))
+    assert lives[0][0] == ["left", "so two"]
+    assert [type(turn) for turn in lives[0][1]] == [Asked, Said, Asked, Said]
+    assert lives[1:] == lives[:1] * 2
+    assert asked == ["one", "two"]

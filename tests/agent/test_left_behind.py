@@ -12,7 +12,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from tests.agent.world import PAY, World, came, rounds, text
 from transom.agent import Agent, Home, Response
-from transom.errors import ApprovalNeeded, Paused, ToolExecutionError
+from transom.errors import ApprovalNeeded, Paused, RunError, ToolExecutionError
 from transom.llm import Asked, CameBack, Reply, Request, ScriptedProvider
 from transom.runs import ApprovalRequest
 from transom.tools import ToolLimits
@@ -214,6 +214,88 @@ async def test_what_a_handler_does_at_once_is_stopped_with_its_call(at_once: str
         response = await approving(talking, talking.send("go"))
     assert came(response.turns) == ["bolts well, nuts well"]
     assert world.done == {f"{does} {item}": 1 for does in ("pay", "order") for item in ("bolts", "nuts")}
+
+
+@pytest.mark.parametrize("how", ["fails", "runs out of its time", "is stopped"])
+async def test_what_a_failed_call_began_ends_with_it_whatever_stood_open_in_it(how: str, tmp_path: Path) -> None:
+    """A task has a floor, and had a second one; another waits for the first; a third comes when the call is over."""
+    world, tasks, asking = World(), list[asyncio.Task[Any]](), asyncio.Event()
+
+    async def later(sub: Agent) -> Any:
+        await asyncio.sleep(0.4)
+        return await sub.send("later")
+
+    async def handler(at: str) -> str:
+        sub = await world.agent.create_sub_conversation("Look into it.")
+        begun = [asyncio.create_task(one) for one in (sub.send(at), sub.send("next"), later(sub))]
+        tasks.extend(begun)
+        if how == "fails":
+            await asking.wait()
+            raise ValueError("no")
+        await asyncio.wait(begun)
+        return str(begun[0].result().text)
+
+    async def deeper(at: str) -> str:
+        inner = await (await world.agent.create_sub_conversation("Dig.")).send(at)
+        return inner.text
+
+    async def answer(request: Request) -> Any:
+        world.requests.append(request.role)
+        if request.role == SEAT.name:
+            return text("end") if rounds(request) or "stopped" in str(request.window.turns) else asks(look("bolts"))
+        said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
+        if said == "deep":
+            return text("dug")
+        if rounds(request) == 0:
+            return asks(look("deep", name="dig"))
+        asking.set()
+        await asyncio.sleep(0.2)
+        return asks(look(said, ident=f"fresh{len(world.requests)}", name="pay"))
+
+    tools = [tool(handler, limits=ToolLimits(seconds=0.1)), tool(deeper, name="dig"), *world.tools()]
+    if how != "runs out of its time":
+        tools[0] = tool(handler)
+    async with world.live(tmp_path, answer, tools) as talking:
+        sending = asyncio.create_task(talking.send("go"))
+        if how == "is stopped":
+            await asking.wait()
+            sending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await sending
+            usage = (await talking.send("stopped")).usage
+        else:
+            usage = (await sending).usage
+        count = len(world.requests)
+        await asyncio.wait(tasks)
+        assert all(one.cancelled() or one.exception() for one in tasks)
+        with pytest.raises(RunError, match="what it began ends with it"):
+            await tasks[2]
+        assert (world.done, len(world.requests)) == ({}, count), "nothing is paid for behind it"
+        assert talking.context().input_tokens == usage.input_tokens
+
+
+async def test_what_has_said_its_say_is_let_be_when_the_call_fails(tmp_path: Path) -> None:
+    """Only what is said ends with a failed call: who has the answer already writes it down."""
+    world, written, tasks = World(), list[str](), list[asyncio.Task[None]]()
+
+    async def writes(sub: Agent, said: asyncio.Event) -> None:
+        found = (await sub.send("What is it?")).text
+        said.set()
+        await asyncio.sleep(0.05)
+        written.append(found)
+
+    async def handler(at: str) -> str:
+        del at
+        sub, said = await world.agent.create_sub_conversation("Look into it."), asyncio.Event()
+        tasks.append(asyncio.create_task(writes(sub, said)))
+        await said.wait()
+        raise ValueError("no")
+
+    answer = world.answers(asks(look("bolts")), text("end"), sub=[text("found it")])
+    async with world.live(tmp_path, answer, [tool(handler)]) as talking:
+        assert (await talking.send("go")).text == "end"
+        await asyncio.wait(tasks)
+    assert written == ["found it"]
 
 
 @pytest.mark.parametrize("whose", ["the program's", "kept from the first call"])

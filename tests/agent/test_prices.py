@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.agent.helpers import SEAT, asks, look, tool
-from transom.agent import Agent, Caps, Home
+from transom.agent import Agent, Caps, Home, Setup
 from transom.agent.prices import Prices
+from transom.config import Settings
 from transom.errors import InputError
 from transom.llm import CameBack, Capabilities, Reply, ScriptedProvider, Text, Usage
 from transom.runs.spending import Spending
@@ -89,11 +90,12 @@ async def test_a_cap_set_later_counts_from_there_and_one_taken_back_holds_nothin
     dollar = Usage(0, 100_000)
     answers = [Reply((Text("x"),), usage=dollar) for _ in range(4)]
     async with Agent(SEAT, provider=corp(*answers)) as agent:
-        assert (await agent.send("1")).usd == 0
+        assert (await agent.send("1")).usd is None, "nobody knows what it cost"
         agent.caps = Caps(usd=1, prices=mine)
         assert [(await agent.send("2")).ended, (await agent.send("3")).ended] == ["answered", "usd"]
+        assert agent.context().usd == 2.0
         agent.caps = Caps()
-        assert ((await agent.go_on()).ended, agent.context().usd) == ("answered", 2.0)
+        assert ((await agent.go_on()).ended, agent.context().usd) == ("answered", 3.0)
 
 
 def test_without_a_price_an_agent_does_not_begin(mine: Prices) -> None:
@@ -122,7 +124,7 @@ async def test_a_server_that_tells_its_cost_needs_no_price_and_must_tell_it() ->
     async with Agent(SEAT, provider=provider, tools=[tool()], caps=Caps(usd=5)) as agent:
         with pytest.raises(InputError, match="corp:model: nobody knows what its reply cost"):
             await agent.send("go")
-    assert (len(provider.requests), agent.context().usd) == (2, 0.4)
+    assert (len(provider.requests), agent.context().usd) == (2, None)
 
 
 @pytest.mark.parametrize("name", ["corp", "corp:model"])
@@ -149,3 +151,61 @@ def test_openrouters_cost_is_read_and_nonsense_is_not() -> None:
     from transom.llm.hosted.openai import _cost
 
     assert [_cost(told) for told in (0, 0.002, 3, "1", True, -1, float("inf"), None)] == [0, 0.002, 3, *[None] * 5]
+
+
+def dear(*answers: Reply, name: str = "openai:gpt-4.1", **more: Any) -> ScriptedProvider:
+    return ScriptedProvider({SEAT.name: list(answers), f"{SEAT.name}.sub": list(answers)}, name=name, **more)
+
+
+def took(tokens: int, **more: Any) -> Reply:
+    return Reply((Text("x"),), usage=Usage(tokens, **more))
+
+
+async def test_what_a_conversation_cost_is_told_without_a_cap_and_after_a_restart(tmp_path: Path) -> None:
+    price = Prices.load().of(Usage(1_000_000), "openai:gpt-4.1")
+    assert price
+    lives = []
+    for answers in ([took(1_000_000), took(500_000)], []):
+        async with Agent(SEAT, provider=dear(*answers, local=False), at=Home(tmp_path, "t")) as agent:
+            assert agent.context().usd == 0.0
+            spent = [(await agent.send("1")).usd, (await agent.send("2")).usd]
+            assert agent.context().usd == spent[-1]
+            lives.append(spent)
+    assert lives[0] == lives[1] == [pytest.approx(price), pytest.approx(1.5 * price)]
+    async with Agent(SEAT, provider=dear(local=False), at=Home(tmp_path, "t")) as agent:
+        resumed = await agent.resume()
+    assert resumed and resumed.usd == lives[0][-1]
+
+
+async def test_what_a_sub_conversation_cost_is_part_of_it(mine: Prices) -> None:
+    provider = dear(*[took(500_000) for _ in range(3)], name="corp:model", local=False)
+    async with Agent(SEAT, provider=provider, caps=Caps(prices=mine)) as agent:
+        assert (await agent.send("1")).usd == 1.0
+        sub = await agent.create_sub_conversation("look")
+        assert (await sub.send("2")).usd == 2.0
+        assert agent.context().usd == 2.0
+
+
+@pytest.mark.parametrize("kind", ["local", "unknown", "told", "half told"])
+async def test_what_is_not_known_is_not_told_as_nothing(kind: str) -> None:
+    told: list[float | None] = [0.25 if "told" in kind else None, 0.5 if kind == "told" else None]
+    answers = [took(1_000_000, cost=cost) for cost in told]
+    provider = dear(*answers, name="corp:unheard-of", local=kind == "local")
+    async with Agent(SEAT, provider=provider) as agent:
+        await agent.send("1")
+        usd = (await agent.send("2")).usd
+        assert agent.context().usd == usd
+        assert usd == {"local": 0.0, "told": 0.75}.get(kind)
+        assert agent.context().model_dump(mode="json")["usd"] == usd
+
+
+async def test_a_list_of_ones_own_counts_without_a_cap(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(MINE, "utf-8")
+    settings = Settings.model_validate({"paths": {"prices": path}})
+    setup = Setup(dear(took(500_000), name="corp:model", local=False), settings)
+    async with Agent(SEAT, provider=setup) as agent:
+        assert (await agent.send("1")).usd == 1.0
+    path.write_text("no list", "utf-8")
+    with pytest.raises(InputError, match=r"own\.yaml"):
+        Agent(SEAT, provider=setup)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from transom.agent import Agent, Caps, Home, Setup, SyncAgent
 from transom.agent.events import Completed, Event, Opened
 from transom.agent.models import Conversation, SubConversation
 from transom.config import Settings
-from transom.context import TokenCorrection
+from transom.context import TokenCorrection, facts, oversized
 from transom.context.summary import STRUCK
 from transom.errors import InputError, ProviderError, RunError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, ScriptedProvider, Strategy, Text, ToolCall
@@ -432,3 +433,45 @@ async def test_how_short_summaries_are_is_a_setting(way: str) -> None:
                 await agent.send("go")
                 sizes.append(len(came(provider.requests[-1])))
     assert 3 < sizes[0] / sizes[1] < 5
+
+
+@pytest.mark.parametrize("by", ["the loop", "the model", "the program"])
+async def test_what_is_large_is_gone_through_once_in_a_thread(monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    """Whether it is outlined, or stands whole in the window that it is summed up from."""
+    large = "\n".join(f"row_{number}: the ratio is 0.{number:05d}" for number in range(3_400))
+    most, here = 100_000, threading.get_ident()
+    assert most < len(large) < 120_000
+    seen: list[tuple[str, bool]] = []
+
+    def watch(module: Any, name: str) -> None:
+        work = getattr(module, name)
+
+        def watched(text: str, *more: Any) -> Any:
+            if len(text) >= most:
+                seen.append((name, threading.get_ident() == here))
+            return work(text, *more)
+
+        monkeypatch.setattr(module, name, watched)
+
+    watch(facts, "_numbers_of")
+    watch(oversized, "outline")
+
+    async def whole(at: str) -> str:
+        return large
+
+    found = "row_17 has 0.00017, row_9999 0.9."
+    delegate = asks(ToolCall("9", "delegate", {"purpose": "Which?", "sources": ["look"]}))
+    main = {"the loop": [], "the model": [delegate], "the program": []}[by]
+    provider = by_role([asks(look("a")), *main, "ok"], [found] * 2)
+    async with Agent(DELEGATING, provider=provider, tools=[tool(whole)]) as agent:
+        if by == "the program":
+            sub = await agent.create_sub_conversation("Which?", large)
+            await sub.send("Look.")
+            assert "row_9999" in (await agent.complete_sub_conversation(sub.id)).struck
+        else:
+            assert (await agent.send("go")).text == "ok"
+            assert STRUCK in str(provider.requests[-1].window.turns)
+    assert not [name for name, in_loop in seen if in_loop]
+    summed = 2 if by == "the model" else 1
+    assert [name for name, _ in seen].count("_numbers_of") == summed
+    assert by == "the program" or provider.requests[1].window.blocks[-1].text == large, "it had it whole"

@@ -15,7 +15,20 @@ from tests.llm.conformance.dialects import DIALECTS
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.agent import Agent, Home, Setup
 from transom.config import OpenAISettings, Settings
-from transom.llm import Asked, Block, CameBack, Capabilities, Reply, Request, ScriptedProvider, Text, ToolCall
+from transom.errors import ContextOverflow
+from transom.llm import (
+    Asked,
+    Block,
+    CallSettings,
+    CameBack,
+    Capabilities,
+    Reply,
+    Request,
+    ScriptedProvider,
+    Text,
+    ToolCall,
+    Window,
+)
 from transom.llm.hosted import connect
 from transom.runs import Workspace
 
@@ -34,6 +47,52 @@ async def windows(calls: int, **window: int) -> list[Request]:
     async with Agent(SEAT, provider=setup, tools=[tool()]) as agent:
         assert (await agent.send("go")).text == "done"
     return provider.requests
+
+
+async def test_an_overflow_names_the_setting_that_heals_it(tmp_path: Path) -> None:
+    """Windows stay as they are in a life, so that a later one makes the same; the setting goes before what is known."""
+    most = 9_000  # more than is guessed of such a server, and less than a window has where nobody knows
+
+    def answer(wire: Wire, seen: Seen) -> None:
+        if (size := len(json.dumps(seen.body["messages"])) // 4) <= most:
+            wire.answer(200, json.dumps(type(OPENAI)(size).whole((Text("noted. " + "word " * 100),))).encode())
+            return
+        said = {"message": "the request exceeds the available context size", "n_prompt_tokens": size, "n_ctx": most}
+        wire.answer(400, json.dumps({"error": {"code": 400, "type": "exceed_context_size_error", **said}}).encode())
+
+    def life(server: LocalServer, context_tokens: int | None = None) -> Agent:
+        settings = OpenAISettings(base_url=f"{server.url}/v1", context_tokens=context_tokens)
+        setup = Setup(connect("openai:small", settings, stream=False, environ={}), Settings())
+        return Agent(replace(SEAT, settings=CallSettings(256)), provider=setup, at=Home(tmp_path, "t"))
+
+    with LocalServer(answer) as server:
+        async with life(server) as agent:
+            with pytest.raises(ContextOverflow) as caught:
+                for number in range(40):
+                    await agent.send(f"{number} " + "lorem ipsum " * 200)
+            assert caught.value.limit == most
+            assert "set llm.openai.context_tokens: 9000 " in str(caught.value)
+        async with life(server, context_tokens=most) as agent:
+            assert await agent.resume(), "what was left is answered"
+            assert (await agent.send("And now?")).text.startswith("noted.")
+
+
+@pytest.mark.parametrize(
+    ("told", "hint"),
+    [
+        ("prompt is too long: 9000 tokens > 8000 maximum", "set llm.anthropic.context_tokens: 8000 "),
+        ("prompt is too long: 210000 tokens > 200000 maximum", "set llm.anthropic.context_tokens to less than 200000"),
+        ("prompt is too long", "say how large its window is (llm.anthropic.context_tokens)"),
+    ],
+)
+async def test_the_hint_of_an_overflow_fits_what_is_known_of_the_window(told: str, hint: str) -> None:
+    (dialect,) = [one for one in DIALECTS if one.name == "anthropic"]
+    with LocalServer(lambda wire, _: wire.answer(400, json.dumps(dialect.error("x", told)).encode())) as server:
+        provider = dialect.provider(server.url, seconds=20, stream=False)
+        with pytest.raises(ContextOverflow) as caught:
+            await provider.complete(Request("r", Window((Block("ask", "Look."),))))
+        await provider.aclose()
+    assert caught.value.hint is not None and hint in caught.value.hint
 
 
 def folds(requests: list[Request]) -> list[int]:

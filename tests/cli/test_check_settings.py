@@ -385,6 +385,17 @@ def test_credentials_of_an_address_are_never_journaled(desk: Desk) -> None:
         assert path.is_dir() or b"canary" not in path.read_bytes(), path
 
 
+@pytest.mark.parametrize(
+    "address", ["ann:canarypass@models:1/v1", "http://ann:canarypass@[::1", "http://ann:canarypass"]
+)
+def test_credentials_of_what_is_no_address_are_not_either(address: str, desk: Desk) -> None:
+    assert "defect" not in desk("check", "spec", "VER-01.yaml", "--base-url", address, "-q").err
+    (entry,) = [record["entry"] for record in desk.records("opened")]
+    assert "canary" not in entry["base_url"]
+    for path in (desk.here / ".transom").rglob("*"):
+        assert path.is_dir() or b"canary" not in path.read_bytes(), path
+
+
 def test_an_unknown_setting_names_the_nearest(desk: Desk) -> None:
     settle(desk, "paths:\n  serch_root: data\n")
     line = desk("check", "spec", "VER-01.yaml").line()

@@ -115,6 +115,22 @@ def test_one_provider(name: str, code: int, here: Path, capsys: pytest.CaptureFi
     assert (shown.out.startswith(f"{name}: "), "unknown provider" in shown.err) == (code < 2, code == 2)
 
 
+def test_a_recording_is_read_where_one_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "calls.json").write_text('{"schema": "transom.recording/1", "calls": []}')
+    (here / "other.json").write_text("{}")
+    assert doctor(capsys, "--provider", "replay:calls.json") == {
+        "schema": "transom.provider/1",
+        "name": "replay:calls.json",
+        "answers": True,
+        "says": "can be read, and answers what was recorded",
+    }
+    for name, says in (("other", "not a recording"), ("missing", "cannot read the recording")):
+        assert main(["doctor", "--provider", f"replay:{name}.json"]) == 2
+        assert f"{name}.json: {says}" in capsys.readouterr().err
+    assert main(["doctor", "--provider", "replay:"]) == 2
+    assert "did you mean replay:PATH?" in capsys.readouterr().err
+
+
 def test_broken_knowledge_is_reported_and_not_fatal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "transom.yaml").write_text("paths:\n  knowledge_dirs: [mine]\n")
     (here / "mine").mkdir()

@@ -104,6 +104,21 @@ def test_nobody_there(desk: Desk) -> None:
     assert desk("doctor", "--provider", "openai:m").line().startswith("openai:m: there is no key: OPENAI_API_KEY")
 
 
+@pytest.mark.parametrize(
+    "url", ["http://h:port/v1", "http://h:99999/v1", "http://[::1/v1", "htp://u:planted@h:port/v1"]
+)
+def test_an_address_that_is_none_is_one_line_without_a_password(
+    url: str, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "right-key")
+    says = r"'.*' is no address of a server: .*; say http://HOST:PORT or https://HOST$"
+    for words in (["openai:m"], ["openai"]):
+        done = desk("doctor", "--provider", *words, "--base-url", url)
+        assert re.search(says, (done.out + done.err).strip())
+        assert "defect" not in done.err
+        assert "planted" not in done.out + done.err
+
+
 def test_a_key_that_its_server_repeats_is_not_printed(
     server: LocalServer, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

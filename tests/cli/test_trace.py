@@ -179,6 +179,8 @@ def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str], monkey
             pass
     (row,) = stats(capsys)["rows"]
     assert (row["cost_usd"], row["unpriced"]) == (pytest.approx(3.0 + 1.5), 1)
+    _, out, _ = said(capsys, "stats")
+    assert out.splitlines()[1].split()[-1] == "4.5000+?", "there is one more, whose price nobody knows"
     (here / "mine.yaml").write_text(MINE)
     monkeypatch.setenv("TRANSOM_PATHS__PRICES", "mine.yaml")
     (row,) = stats(capsys)["rows"]
@@ -186,6 +188,14 @@ def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str], monkey
         pytest.approx(3.0 + 1.5 + 0.25 * 2.0 + 0.5 * 0.5 + 0.25 * 4.0 + 0.1),
         0,
     )
+    _, out, _ = said(capsys, "stats")
+    assert out.splitlines()[1].split()[-1] == "6.3500"
+
+
+def test_a_trace_by_the_name_of_its_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, _ = asyncio.run(walk(here))
+    code, out, _ = said(capsys, "show", "x")
+    assert (code, out.splitlines()[0]) == (0, f"trace {run.telemetry.trace_id}")
 
 
 KILLED = """

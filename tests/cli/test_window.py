@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from transom.llm import (
     estimate_tokens,
     render,
 )
+from transom.llm.structured import schema_text
 from transom.runs import Stage, text_file
 
 
@@ -268,3 +270,40 @@ def test_every_estimate_is_what_it_was_when_the_call_was_made(here: Path, capsys
     told = capsys.readouterr().out
     assert re.search(r"  tools: look \(\d+ tokens\)\n", told)
     assert re.search(r"  turn 2: called look, \d+ tokens\n", told)
+
+
+def test_every_call_of_an_answer_has_shares_of_its_own(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One is gone on with, and one is repaired, behind a result of a tool; the server counts twice the tokens."""
+    role = replace(SEAT, output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+    saw: dict[str, Any] = {"stop": "tool_calls"}
+    replies: list[tuple[Any, dict[str, Any]]] = [
+        *((ToolCall("1", "look", {"at": "a"}), saw), (Text('{"n": '), {"stop": "pause"}), (Text("seven}"), {})),
+        *((Text('{"n": 7}'), {}), (Text('{"n": 8}'), {})),
+    ]
+
+    def answer(request: Request) -> Reply:
+        part, more = replies.pop(0)
+        schema = estimate_tokens(schema_text(role.schema or {}))
+        return Reply((part,), usage=Usage(2 * (estimate_tokens(render(request).as_text()) + schema), 10), **more)
+
+    async def talk() -> None:
+        provider = ScriptedProvider(answer)
+        async with Agent(role, provider=provider, tools=[tool()], at=Home(here / ".transom", "t")) as agent:
+            await agent.send("How many are there?")
+            await agent.send("And now?")
+
+    asyncio.run(talk())
+    calls = windows(capsys, "t")["calls"]
+    assert [call["then"] for call in calls] == ["whole", "more", "mend", "whole", "whole"]
+    shares = [{one["name"]: one["used"] for one in call["shares"]} for call in calls]
+    lasting = [share["conversation"] for share in shares]
+    assert lasting[1] < lasting[2] < lasting[3], "what came so far stands there, too"
+    names = [[block["name"] for block in call["blocks"]] for call in calls]
+    assert ["answer_repair" in of for of in names] == [False, False, False, True, False]
+    assert [share["working_space"] for share in shares] == [0, 0, 0, calls[3]["blocks"][-1]["tokens"], 0]
+    assert shares[3]["working_space"] > 80, "as the server counts"
+    for call in calls[1:]:
+        together = sum(share["used"] for share in call["shares"])
+        assert together == pytest.approx(call["usage"]["input_tokens"], rel=0.05)
+    assert main(["window", "show", "t", "--call", "4"]) == 0
+    assert f"working_space {shares[3]['working_space']} of " in capsys.readouterr().out

@@ -16,10 +16,10 @@ from transom.context.facts import Source, facts_of
 from transom.context.outline import kind_of, lines_of, outline
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
-from transom.context.summary import STRUCK, extract, hold, summarised, summary_room
+from transom.context.summary import STRUCK, extract, hold, seen_in, summarised, summary_room
 from transom.context.tokens import Measure
 from transom.errors import ToolRefused
-from transom.llm import Tier, ToolResult
+from transom.llm import Asked, Block, CameBack, Said, Text, Tier, ToolCall, ToolResult
 from transom.tools.schema import Check
 
 PLAIN = TokenCorrection()
@@ -288,6 +288,25 @@ def test_what_the_source_does_not_say_is_struck_and_reported() -> None:
     assert "u_core/u_mul" in summary.text
 
 
+def test_ids_are_listed_in_proportion_to_the_summary_and_say_where_some_are_left_out() -> None:
+    source = "".join(f"u_core/reg_{number} is met\n" for number in range(2_000))
+
+    def listed(said: str, room: int, of: str = source) -> str:
+        made = summarised(said, of, room, PLAIN).text
+        assert PLAIN.count(made) <= room
+        return made.removeprefix(said).strip()
+
+    one = listed("All of them are met.", 12_000)
+    assert 190 < PLAIN.count(one) <= 200, "the shortest room of a summary, whatever its source"
+    assert one.startswith("Also named in the source: u_core/reg_0, u_core/reg_1, ")
+    assert one.endswith(", and more")
+    long = "They are all met, and nothing else is to be said. " * 30
+    assert 490 < PLAIN.count(listed(long.strip(), 12_000)) <= 500, "as long as itself"
+    assert 240 < PLAIN.count(listed(long.strip(), 1_000)) <= 250, "a quarter of its room"
+    few = "\n".join(source.splitlines()[:20])
+    assert listed("Met.", 1_000, few).endswith("u_core/reg_18, u_core/reg_19"), "where all have room, all are named"
+
+
 def test_without_a_summary_lines_are_chosen_by_rule_and_marked() -> None:
     source = PROSE.replace(". ", ".\n") * 50 + "ERROR in u_core/u_mul\n" + "nothing here\n" * 200
     for said in ("", " \n"):
@@ -347,3 +366,15 @@ def test_what_a_sub_conversation_returns_is_bounded_and_keeps_its_trust() -> Non
     assert PLAIN.count(failed.content) <= found.limit
     tight, _ = found.returned(PROSE * 50, PLAIN, ratio=50)
     assert PLAIN.count(tight.content) < PLAIN.count(result.content) + 400
+
+
+def test_what_a_tool_says_of_its_failure_is_evidence_and_what_the_runtime_says_is_none() -> None:
+    results = (
+        ToolResult("1", "look", "u_core/reg_7 has no slack below 0.25", is_error=True, trust="untrusted"),
+        ToolResult("2", "look", "there is no tool made_up_1", is_error=True, trust="ours"),
+        ToolResult("3", "look", "lot_5 has 14 faults", trust="ours"),
+    )
+    said = Said((Text("I guess reg_99 has 0.75."), ToolCall("1", "look", {"at": "reg_98"})))
+    seen = seen_in([Block(PURPOSE, "Look at lane_4.")], [Asked("What of bin_3?"), said, CameBack(results)])
+    assert seen.splitlines() == ["Look at lane_4.", "What of bin_3?", results[0].content, "lot_5 has 14 faults"]
+    assert hold("reg_7? u_core/reg_7 has 0.25; made_up_1, reg_99", seen)[1] == ("made_up_1", "reg_99")

@@ -30,7 +30,6 @@ from transom.llm.hosted.anthropic import AnthropicVendor
 from transom.llm.hosted.models import known_model
 from transom.llm.hosted.ollama import OllamaVendor
 from transom.llm.hosted.openai import OFFICIAL, OpenAIVendor
-from transom.llm.hosted.schema import closed, is_strict
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 BLOCKS = (Block("role", "You.", Tier.STABLE), Block("task", "Do.", Tier.SESSION), Block("now", "1"))
@@ -155,19 +154,21 @@ def test_openrouter_hands_breakpoints_on() -> None:
     assert "extra_body" not in plain
 
 
+def answering(output: dict[str, Json]) -> Request:
+    return Request("r", Window(BLOCKS), output=output)
+
+
 OPEN: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
 
 
 def test_schemas_are_closed_for_who_wants_them_closed() -> None:
     shown = anthropic(asked(output=OPEN))["output_config"]["format"]["schema"]
     assert shown["additionalProperties"] is shown["properties"]["a"]["additionalProperties"] is False
-    assert ollama(asked(output=OPEN))["format"] == OPEN
-    loose = openai(asked(output=OPEN))["response_format"]["json_schema"]
+    assert ollama(answering(OPEN))["format"] == OPEN
+    loose = openai(answering(OPEN))["response_format"]["json_schema"]
     assert (loose["strict"], loose["schema"]) == (False, OPEN)
     tight: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
-    assert openai(asked(output=tight))["response_format"]["json_schema"]["strict"] is True
-    assert is_strict(closed(tight))
-    assert not is_strict(tight)
+    assert openai(answering(tight))["response_format"]["json_schema"]["strict"] is True
 
 
 parts = st.lists(

@@ -69,7 +69,7 @@ def test_a_turn_comes_back_as_it_was(turn: Turn) -> None:
 
 blocks = st.builds(
     Block,
-    st.text(),
+    st.text(st.characters(exclude_characters="<>\n\r"), min_size=1).filter(str.strip),
     st.text(),
     st.sampled_from(Tier),
     st.sampled_from(["ours", "untrusted"]),
@@ -94,7 +94,7 @@ requests = st.builds(
     st.text(),
     windows,
     st.lists(tools, max_size=2).map(tuple),
-    st.builds(CallSettings, st.integers(), st.none() | st.floats(0, 2)),
+    st.builds(CallSettings, st.integers(1), st.none() | st.floats(0, 2)),
     st.none() | st.dictionaries(st.text(), json_values, max_size=2),
 )
 
@@ -111,6 +111,7 @@ def test_what_is_no_request_is_said_to_be_none(data: Json) -> None:
 
 
 Change = tuple[str, Callable[[Any], Any]]
+_NUMBERS = {"temperature": 0.5, "max_tokens": 7}
 
 
 def changes(of: Any) -> list[Change]:
@@ -123,7 +124,9 @@ def changes(of: Any) -> list[Change]:
             for one in fields(of)
             if one.compare
             for name, change in (
-                [("set", lambda _: 0.5)] if one.name == "temperature" else changes(getattr(of, one.name))
+                [("set", partial(_instead, _NUMBERS[one.name]))]
+                if one.name in _NUMBERS
+                else changes(getattr(of, one.name))
             )
         ]
     if isinstance(of, tuple):
@@ -136,7 +139,7 @@ def changes(of: Any) -> list[Change]:
     return _WORDS.get(of) or [("value", _other)] if isinstance(of, str) else [("value", _other)]
 
 
-def _instead(new: str, _: str) -> str:
+def _instead(new: Any, _: Any) -> Any:
     return new
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+import re
 import subprocess
 import sys
 import traceback
+from base64 import b64encode
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.config import HostedSettings, OpenAISettings
-from transom.errors import AuthenticationFailed, EgressError, InputError
+from transom.errors import AuthenticationFailed, EgressError, InputError, RequestRefused, SettingsError
 from transom.llm import Block, CallSettings, Chain, Request, Role, Text, Tier, Window
 from transom.llm.hosted import connect
 from transom.llm.hosted.connecting import place_of
@@ -24,6 +27,12 @@ from transom.llm.limits import Memory
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
 NONE: dict[str, str] = {}
+HOSTED: dict[str, type[HostedSettings]] = {
+    "openai": OpenAISettings,
+    "anthropic": HostedSettings,
+    "ollama": HostedSettings,
+}
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_API_KEY")
 
 
 @pytest.fixture
@@ -64,7 +73,10 @@ MISTAKES = {
     ("openai", ""): "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt-4.1",
     ("openai:x", ""): "openai:x: there is no key: OPENAI_API_KEY is not set; set it and try again",
     ("anthropic:x", ""): "anthropic:x: there is no key: ANTHROPIC_API_KEY is not set; set it and try again",
-    ("openai:x", "llm.corp/v1"): "openai: 'llm.corp/v1' is no address of a server; say http",
+    (
+        "openai:x",
+        "llm.corp/v1",
+    ): "openai: 'llm.corp/v1' is no address of a server: it begins with neither http:// nor https://; say http",
 }
 
 
@@ -74,6 +86,35 @@ def test_a_mistake_is_one_line_that_says_what_to_do(asked: tuple[str, str], line
         connect(asked[0], OpenAISettings(), base_url=asked[1] or None, environ=NONE)
     assert str(caught.value).startswith(line)
     assert "\n" not in str(caught.value)
+
+
+ODD = [
+    "htp://user:planted@127.0.0.1:1/v1",
+    "user:planted@127.0.0.1:port/v1",
+    "http://user:planted@127.0.0.1:port/v1",
+    "http://user:planted/v1",
+    "http://user:pla?nted@127.0.0.1:planted/v1",
+    "http://127.0.0.1:99999/v1",
+    "http://127.0.0.1:0/v1",
+    "http://h:port/v1",
+    "http://[::1/v1",
+    "http://user:planted@[::1/v1",
+    "http://[planted]/v1",
+    "http://127.0.0.1:1 /v1",
+    "http://a.example..test/v1",
+    "http://user:planted@/v1",
+    "http://exa\nmple/v1",
+]
+
+
+@pytest.mark.parametrize("url", ODD)
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
+def test_an_address_that_is_none_is_refused_without_its_password(kind: str, url: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        connect(f"{kind}:m", OpenAISettings(base_url=url), environ=dict.fromkeys(KEYS, "k" * 9))
+    said = str(caught.value)
+    assert re.match(rf"{kind}: '.*' is no address of a server: .*; say http://HOST:PORT or https://HOST$", said)
+    assert "nted" not in said.replace("[planted]", "")  # which is no password, but a host
 
 
 def test_a_missing_sdk_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +148,70 @@ async def test_a_compatible_server_needs_no_key(server: LocalServer) -> None:
     await provider.aclose()
     assert server.seen[0].path == "/v1/chat/completions"
     assert server.seen[0].body["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize("read", ["{}\n", "{}\r\n", " {}\t", "\n{}", "{}\xa0"])
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_white_space_around_a_key_is_none_of_it(dialect: Dialect, read: str, server: LocalServer) -> None:
+    server.answer = says(dialect)  # type: ignore[assignment]  # a plain function
+    environ = dict.fromkeys(KEYS, read.format("planted-key"))
+    provider = connect(f"{dialect.name}:m", HOSTED[dialect.name](base_url=server.url), stream=False, environ=environ)
+    assert (await provider.complete(ASK)).text == "pong"
+    await provider.aclose()
+    assert "planted-key" in {value.removeprefix("Bearer ") for value in server.seen[0].headers.values()}
+
+
+@pytest.mark.parametrize("held", ["“planted-key”", "planted\nkey", "planted\x00key", "plantédkey", "\ufeffplanted-key"])
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
+def test_a_key_that_no_header_takes_is_refused_and_not_told(kind: str, held: str) -> None:
+    says = rf"^{kind}: the key in {kind.upper()}_API_KEY cannot be sent: .*; copy it anew"
+    with pytest.raises(SettingsError, match=says) as caught:
+        connect(f"{kind}:m", HOSTED[kind](base_url="http://a"), environ=dict.fromkeys(KEYS, held))
+    assert "plant" not in "".join(traceback.format_exception(caught.value)).partition("Error: ")[2]
+    with pytest.raises(InputError, match="there is no key") as missing:
+        connect("openai:m", OpenAISettings(), environ={"OPENAI_API_KEY": " \n"})
+    assert isinstance(caught.value, type(missing.value)), "whoever bears with a key that is missing bears with this"
+
+
+async def test_a_key_of_white_space_is_none_also_for_the_sdk(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answer = says(DIALECTS[2])  # type: ignore[assignment]  # a plain function
+    for held in ("\n", "planted-key"):
+        monkeypatch.setenv("OLLAMA_API_KEY", held)
+        provider = connect(
+            "ollama:m", HostedSettings(base_url=server.url), stream=False, environ={"OLLAMA_API_KEY": "\n"}
+        )
+        assert (await provider.complete(ASK)).text == "pong"
+        await provider.aclose()
+    assert "authorization" not in {name for seen in server.seen for name in seen.headers}
+
+
+def forms(key: str) -> list[str]:
+    """As SDKs, servers and URLs write a key."""
+    plain = f"Bearer {key}"
+    return [
+        repr(plain),
+        repr(plain.encode()),
+        json.dumps(plain),
+        b64encode(plain.encode()).decode(),
+        quote(key, safe=""),
+    ]
+
+
+@pytest.mark.parametrize("form", range(5))
+async def test_a_key_is_taken_out_of_an_error_however_it_is_written(form: int, server: LocalServer) -> None:
+    key = "pla\"nted'k\\ey/+x"
+    told = forms(key)[form]
+    body = json.dumps(OpenAI().error("bad", f"so it was {told} and no other")).encode()
+    server.answer = lambda wire, _: wire.answer(400, body)
+    provider = connect("openai:m", OpenAISettings(base_url=server.url), environ={"OPENAI_API_KEY": key})
+    with pytest.raises(RequestRefused) as caught:
+        await provider.complete(ASK)
+    await provider.aclose()
+    assert "[redacted]" in str(caught.value) and "and no other" in str(caught.value)
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+    assert told not in shown and repr(told)[1:-1] not in shown and "nted" not in shown
 
 
 @pytest.mark.parametrize("tries", [0, 93, 94, 95, 96])  # also where the message is cut in the middle of it

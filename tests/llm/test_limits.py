@@ -9,11 +9,13 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transom.canonical import Json
 from transom.errors import RequestRefused
 from transom.llm import limits
 from transom.llm.limits import TABLE, Limits, Memory
@@ -174,6 +176,35 @@ async def test_a_clock_that_was_set_back_holds_up_nobody() -> None:
     await bucket.hold(300)
     now[0] -= 500_000
     await asyncio.wait_for(bucket.take(1), 30)
+
+
+class Raced(Memory):
+    """A shelf on which somebody else is faster, the first `times`."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
+        if self.times == 0:
+            return await super().swap(table, key, old, new)
+        self.times -= 1
+        return False
+
+
+def spent_on(shelf: Memory) -> tuple[int, int]:
+    """Requests and tokens that a shelf holds."""
+    held: Any = shelf.get(TABLE, "p")
+    return sum(requests for _, requests, _ in held["spent"]), sum(tokens for _, _, tokens in held["spent"])
+
+
+@pytest.mark.parametrize("raced", [(0, 3, 0), (0, 0, 3), (2, 0, 2)], ids=str)
+async def test_what_was_lost_on_one_shelf_is_counted_once_on_each(raced: tuple[int, ...]) -> None:
+    shelves = [Raced(times) for times in raced]
+    bucket = Bucket("p", Limits(requests=10), shelf=shelves[-1], beside=shelves[:-1], clock=lambda: 1_000_000.0)
+    await bucket.take(5)
+    assert [spent_on(shelf) for shelf in shelves] == [(1, 5)] * 3
+    assert [shelf.times for shelf in shelves] == [0] * 3
 
 
 async def test_no_limits_leave_nothing_behind() -> None:

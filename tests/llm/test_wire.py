@@ -67,6 +67,14 @@ def test_events_are_events_whatever_they_are_called(data: st.DataObject, content
     assert read(pieces, content_type) == [{"a": "ü"}]
 
 
+@pytest.mark.parametrize("cut", range(1, 15))
+def test_an_event_has_its_name_wherever_its_line_ends_are_cut(cut: int) -> None:
+    """CR and LF are one line end, also where the one came before the other: two would be the end of the event."""
+    raw = b"event: error\r\ndata: busy\r\n\r\n"
+    with pytest.raises(ProviderError, match="busy"):
+        read([raw[:cut], raw[cut:]])
+
+
 def test_data_over_several_lines_is_one_document() -> None:
     assert read([b'data: {"a":\ndata: 1}\n\n']) == [{"a": 1}]
 
@@ -95,7 +103,97 @@ def test_what_is_no_reply_is_an_error(raw: bytes, content_type: str, says: str |
     assert caught.value.retryable
 
 
-OVERFLOWS: list[tuple[Json, tuple[int | None, int | None]]] = [
+Sizes = tuple[int | None, int | None]
+WORDINGS: list[tuple[str, Sizes]] = [
+    # vLLM, oldest first
+    (
+        "'max_tokens' or 'max_completion_tokens' is too large: 4000. This model's maximum context length is "
+        "4096 tokens and your request has 1200 input tokens (4000 > 4096 - 1200). None",
+        (5_200, 4_096),
+    ),
+    (
+        "This model's maximum context length is 32768 tokens. However, your request has 40000 input tokens. "
+        "Please reduce the length of the input messages.",
+        (40_000, 32_768),
+    ),
+    (
+        "The decoder prompt (length 8218) is longer than the maximum model length of 8192. Make sure that "
+        "`max_model_len` is no smaller than the number of text tokens.",
+        (8_218, 8_192),
+    ),
+    (
+        "This model's maximum context length is 8192 tokens. However, you requested 64 output tokens and your "
+        "prompt contains at least 8129 input tokens, for a total of at least 8193 tokens. Please reduce the "
+        "length of the input prompt or the number of requested output tokens.",
+        (8_193, 8_192),
+    ),
+    (
+        "You passed 31745 input tokens and requested 1024 output tokens. However, the model's context length "
+        "is only 32768 tokens, resulting in a maximum input length of 31744 tokens. Please reduce the length "
+        "of the input prompt. (parameter=input_tokens, value=31745)",
+        (32_769, 32_768),
+    ),
+    # SGLang, Together
+    ("The input (9000 tokens) is longer than the model's context length (8192 tokens).", (9_000, 8_192)),
+    ("Input length (265330) exceeds model's maximum context length (262144).", (265_330, 262_144)),
+    (
+        "Requested token count exceeds the model's maximum context length of 8192 tokens. You requested a "
+        "total of 9100 tokens: 9000 tokens from the input messages and 100 tokens for the completion.",
+        (9_100, 8_192),
+    ),
+    # TGI, Together
+    (
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` "
+        "tokens and 512 `max_new_tokens`",
+        (9_512, 8_193),
+    ),
+    ("Input validation error: `inputs` must have less than 4096 tokens. Given: 5000", (5_000, 4_096)),
+    # Gemini, in its two wordings
+    (
+        "The input token count (1198576) exceeds the maximum number of tokens allowed (1048576).",
+        (1_198_576, 1_048_576),
+    ),
+    ("The input token count exceeds the maximum number of tokens allowed 1048576.", (None, 1_048_576)),
+    # Mistral, xAI, Bedrock, LM Studio, OpenRouter, Fireworks, Cohere, Cerebras, Moonshot
+    (
+        "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+        (40_000, 32_768),
+    ),
+    (
+        "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+        (200_000, 131_072),
+    ),
+    ("Input is too long for requested model.", (None, None)),
+    (
+        "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with "
+        "context length of only 4096 tokens",
+        (5_000, 4_096),
+    ),
+    (
+        "This endpoint's maximum context length is 131072 tokens. However, you requested about 150000 tokens "
+        "(149000 of text input, 1000 in the output). Please reduce the length of either one",
+        (150_000, 131_072),
+    ),
+    ("The prompt is too long: 140000, model maximum context length: 131071", (140_000, 131_071)),
+    (
+        "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4500.",
+        (4_500, 4_081),
+    ),
+    (
+        "Please reduce the length of the messages or completion. Current length is 10000 while limit is 8192",
+        (10_000, 8_192),
+    ),
+    ("Invalid request: Your request exceeded model token limit: 8192", (None, 8_192)),
+    ("Your input exceeds the context window of this model. Please adjust your input.", (None, None)),
+    ("prompt too long; exceeded max context length by 123 tokens", (None, None)),
+]
+
+
+def _worded(said: str) -> Json:
+    return {"error": {"message": said}}
+
+
+OVERFLOWS: list[tuple[Json, Sizes]] = [
     ({"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}, (210_000, 200_000)),
     (
         {"error": {"message": "input length and `max_tokens` exceed context limit: 188,240 + 21333 > 200000"}},
@@ -131,19 +229,56 @@ OVERFLOWS: list[tuple[Json, tuple[int | None, int | None]]] = [
         (9_001, 8_192),
     ),
     ({"error": "the input length exceeds the context length"}, (None, None)),
+    *((_worded(said), sizes) for said, sizes in WORDINGS),
+    ([{"error": {"code": 400, "message": "Input is too long.", "status": "INVALID_ARGUMENT"}}], (None, None)),
+    (
+        {
+            "code": "Client specified an invalid argument",
+            "error": "This model's maximum prompt length is 8192 but the request contains 9000 tokens.",
+        },
+        (9_000, 8_192),
+    ),
+    (
+        {
+            "error": {
+                "message": "Provider returned error",
+                "code": 400,
+                "metadata": {
+                    "raw": '{"message":"prompt is too long: 9000 tokens > 8192 maximum"}',
+                    "provider_name": "X",
+                },
+            }
+        },
+        (9_000, 8_192),
+    ),
     ({"error": {"message": f"prompt is too long: {'9' * 5_000} tokens > 200000 maximum"}}, (None, None)),
 ]
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
 @pytest.mark.parametrize(("body", "sizes"), OVERFLOWS)
-def test_an_overflow_carries_its_sizes_in_whoever_words(
-    body: Json, sizes: tuple[int | None, int | None], status: int
-) -> None:
+def test_an_overflow_carries_its_sizes_in_whoever_words(body: Json, sizes: Sizes, status: int) -> None:
     error = from_status(status, body, {})
     assert isinstance(error, ContextOverflow)
     assert (error.needed, error.limit) == sizes
     assert not error.retryable
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Unknown parameter: 'context_size'. Did you mean 'max_tokens'?",
+        "Unrecognized request argument supplied: context_length",
+        "Extra inputs are not permitted: context_window is an unexpected keyword",
+        "Unsupported parameter for the context window: 'truncate'",
+        "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9000",
+        "max_tokens is too large: 20000. This model supports at most 16384 completion tokens",
+        "Invalid 'messages[0].content': string too long. Expected a string with maximum length 10485760",
+        "Input should be a valid string",
+    ],
+)
+def test_what_is_refused_for_something_else_is_no_overflow(said: str) -> None:
+    assert type(from_status(400, {"error": {"message": said}}, {})) is RequestRefused
 
 
 def test_what_a_server_says_at_length_holds_up_nothing() -> None:
@@ -151,6 +286,8 @@ def test_what_a_server_says_at_length_holds_up_nothing() -> None:
     error = from_status(400, {"error": {"message": "context length " + "limit of 1 tokens " * 60_000}}, {})
     assert isinstance(error, ContextOverflow)
     assert (error.needed, error.limit) == (None, None)
+    for said in ("exceed", "exceeds ", "input token count ", "unknown ", "extra-", "1 ", "1,", "(1) exceeds "):
+        from_status(400, {"error": {"message": "context length is 1 tokens " + said * (1_000_000 // len(said))}}, {})
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ class Told:
     remote: LocalServer
     own: LocalServer
     collector: LocalServer
+    proxy: LocalServer
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -95,11 +96,11 @@ def own(wire: Wire, seen: Seen) -> None:
 def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
     work = tmp_path_factory.mktemp("leaky")
     with ExitStack() as stack:
-        remote, team, collector, stranger = (
-            stack.enter_context(LocalServer(answer))
-            for answer in (Remote(), own, lambda wire, _: wire.answer(200, b"{}"), None)
+        remote, team, collector, stranger, proxy = (
+            stack.enter_context(LocalServer(answer)) for answer in (Remote(), own, _takes_all, None, _takes_all)
         )
-        allowed = [_address(server) for server in (remote, team, collector)]
+        # The proxy may be asked, so that it could tell what it would have read.
+        allowed = [_address(server) for server in (remote, team, collector, proxy)]
         kill = request.param == "to a kill"
         plan = Plan(str(work), remote.url, team.url, allowed, _address(stranger), WHOLE, LOCAL, kill)
         environ = {
@@ -109,10 +110,16 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             "TEAM_CRED": WHOLE[1],
             "TRANSOM_LLM__OPENAI__KEY_VARIABLE": "TEAM_CRED",
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+            **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), proxy.url),
+            **dict.fromkeys(("NO_PROXY", "no_proxy"), ""),
         }
         command = [sys.executable, "-m", "tests.telemetry.leaky", json.dumps(asdict(plan))]
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=300)
-        yield Told(work, done.stdout + done.stderr, done.returncode, remote, team, collector)
+        yield Told(work, done.stdout + done.stderr, done.returncode, remote, team, collector, proxy)
+
+
+def _takes_all(wire: Wire, _: Seen) -> None:
+    wire.answer(200, b"{}")
 
 
 def _address(server: LocalServer) -> list[Any]:
@@ -181,6 +188,11 @@ def test_nobody_is_contacted_but_who_is_configured(told: Told) -> None:
     control = ["socket.connect ('127.0.0.1', ", "socket.getaddrinfo example.com"]
     assert len(denied) == len(control), denied
     assert all(line.startswith(start) for line, start in zip(denied, control, strict=True)), "the fence is there"
+
+
+def test_no_proxy_of_the_environment_reads_what_is_sent(told: Told) -> None:
+    assert told.proxy.seen == []
+    assert told.remote.seen and told.own.seen
 
 
 def test_every_line_is_a_request_of_otlp_and_no_parent_is_missing(told: Told) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from transom.errors import InputError, TransomError
 from transom.telemetry import Telemetry, current_span, keys, read_trace
+from transom.telemetry.read import Odd
 
 SPAN: dict[str, Any] = {
     "type": "object",
@@ -238,8 +239,11 @@ def test_a_line_cut_short_swallows_no_other(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write('{"resourceSpans": [{"resour')
     with Telemetry.open(tmp_path, first.trace_id) as second, second.span("second"):
-        pass
-    assert [row.name for row in read_trace(path)] == ["first", "second"]
+        found = [(row.name, row.status) for row in read_trace(path)]
+        assert found == [("first", "ok"), ("second", "open")], "what is open is there if the process is killed now"
+    odd: list[Odd] = []
+    assert [row.name for row in read_trace(path, odd)] == ["first", "second"]
+    assert odd == [Odd(path, 1)], "the piece, and nothing besides"
 
 
 def test_a_full_disk_does_not_stop_the_work(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -257,6 +261,22 @@ def test_a_full_disk_does_not_stop_the_work(tmp_path: Path, caplog: pytest.LogCa
     assert [record.getMessage() for record in caplog.records] == [
         f"{path}: the trace has gaps from here on (File too large)"
     ]
+
+
+def test_a_disk_that_takes_half_a_line_loses_nothing_that_was_there(tmp_path: Path) -> None:
+    with Telemetry.open(tmp_path) as telemetry, telemetry.span("around"):
+        path = tmp_path / f"{telemetry.trace_id}.jsonl"
+        with telemetry.span("kept"):
+            pass
+        with telemetry.span("in its place"):
+            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, hard))
+            try:
+                with telemetry.span("cut"):
+                    pass
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert {row.name for row in read_trace(path)} >= {"around", "kept"}
 
 
 def test_switched_off_it_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

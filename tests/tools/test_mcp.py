@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from tests.agent.helpers import SEAT, asks, scripted
+from tests.llm.conformance.server import LocalServer
 from transom.agent import Agent
 from transom.errors import ApprovalNeeded, ToolError
 from transom.llm import CameBack, ToolCall, render
@@ -137,6 +138,62 @@ class Doorman(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
+    """One that lets nobody through, in every variable."""
+    with LocalServer(lambda wire, _: wire.answer(502, b"{}")) as running:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, running.url)
+            monkeypatch.setenv(name.lower(), running.url)
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        yield running
+
+
+async def test_a_server_on_this_machine_is_asked_through_no_proxy(http: str, proxy: LocalServer) -> None:
+    for url in (http, http.replace("127.0.0.1", "localhost")):
+        async with McpServer(url, headers={"Authorization": f"Bearer {KEY}"}) as server:
+            assert "authorization" in (await told(server, ToolCall("1", "shown", {})))[0]
+    assert proxy.seen == []
+
+
+async def test_of_what_is_asked_of_another_machine_a_proxy_sees_the_host(proxy: LocalServer) -> None:
+    at = "https://tools.made-up.invalid/mcp?key=query-5c1f"
+    with pytest.raises(ToolError, match="the MCP server cannot be used"):
+        async with McpServer(at, headers={"Authorization": f"Bearer {KEY}"}):
+            pass
+    assert {(seen.method, seen.path, seen.body) for seen in proxy.seen} == {
+        ("CONNECT", "tools.made-up.invalid:443", None)
+    }
+    assert KEY not in str(proxy.seen) and "query-5c1f" not in str(proxy.seen)
+
+
+async def test_no_redirect_leads_to_another_server_and_no_password_file_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1\nlogin somebody\npassword planted-in-a-file\n")
+    (tmp_path / ".netrc").chmod(0o600)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    with LocalServer(lambda wire, _: wire.answer(200, b"{}")) as stranger, LocalServer() as door:
+        for status in (302, 307, 308):
+            door.answer = lambda wire, _, status=status: wire.answer(status, b"", {"location": f"{stranger.url}/mcp"})
+            with pytest.raises(ToolError, match="the MCP server cannot be used"):
+                async with McpServer(f"{door.url}/mcp"):
+                    pass
+        assert stranger.seen == []
+    assert len(door.seen) >= 3
+    assert "Basic" not in str(door.seen)
+
+
+@pytest.mark.parametrize("where", ["http://%[::1/mcp", "http://%h:99999/mcp", "http://%/mcp", "htp://%host/mcp"])
+def test_a_url_that_is_none_is_refused_without_its_password(where: str) -> None:
+    at = where.replace("%", "u:planted@")
+    with pytest.raises(ToolError, match=r"is no URL of an MCP server.*; say http") as caught:
+        McpServer(at)
+    assert "planted" not in str(caught.value)
+
+
 async def test_no_error_tells_what_a_server_was_shown() -> None:
     door: Any = HTTPServer(("127.0.0.1", 0), Doorman)
     door.seen = []
@@ -223,20 +280,33 @@ async def kill_when_it_hangs(pid: Path) -> None:
     os.kill(int(pid.read_text()), signal.SIGKILL)
 
 
+async def dead_in_a_call(server: McpServer, pid: Path) -> str:
+    """What a model is told of a call in which the server is killed."""
+    killer = asyncio.create_task(kill_when_it_hangs(pid))
+    (died,) = await told(server, ToolCall("1", "hang", {}))
+    await killer
+    pid.unlink()
+    return died
+
+
 async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_is_started_again(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     async with stdio(tmp_path) as server:
-        for beginning in range(4):
-            killer = asyncio.create_task(kill_when_it_hangs(pid))
-            (died,) = await told(server, ToolCall("1", "hang", {}))
-            await killer
-            pid.unlink()
+        for vain in range(4):  # how often it was begun and answered no call
+            died = await dead_in_a_call(server, pid)
             assert "the MCP server failed" in died
-            assert ("the next call of its tools starts it again" in died) == (beginning < 3)
-            if beginning < 3:
-                assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
+            assert ("the next call of its tools starts it again" in died) == (vain < 3)
         (gone,) = await told(server, ToolCall("1", "look", {"at": "a"}))
-        assert "it was begun 4 times, and is not begun again" in gone and "go on without it" in gone
+        assert "it was begun 3 times in a row and answered no call, and is not begun again" in gone
+        assert "go on without it" in gone
+
+
+async def test_a_server_that_answers_in_between_is_started_again_however_often_it_dies(tmp_path: Path) -> None:
+    async with stdio(tmp_path) as server:
+        for _ in range(5):
+            died = await dead_in_a_call(server, tmp_path / "pid")
+            assert "the next call of its tools starts it again" in died
+            assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
 
 
 async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_http(http: str, tmp_path: Path) -> None:

@@ -165,6 +165,21 @@ async def test_an_error_of_a_servers_own_ends_no_connection_and_a_lost_session_b
         assert till.begun == 2
 
 
+async def test_only_beginnings_in_a_row_that_led_to_no_answer_are_bounded(till: Any) -> None:
+    """A server's error of its own is an answer; that it does not know us any more is none."""
+    async with McpServer(at(till)) as server:
+        box = Toolbox(server.tools)
+        for _ in range(6):
+            await box.run(ToolCall("1", "pay", {"at": "another session"}))
+            assert "the till own words it" in (await box.run(ToolCall("2", "pay", {"at": "own words"}))).result.content
+        assert till.begun == 7
+        for vain in range(4):
+            ran = await box.run(ToolCall("3", "pay", {"at": "another session"}))
+            assert ("it is not started again" in ran.result.content) == (vain == 3)
+        gone = await box.run(ToolCall("4", "pay", {"at": "own words"}))
+        assert "begun 3 times in a row and answered no call" in gone.result.content and till.begun == 10
+
+
 async def test_a_server_that_is_begun_again_names_its_tools_before_it_is_asked_for_anything(till: Any) -> None:
     """Its error behind a call that was carried out would be taken for the call's own."""
     till.lists_once = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from transom.errors import ToolError, ToolRefused
 from transom.llm import ToolCall
 from transom.telemetry import Redactor
-from transom.tools import Outcome, Toolbox, ToolDefinition, ToolLimits
+from transom.tools import Outcome, Toolbox, ToolDefinition, ToolLimits, carrying
 
 ANY: dict[str, Any] = {"type": "object"}
 
@@ -159,3 +160,30 @@ def test_what_cannot_be_a_tool_is_refused_when_it_is_registered(odd: dict[str, A
     tool = {"name": "look", "description": "Looks.", "parameters": ANY, "handler": yields("x"), **odd}
     with pytest.raises(ToolError):
         Toolbox([ToolDefinition(**tool)])
+
+
+class Slow(ToolDefinition):
+    """A tool that is there only after a while."""
+
+    clock: list[float]
+
+    @property
+    def waits(self) -> bool:
+        return True
+
+    async def ready(self, seconds: float | None) -> None:
+        self.clock.append(seconds or 0.0)
+        self.clock[0] += 7
+
+
+@pytest.mark.parametrize(("own", "left", "then"), [(20, 10, 3), (2, 10, 2), (None, 10, 3), (5, None, 5), (2, 8, 1)])
+async def test_what_a_call_waits_for_is_taken_off_the_time_of_its_message_and_not_off_its_own(
+    monkeypatch: pytest.MonkeyPatch, own: float | None, left: float | None, then: float
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("transom.tools.carrying.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    tool = Slow("look", "Looks.", ANY, yields("x"), limits=ToolLimits(seconds=own))
+    object.__setattr__(tool, "clock", clock)
+    limit = await carrying._begun(tool, left)
+    assert clock[1] == min(one for one in (own, left) if one is not None), "that it may wait for"
+    assert limit.when() == pytest.approx(asyncio.get_running_loop().time() + then, abs=0.5)

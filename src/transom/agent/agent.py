@@ -17,7 +17,6 @@ from transom.agent.given import (
     check_given,
     check_tried,
     check_turns_alone,
-    given_message,
     given_name,
     given_purpose,
     given_role,
@@ -34,6 +33,7 @@ from transom.agent.setup import LateShelf, Setup
 from transom.agent.sub import sub_role, task, without_own
 from transom.agent.taken_up import take_up
 from transom.agent.turns import Conversation
+from transom.agent.unsaid import Unsaid
 from transom.agent.views import Response
 from transom.context import Mark
 from transom.context.summary import Summary
@@ -98,7 +98,7 @@ class Agent(Readable):
         self._subs: dict[str, Agent] = {}
         self.caps = caps or Caps()
         self._always: tuple[Block, ...] = ()
-        self._floor, self._opening = Floor(role.name), asyncio.Lock()
+        self._floor, self._opening, self._unsaid = Floor(role.name), asyncio.Lock(), Unsaid()
         self._lasting, self._archived, self._left = stage is None, False, False
         self._given: tuple[Block, ...] = ()
         self._desk: Desk | None = None
@@ -153,14 +153,16 @@ class Agent(Readable):
             ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
                 whole after any of them, and `go_on` tries again.
         """
-        async with self._floor:
-            talk = await self._open()
-            if self._archived:
-                raise RunError(COMPLETED, where=talk.name, hint="open another")
-            if stands_before(talk):
-                await self._pass_by(talk)
-            said = await say(talk, given_message(content, talk.name, blocks), blocks, beside=self._always)
-            return said or await self._answer(talk, blocks)
+        with self._unsaid.message(content, blocks) as message:
+            async with self._floor:
+                talk = await self._open()
+                if self._archived:
+                    raise RunError(COMPLETED, where=talk.name, hint="open another")
+                if stands_before(talk):
+                    await self._pass_by(talk)
+                await self._unsaid.say(talk, self._always, message)
+                said = await say(talk, message, beside=self._always)
+                return said or await self._answer(talk, blocks)
 
     async def go_on(self, *blocks: Block) -> Response:
         """Go on where the last message was left: at a cap that is raised now, a pause, an error.
@@ -173,6 +175,7 @@ class Agent(Readable):
         async with self._floor:
             if await self._pass_by(talk := await self._open()) and self._last and talk.at_rest:
                 return self._last
+            await self._unsaid.say(talk, self._always)
             if talk.at_rest:
                 raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
             return await self._answer(talk, blocks)
@@ -294,6 +297,7 @@ class Agent(Readable):
         self._subs[name] = sub
 
     def _begin_anew(self) -> None:
+        self._unsaid = Unsaid()
         self._talk, self._last, self._archived, self._left = None, None, False, True
 
     async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
@@ -339,6 +343,7 @@ class Agent(Readable):
 
     async def _leave(self) -> None:
         self._subs.clear()
+        self._unsaid = Unsaid()
         desk, talk, self._desk, self._talk = self._desk, self._talk, None, None
         if desk:
             await desk.close(answered=talk is not None and bool(talk.turns) and talk.at_rest)

@@ -33,7 +33,7 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
         span.set(keys.MESSAGES, len(talk.turns))
         try:
             request, reply = await talk.ask(blocks)
-            await talk.end_with(reply)
+            await talk.end_with(request, reply)
         except (CapReached, OutOfTurns) as error:
             if isinstance(error, CapReached) and call_in(talk.stage):
                 raise  # through the handler that talks here: its call is tried again, and goes on
@@ -50,4 +50,4 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
 
 
 def _response(talk: Conversation, reply: Reply, ended: Any, window: Window | None) -> Response:
-    return Response(reply.text, ended, talk.meter.usage, talk.meter.usd, window, tuple(talk.turns))
+    return Response(reply.text, ended, talk.meter.usage, talk.meter.usd, window, tuple(talk.turns), talk.role.output)

@@ -10,9 +10,9 @@ from transom.agent.compacted import tell_compaction
 from transom.context import Assembled, go_on
 from transom.context.fitting import Frame
 from transom.context.tokens import Measure
-from transom.context.window import frame_of
+from transom.context.window import frame_of, with_shares
 from transom.errors import ReplyError, TransomError
-from transom.llm import Block, Reply, Role
+from transom.llm import Block, Reply, Request, Role
 from transom.llm.answering import Answering
 from transom.llm.unquoted import unquote
 from transom.runs.calls import tell_unread
@@ -58,6 +58,13 @@ class Asking:
         if role is not self._talk.role or made_with != blocks or (self._talk.egress == "local" and not is_local):
             left.ask_as(self._assembled(blocks).request)
         return left
+
+    def next(self, answering: Answering) -> Request:
+        """What is to be asked now. What asks for the rest of an answer, or for its repair, has shares of its own."""
+        if answering.then is None:
+            return answering.next
+        talk = self._talk
+        return with_shares(answering.next, talk.role, budget=talk.window, tokens=talk.tokens)
 
     def leave(self, answering: Answering) -> None:
         """Something came, and more is to be asked. Where that fails or is stopped, it is gone on with from there."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from transom.agent.bill import Bill
 from transom.agent.prices import Prices
 from transom.errors import CapReached, InputError
 from transom.llm import Provider, Reply, Usage
@@ -29,7 +30,7 @@ class Caps:
         tokens: read and written, over the whole conversation and its sub-conversations.
         usd: the same in dollars; needs a price of every hosted model that may answer.
         seconds: one message may take, tools included, and whatever these say in sub-conversations.
-        prices: by which dollars are counted; the published ones where None.
+        prices: by which dollars are counted, without a cap on them, too; the published ones where None.
 
     Raises:
         InputError: a number that caps nothing: less than nothing, or none at all.
@@ -68,14 +69,15 @@ class Meter:
     caps: Caps = field(default_factory=Caps)
     usage: Usage = field(default_factory=Usage)
     purse: Spending | None = None
+    bill: Bill = field(default_factory=Bill)
     _past: deque[tuple[Place, Reply]] = field(default_factory=deque)  # not counted yet, in the journal's order
     _known: dict[Place, Reply] = field(default_factory=dict)
     _passed: dict[Place, Reply] = field(default_factory=dict)
 
     @property
-    def usd(self) -> float:
-        """Dollars, since a cap on them was set."""
-        return self.purse.usd if self.purse else 0.0
+    def usd(self) -> float | None:
+        """Dollars, whether they are capped or not; None where nobody knows what a reply cost."""
+        return self.bill.usd
 
     def hold(self, caps: Caps, providers: Sequence[Provider], prices: Path | None = None) -> None:
         """Other caps from now on.
@@ -86,7 +88,8 @@ class Meter:
             prices: a price list of one's own, where the caps have none.
 
         Raises:
-            InputError: a cap in dollars, and the cost of a provider's replies could not be told.
+            InputError: a cap in dollars, and the cost of a provider's replies could not be told; a price list of one's
+                own that cannot be read.
         """
         given: object = caps
         if not isinstance(given, Caps):
@@ -95,9 +98,10 @@ class Meter:
             known = caps.prices or Prices.load(prices)
             known.check(providers)
             free = frozenset(one.name for one in providers if one.local)
-            self.purse = Spending(caps.usd, known.of, free, self.usd)
+            self.purse = Spending(caps.usd, known.of, free, self.purse.usd if self.purse else 0.0)
         elif self.purse:
             self.purse.limit = math.inf
+        self.bill.price_by(caps.prices, prices, providers)
         self.caps = caps
 
     def deadline(self, outer: float | None) -> float | None:
@@ -146,6 +150,7 @@ class Meter:
 
     def _count(self, reply: Reply) -> None:
         self.usage += reply.usage
+        self.bill.replies.append((reply.by, reply.usage))
         if self.purse:
             self.purse.add(reply.by, reply.usage)
 

@@ -11,8 +11,8 @@ from transom.llm import Usage
 from transom.telemetry.destination import exporter
 
 if TYPE_CHECKING:
+    from transom.telemetry.calls import Price
     from transom.telemetry.otlp import Exporter
-    from transom.telemetry.stats import Price
 
 
 def price_by(prices: Prices) -> Price:

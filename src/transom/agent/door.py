@@ -6,24 +6,27 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from transom.agent.agent import Agent
+from transom.agent.caps import Caps
+from transom.agent.events import OnEvent
+from transom.agent.models import Conversation, ConversationContext, Message, SubConversation
 from transom.agent.views import Response
 from transom.context import Mark
 from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block
 from transom.runs import Approval
+from transom.tools import ToolDefinition
 
 T = TypeVar("T")
 
 
 class SyncAgent:
-    """An agent whose methods wait, one at a time.
-
-    What does not wait (`history`, `context`, `register_tool`) is asked of `agent`.
+    """An agent whose methods wait, one at a time; what nobody waits for (`history`, `context`) is there at any time.
 
     Args:
         agent: not used by anybody else, since it lives in this door's event loop from now on.
@@ -34,6 +37,54 @@ class SyncAgent:
         self._runner: asyncio.Runner | None = asyncio.Runner()
         self._parent: SyncAgent | None = None
         self._busy = threading.Lock()
+
+    @property
+    def id(self) -> str:
+        """See `Agent.id`."""
+        return self.agent.id
+
+    @property
+    def purpose(self) -> str:
+        """See `Agent.purpose`."""
+        return self.agent.purpose
+
+    @property
+    def caps(self) -> Caps:
+        """See `Agent.caps`."""
+        return self.agent.caps
+
+    @caps.setter
+    def caps(self, caps: Caps) -> None:
+        self.agent.caps = caps
+
+    @property
+    def on_event(self) -> OnEvent:
+        """Hears what happens while it happens; it is called in the thread that waits."""
+        return self.agent.on_event
+
+    @on_event.setter
+    def on_event(self, on_event: OnEvent) -> None:
+        self.agent.on_event = on_event
+
+    def history(self, limit: int | None = None) -> list[Message]:
+        """See `Agent.history`."""
+        return self.agent.history(limit)
+
+    def conversation(self, id: str | None = None) -> Conversation | SubConversation | None:  # noqa: A002  the model's field
+        """See `Agent.conversation`."""
+        return self.agent.conversation(id)
+
+    def context(self) -> ConversationContext:
+        """See `Agent.context`."""
+        return self.agent.context()
+
+    def record(self, path: Path | str, *, local: bool = False) -> None:
+        """See `Agent.record`."""
+        self.agent.record(path, local=local)
+
+    def register_tool(self, tool: ToolDefinition) -> None:
+        """See `Agent.register_tool`."""
+        self.agent.register_tool(tool)
 
     def send(self, content: str, *blocks: Block) -> Response:
         """See `Agent.send`."""

@@ -12,6 +12,7 @@ from transom.agent.findings import found, turn_of
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json
+from transom.context.aside import aside
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
 from transom.errors import InputError, OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
 from transom.llm import Asked, Block, Turn
@@ -80,7 +81,7 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: 
     told: dict[str, Json] = {"event": "completed", "summary": summary.text, "how": how, "struck": struck}
     if within:
         told["within"] = within
-    await talk.stage.tell(name, {**told, "egress": egress} if egress == "local" else told)
+    await talk.stage.tell(name, {**told, "egress": egress} if egress != "any" else told)
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.hear(Completed(name, summary.text, how))
 
@@ -160,8 +161,10 @@ async def sum_up(
         else:
             response = await ask[0](f"{_SUM_UP}, in at most {room} tokens.")
         if response.ended == "answered" and response.text.strip():
-            return summarised(response.text, seen, room, talk.tokens)
-    return extract(f"{seen}\n{hold(said, seen)[0]}", room, talk.tokens)
+            text, tokens = response.text, talk.tokens
+            return await aside(len(seen), lambda: summarised(text, seen, room, tokens))
+    tokens, sized = talk.tokens, len(seen) + len(said)
+    return await aside(sized, lambda: extract(f"{seen}\n{hold(said, seen)[0]}", room, tokens))
 
 
 def _is_sum_up(turn: Turn) -> bool:

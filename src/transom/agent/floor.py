@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from transom.errors import RunError
-from transom.runs.opened import Call, calls_under_way
+from transom.runs.opened import Call, calls_under_way, check_not_over
 
 _PART_OF: ContextVar[tuple[object, ...]] = ContextVar("part_of", default=())
 Part: TypeAlias = Token[tuple[object, ...]]
@@ -29,7 +29,6 @@ class Floor:
         self._lock = asyncio.Lock()
         self._holder: object | None = None
         self._calls: list[Call] = []  # that who has it is part of
-        self._task: asyncio.Task[Any] | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -69,20 +68,25 @@ class Floor:
         """Wait for it.
 
         Raises:
-            RunError: who waits is part of what has it.
+            RunError: who waits is part of what has it, or of a tool call that failed.
         """
         if self.is_ours:
             what = "a message is under way in it, of which whoever says this is part"
             raise RunError(what, where=self._where, hint=_HINT)
         await self._lock.acquire()
+        try:
+            check_not_over(self._where)
+        except RunError:
+            self._lock.release()
+            raise
         self._holder = object()
-        self._calls, self._task = calls_under_way(), asyncio.current_task()
+        self._calls, task = calls_under_way(), asyncio.current_task()
         for call in self._calls:
-            call.busy.add(self._task)
+            call.busy[self] = task
 
     async def __aexit__(self, *_: object) -> None:
         for call in self._calls:
-            call.busy.discard(self._task)
+            call.busy.pop(self, None)
         self._holder = None
         self._lock.release()
 

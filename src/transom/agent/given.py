@@ -16,6 +16,7 @@ from transom.agent.setup import Setup
 from transom.canonical import whole_text
 from transom.errors import InputError, RunError, ToolError
 from transom.llm import Block, Chain, Provider, Role
+from transom.llm.structured import schema_check
 from transom.runs import Named, Stage
 from transom.runs.names import MAIN
 from transom.runs.opened import call_in
@@ -81,11 +82,13 @@ def check_given(role: object, tools: object, at: object) -> None:
     """Look at what no type checker has looked at. Each tool by itself is the toolbox's to refuse.
 
     Raises:
-        InputError: no role, no tools, or no place to live.
+        InputError: no role, one whose answers are to follow a schema that is none, no tools, or no place to live.
     """
     if not isinstance(role, Role):
         hint = 'say Role("clerk", (Block("role", "You know the stock."),), frozenset({"role"}))'
         raise InputError(f"who is talked with is a Role, and this is {_kind(role)}", where="Agent", hint=hint)
+    if role.schema is not None:
+        schema_check(role.schema)
     if not isinstance(tools, Iterable) or isinstance(tools, str):
         raise InputError(f"tools are a list, and this is {_kind(tools)}", where="Agent", hint="say tools=[...]")
     if not isinstance(at, Stage | Named | Home | None):

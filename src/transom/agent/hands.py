@@ -76,7 +76,8 @@ class Hands:
             what = f"it calls tools after its {most} turns are used up"
             turns = (*talk.turns, Said(reply.parts))
             raise OutOfTurns(what, turns=turns, text=reply.text, where=talk.role.name)
-        return await self._carry_out(reply.calls, called, used_up if settled or talk.rounds >= most else None)
+        instead = used_up if settled or talk.rounds >= most else None
+        return await self._carry_out(reply.calls, called, cut_off if talk.left_then else instead)
 
     async def give_up(self, reply: Reply) -> list[Ran]:
         """What calls are answered with that nobody waits for any more; those that came to no end never will."""
@@ -179,7 +180,7 @@ class Hands:
             raise
         here.over = True
         if came.error:
-            await here.end(came.error)
+            await here.end()
         return self._over(call, came)
 
     async def _answered(self, key: CallKey, wanted: Wanted, tool: ToolDefinition) -> Ran | None:

@@ -128,7 +128,7 @@ class ConversationContext(_View):
     Attributes:
         message_count: messages of either side, results included.
         input_tokens, output_tokens, cached_tokens: over the conversation and its sub-conversations.
-        usd: what they cost; 0 where no cap in dollars is set.
+        usd: what they cost in US dollars, 0 for what is on this machine; None where nobody knows what a reply cost.
         provider: who may answer.
         trace_id: of the file that holds its spans; the whole run's.
         tool_calls: how many.
@@ -142,7 +142,7 @@ class ConversationContext(_View):
     input_tokens: int
     output_tokens: int
     cached_tokens: int
-    usd: float
+    usd: float | None
     provider: str
     trace_id: str
     tool_calls: int

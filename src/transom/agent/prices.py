@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Literal, Self
 
@@ -92,3 +93,9 @@ class Prices(BaseModel):
     def _price(self, name: str) -> Price | None:
         """Of a model of that name, or of that name and a day: vendors name their snapshots so."""
         return self.models.get(name) or self.models.get(_DAY.sub("", name))
+
+
+@cache
+def published() -> Prices:
+    """The published list, read once in the life of a process."""
+    return Prices.load()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from transom.agent.given import given_message
 from transom.agent.left import left_then, left_to_json
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
@@ -23,49 +25,73 @@ _OTHER = {
 COMPLETED = "it is completed, and nothing more is said in it"
 
 
-async def say(
-    talk: Conversation, content: str, blocks: Sequence[Block], *, beside: Sequence[Block] = ()
-) -> Response | None:
+@dataclass
+class Message:
+    """What a program says.
+
+    Attributes:
+        number: which of an agent's, from 1.
+        text: what is said.
+        blocks: what it comes with.
+        said: whether it stands in the conversation.
+        kept_by: what kept it from that.
+        said_by: the same, said again.
+    """
+
+    number: int
+    text: str
+    blocks: tuple[Block, ...] = ()
+    said: bool = False
+    kept_by: BaseException | None = None
+    said_by: Message | None = None
+
+
+async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] = ()) -> Response | None:
     """Journal what somebody says, and say it. Whatever was called for before has an answer then.
 
     Args:
         talk: where it is said.
-        content: what is said.
-        blocks: what it comes with.
+        message: what is said.
         beside: what every message is answered from.
 
     Returns:
         Its answer, where the handler of a tool says again what it said when its call was tried before.
 
     Raises:
+        InputError: it is no text, or a blank one.
         WindowOverflow, VisibilityError: it could never be answered, and is not said; see `check_message`.
         RunError: in a conversation that lasts something else was said at this place, or with other blocks; or it is
             completed.
     """
-    call = call_in(talk.stage)
+    call, blocks = call_in(talk.stage), message.blocks
+    content = given_message(message.text, talk.name, blocks)
     if call and (before := talk.in_calls.before(talk.name, content, call, at_rest=talk.at_rest)):
         return before.answer
     told: dict[str, Json] = {"event": "asked", "text": content}
     if blocks:
         told["blocks"] = digest([block.to_json() for block in blocks])
-    if call and not _is_of(talk, call):
+    mine = call is not None and _is_of(talk, call)
+    if call and not mine:
         told["call"] = call.in_stage
-    if talk.left_by and not talk.at_rest:
+    if talk.left_by:
         told["after"] = left_to_json(talk.left_by)
     held = talk.stage.told_next(talk.name)
-    if held and {**held, "after": None} == {**told, "after": None}:
+    if held and _is_same(held, told, mine):
         told = held  # whatever left the message before it today
     if held not in (None, told):
         _say_other(talk, held)
     if held != told:  # what is in the journal is there
         check_message(talk.role, (*beside, *blocks), content, budget=talk.window, tokens=talk.tokens)
     await talk.give_up()
+    by = None if mine else told.get("call")
     try:
         await talk.stage.tell(talk.name, told)
     except asyncio.CancelledError:  # which comes when it is written
-        talk.ask_for(Asked(content), told.get("call"), call)
+        message.said = True
+        talk.ask_for(Asked(content), by, call)
         raise
-    talk.ask_for(Asked(content), told.get("call"), call)
+    message.said = True
+    talk.ask_for(Asked(content), by, call)
     talk.left_then = left_then(talk.stage.told(talk.name))
     return None
 
@@ -92,9 +118,20 @@ def _say_other(talk: Conversation, held: Any) -> None:
     raise RunError(what, where=talk.name, hint=hint)
 
 
+def _is_same(held: Any, told: dict[str, Json], mine: bool) -> bool:
+    """Whether that was said here before; `mine`: by the call that has the conversation now."""
+    aside: dict[str, Json] = {"after": None, "call": None} if mine else {"after": None}
+    return {**held, **aside} == {**told, **aside}
+
+
 def _is_of(talk: Conversation, call: Call) -> bool:
-    """Whether it is what that call opened."""
-    return owner(talk.stage.host.state, (talk.stage.name, talk.stage.epoch, talk.name)) == call.in_stage
+    """Whether it is what that call opened. A name of its own it may have from a call that failed: then it is taken."""
+    stage = talk.stage
+    of = owner(stage.host.state, (stage.name, stage.epoch, talk.name))
+    if of not in (None, call.in_stage) and talk.name in call.named and not talk.turns:
+        stage.take(talk.name, call.in_stage)
+        return True
+    return of == call.in_stage
 
 
 async def mark_last(talk: Conversation, mark: Mark) -> None:

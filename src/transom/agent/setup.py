@@ -11,6 +11,7 @@ from transom.config.model import ModelSeat
 from transom.context import Budget
 from transom.errors import InputError
 from transom.llm import CallSettings, Chain, Provider, Role
+from transom.llm.checked import check_kind, check_provider
 from transom.llm.limits import Memory, Shelf
 
 SUB = ".sub"
@@ -25,10 +26,18 @@ class Setup:
         provider: a name (`anthropic:NAME`, or several, comma-separated), a provider or a chain; None: the one of
             `llm.agent`.
         settings: those of the command line's file and variables come from `transom.config.load_settings`.
+
+    Raises:
+        InputError: who answers is no provider; the settings are none.
     """
 
     provider: str | Provider | Chain | None = None
     settings: Settings = field(default_factory=Settings)
+
+    def __post_init__(self) -> None:
+        if self.provider is not None and not isinstance(self.provider, str | Chain):
+            check_provider(self.provider, "provider")
+        check_kind(self.settings, Settings, "settings", "Setup")
 
     @classmethod
     def of(cls, provider: str | Provider | Chain | Setup | None) -> Setup:

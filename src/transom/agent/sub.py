@@ -7,7 +7,7 @@ The loop opens one for a result that is too large, where the role's strategy say
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,7 @@ from transom.agent.turns import Conversation
 from transom.canonical import Json, digest
 from transom.config.model import ModelSeat, SubConversationSeat
 from transom.context import History
+from transom.context.aside import aside
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import seen_in, summarised, summary_room
@@ -69,7 +70,7 @@ class Found:
         text: its answer; "" where it failed.
         why: it failed.
         egress: the strictest of all that it saw and was given.
-        seen: what it was given and what came back to it; its text is held to that.
+        seen: what it was given and what came back to it, without its sources; its text is held to both.
     """
 
     text: str
@@ -97,9 +98,9 @@ class Delegation:
         size = self.talk.tokens.count(ran.result.content)
         stage, whole = self.talk.stage, self._whole(ran) if ran.kept else ran.result
         data = whole.content.encode("utf-8", "surrogatepass")
-        tokens = self.talk.tokens.count(whole.content)
-        big = Oversized(whole, _name(digest(data)), tokens, most, "refer")
-        told = big.reference(self.talk.tokens)
+        tokens = self.talk.tokens
+        big = Oversized(whole, _name(digest(data)), tokens.count(whole.content), most, "refer")
+        told = await aside(len(whole.content), lambda: big.reference(tokens))
         if self.talk.tokens.count(told.content) >= size:
             return ran
         sha = await stage.host.store.put_blob(data)
@@ -127,10 +128,14 @@ class Delegation:
         if held:  # what stands there stays there, whoever could sum up today
             egress = strictest(whole.egress, held.get("egress", "any"))
             return replace(ran, result=replace(big.in_brief(held["summary"]), egress=egress))
-        _, source = big.opening(purpose, self.talk.window, self.talk.tokens)
+        window, tokens = self.talk.window, self.talk.tokens
+        _, source = await aside(len(whole.content), lambda: big.opening(purpose, window, tokens))
         blocks = (*task(purpose, self._asked(), self.talk.egress), source)
-        found = await self._found(sub, purpose, blocks, summary_room(big.tokens, big.limit, self.seat.ratio))
-        result, summary = big.returned(found.text, self.talk.tokens, ratio=self.seat.ratio, also=found.seen)
+        room, told = summary_room(big.tokens, big.limit, self.seat.ratio), [whole.content]
+        found = await self._found(sub, purpose, blocks, room, beside=told)
+        tokens, ratio = self.talk.tokens, self.seat.ratio
+        sized = len(whole.content) + len(found.seen)
+        result, summary = await aside(sized, lambda: big.returned(found.text, tokens, ratio=ratio, also=found.seen))
         await complete_sub(self.talk, sub, summary, found.egress)
         return replace(ran, result=replace(result, egress=strictest(result.egress, found.egress)))
 
@@ -154,26 +159,36 @@ class Delegation:
         if sources:
             room = summary_room(talk.tokens.count(whole), talk.window.result_tokens, self.seat.ratio)
         sub = f"{talk.name}/{len(talk.turns)}-{digest([purpose, names])[:8]}"
-        shown = self._shown(purpose, named)
+        shown = await aside(len(whole), lambda: self._shown(purpose, named))
         blocks = (*task(purpose, self._asked(), talk.egress), *shown)
         outlined = {
             name: one for (name, one), block in zip(named.items(), shown, strict=True) if block.text != one.content
         }
-        found = await self._found(sub, purpose, blocks, room, outlined)
+        found = await self._found(sub, purpose, blocks, room, outlined, beside=[one.content for one in sources])
         if not found.text and not sources:
             error = ToolExecutionError(f"the sub-conversation failed: {found.why}", hint="look into it yourself")
             error.egress = found.egress
             raise error
-        summary = summarised(found.text, whole or found.seen, room, talk.tokens, also=found.seen)
+        source, also = (whole, found.seen) if sources else (found.seen, "")
+        tokens, sized = talk.tokens, len(source) + len(also)
+        summary = await aside(sized, lambda: summarised(found.text, source, room, tokens, also=also))
         await complete_sub(talk, sub, summary, found.egress)
         return Outcome(summary.text, egress=found.egress)
 
     async def _found(
-        self, name: str, purpose: str, blocks: Sequence[Block], room: int, outlined: Mapping[str, ToolResult] = _NOTHING
+        self,
+        name: str,
+        purpose: str,
+        blocks: Sequence[Block],
+        room: int,
+        outlined: Mapping[str, ToolResult] = _NOTHING,
+        *,
+        beside: Collection[str] = (),
     ) -> Found:
         """What a sub-conversation answers; one that was left at a cap, a pause or an error is gone through again.
 
-        What is `outlined` there it can read in parts, as all that is kept.
+        What is `outlined` there it can read in parts, as all that is kept. Texts that are looked into `beside` what it
+        saw are not in that once more.
 
         Raises:
             CapReached, EgressError, Paused, StoreError: and all else that is not its own.
@@ -196,7 +211,8 @@ class Delegation:
         why = "" if good else f"it ended with {reply.stop} and no answer"
         if why:
             talk.stage.doubt(name)
-        return Found(reply.text if good else "", why, seen_egress(sub, blocks), seen_in(blocks, sub.turns))
+        given = [block for block in blocks if block.text not in beside]
+        return Found(reply.text if good else "", why, seen_egress(sub, blocks), seen_in(given, sub.turns))
 
     async def _opened(
         self, name: str, purpose: str, blocks: Sequence[Block], room: int, outlined: Mapping[str, ToolResult]

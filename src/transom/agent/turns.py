@@ -7,6 +7,7 @@ reply or a result comes from; the stage knows what its journal has.
 from __future__ import annotations
 
 import weakref
+from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +15,7 @@ from functools import cached_property
 from transom.agent.asking import Asking
 from transom.agent.caps import Meter
 from transom.agent.events import Event, Heard, OnEvent, Replied, nobody
-from transom.agent.findings import Findings, turn_of
+from transom.agent.findings import Findings, recall_findings, turn_of
 from transom.agent.floor import Floor
 from transom.agent.hands import Hands, Keep, Shrink, as_it_is
 from transom.agent.in_calls import InCalls
@@ -26,8 +27,8 @@ from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED
 from transom.errors import CapReached, LeftUnanswered, OutOfTurns, ReplyError, ToolError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
-from transom.llm.answering import VOID, Answering
-from transom.llm.deltas import Delta
+from transom.llm.answering import CUT_OFF, VOID, Answering
+from transom.llm.deltas import Again, Delta
 from transom.llm.turns import Egress
 from transom.runs import Stage
 from transom.runs.models import AskOptions
@@ -70,7 +71,7 @@ class Conversation:
         late: tools that were registered since the last request.
         before: is called before each request, and may have something said first.
         in_calls: what handlers of tools said that did not open it.
-        left_by: what left the last message without its answer.
+        left_by: what left the last message without its answer; None where it has one, or an end that the journal knows.
         left_then: the same of the last message, when the code ran before, see `agent.left`.
         floor: who may say something in it.
         findings: what its tools found in sub-conversations, and it is not told yet.
@@ -108,7 +109,9 @@ class Conversation:
     findings: Findings = field(default_factory=Findings)
     _came: int = 0
     _unheard: Exception | None = None
+    _stop: BaseException | None = None
     _settled: bool = False
+    _half: bool = False  # whether a part was heard of a reply that has not come
 
     def __post_init__(self) -> None:
         if self.role.tools != self.toolbox.specs:
@@ -139,21 +142,25 @@ class Conversation:
             VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `context.go_on` and `Stage`.
         """
         try:
-            return await self._answer(tuple(blocks))
+            found = self.pending = await self._answer(tuple(blocks))
+            if self.left_then:
+                raise left_from_json(self.left_then, self)
         except (OutOfTurns, ReplyError):  # as the journal has it, whoever goes through it
+            self.left_by = None
             raise
         except BaseException as error:
             self.left_by = error
             raise
+        self.pending = self.left_by = None
+        return found
 
     async def _answer(self, given: tuple[Block, ...]) -> tuple[Request, Reply]:
         while True:
             request, reply = self.pending = self.pending or await self._request(given)
-            if self._unheard:
-                error, self._unheard = self._unheard, None
-                raise error
+            if held := self._stop or self._unheard:
+                self._stop = self._unheard = None
+                raise held
             if not reply.calls or reply.stop == "length":
-                self.pending = self.left_by = None
                 return request, reply
             self._end_turn(reply, await self._hands.results(reply))
             self.rounds += 1
@@ -163,19 +170,24 @@ class Conversation:
         """Answer the calls of a reply that nobody waits for any more; those that came to no end never will."""
         if self.pending:
             reply = self.pending[1]
+            recall_findings(self)  # whose tool was stopped as it was written
             self._end_turn(reply, await self._hands.give_up(reply))
             self.pending = None
         await self.findings.tell(self)
 
-    async def end_with(self, reply: Reply) -> None:
+    async def end_with(self, request: Request, reply: Reply) -> None:
         """Take in the reply that a message ends with. What it calls for although it was cut off is not carried out."""
-        self._end_turn(reply, await self._hands.cut_short(reply))
+        try:
+            self._end_turn(reply, await self._hands.cut_short(reply))
+        except BaseException as error:
+            self.pending, self.left_by = (request, reply), error
+            raise
 
     def add(self, *turns: Turn) -> None:
         """Say something, or have something come back."""
         self.turns += turns
         for turn in turns:
-            if turn.egress == "local":
+            if turn.egress != "any":
                 self.egress = "local"
         before, self.history = self.history.count, self.history.add(*turns)
         if self.marks and self.history.count > before:  # what was said of the event when the program ran before
@@ -192,7 +204,7 @@ class Conversation:
         """
         self.rounds = 0
         self.in_calls.say(self.name, asked.text, call, trying)
-        self.left_by = self.left_then = None
+        self.left_by, self.left_then = CancelledError(), None  # as long as nobody knows of another end
         self.add(asked)
 
     def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
@@ -228,18 +240,24 @@ class Conversation:
             seconds = self._seconds()
             answering = self._asking.now(blocks)
             first = answering.then is None
-            reply = await self._paid(answering, seconds)
-            if first:
-                self._learn(reply, self._asking.size)
-            if self._asking.folded:
-                self._asking.folded = False
-                self.folded()
-            if answering.then in ("whole", "failed"):
-                self.failed = answering.then == "failed"
+            if answering.then != "failed":  # which a stop came together with
+                reply = await self._paid(answering, seconds)
+                if first:
+                    self._learn(reply, self._asking.size)
+                if self._asking.folded:
+                    self._asking.folded = False
+                    self.folded()
+            if answering.then == "whole":
                 return answering.request, self._asking.outcome(answering)
             self._asking.leave(answering)
             if answering.then == "mend":
                 self._heard(VOID)
+            if self._stop:
+                stop, self._stop = self._stop, None
+                raise stop
+            if answering.then == "failed":
+                self.failed = True
+                return answering.request, self._asking.outcome(answering)
 
     def _count(self) -> None:
         """Have tokens estimated as the model counts that answers next."""
@@ -272,15 +290,20 @@ class Conversation:
             on_delta=self._heard,
             seconds=seconds,
             else_raise=left_from_json(self.left_then, self) if self.left_then else None,
+            held=self._hold,
         )
+        if self._half:  # an error, a stop or a cap cut it off
+            self._heard(CUT_OFF)
         try:
-            reply = await self.stage.ask(answering.next, self.role, conversation=self.name, options=options)
+            reply = await self.stage.ask(
+                self._asking.next(answering), self.role, conversation=self.name, options=options
+            )
         except TimeoutError as error:
             raise error if isinstance(error, LeftUnanswered) else self.meter.late() from error
-        if reply.egress == "local":
+        if reply.egress != "any":
             self.egress = "local"
         self.meter.add(reply, (self.name, self._came))
-        self._came += 1
+        self._came, self._half = self._came + 1, False
         self.hear(Replied(self.name, reply))
         return reply
 
@@ -291,5 +314,10 @@ class Conversation:
         except Exception as error:  # noqa: BLE001  see above
             self._unheard = self._unheard or error
 
+    def _hold(self, stop: BaseException) -> None:
+        """What comes while a reply is written is raised when that is in its place: it is paid for."""
+        self._stop = stop
+
     def _heard(self, piece: Delta) -> None:
+        self._half = piece.__class__ is not Again
         self.hear(Heard(self.name, piece))

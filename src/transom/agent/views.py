@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from transom.agent.caps import Meter
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, SubConversation
 from transom.agent.turns import Conversation
 from transom.llm import Request, Turn, Usage, Window, render
-from transom.llm.structured import schema_text
+from transom.llm.checked import Output
+from transom.llm.structured import answer_read, schema_text
 
 Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
 
@@ -24,17 +25,33 @@ class Response:
         ended: `answered`, or why it did not come to an answer: `length` and `refusal` are the model's; the others are
             caps, and `Agent.go_on` goes on from there once they are raised.
         usage: tokens of the whole conversation so far.
-        usd: what it cost so far, where a cap in dollars is set.
+        usd: US dollars that the whole conversation has cost so far, 0 for what is on this machine; None where nobody
+            knows what a reply of it cost.
         window: what the last call saw; None where a cap left no call.
         turns: the conversation so far, this message's included.
+        output: what the answer follows, as its role says it.
     """
 
     text: str
     ended: Ended
     usage: Usage
-    usd: float
+    usd: float | None
     window: Window | None
     turns: tuple[Turn, ...]
+    output: Output | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def value(self) -> Any:
+        """The answer of a role with an `output`: an instance of its model class, or for a schema the JSON as data.
+
+        None where the role has none, or did not come to an answer (see `ended`).
+
+        Raises:
+            ReplyError: the class takes no such answer: it knows more than its schema, or is another one today.
+        """
+        if self.output is None or self.ended != "answered":
+            return None
+        return answer_read(self.text, self.output)
 
 
 def context_of(
@@ -72,5 +89,5 @@ def _room(talk: Conversation) -> tuple[int, int]:
     """Tokens that a window takes before anything more is said, as estimated, and those that there are for it."""
     role, window = talk.role, Window(talk.role.prompt, talk.history.turns)
     parts = [render(Request(role.name, window, role.tools)).as_text()]
-    parts += [] if role.output is None else [schema_text(role.output)]
+    parts += [] if role.schema is None else [schema_text(role.schema)]
     return talk.tokens.count("\n\n".join(parts)), talk.window.window_tokens(role.settings.max_tokens)

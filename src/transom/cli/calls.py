@@ -10,9 +10,13 @@ from typing import Any
 from transom.cli.history import RunView
 from transom.context import TokenCorrection
 from transom.context.cache import CacheMonitor, Seen
-from transom.llm import Request, Usage, render
+from transom.context.history import SEPARATOR
+from transom.context.tokens import Measure, measure
+from transom.llm import Asked, Request, Usage, render
+from transom.llm.answering import GO_ON
 from transom.llm.cache_terms import terms_of
 from transom.llm.codec import request_from_json
+from transom.llm.structured import schema_text
 from transom.runs.journal import TalkKey, talk_key
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
@@ -64,12 +68,13 @@ def _read(store: SqliteStore, number: int, reply: dict[str, Any], request: dict[
 def watched(calls: list[Call], begun: Mapping[TalkKey, dict[str, Any]]) -> tuple[list[Call], list[str]]:
     """The calls, each as it was estimated then and with what the cache monitor says of it; and what caches saved.
 
-    Each conversation learns of each model from its own usage. It begins with what was known then, as they did when the
-    calls were made: as the journal says (`begun`), else a sub-conversation with what its parent had learned.
+    Each conversation learns of each model from its own usage, of the first call of an answer. It begins with what was
+    known then, as they did when the calls were made: as the journal says (`begun`), else a sub-conversation with what
+    its parent had learned.
     """
     monitors: dict[str, CacheMonitor] = {}
     learned: dict[TalkKey, dict[str, TokenCorrection]] = {}
-    seen_so = []
+    seen_so, open_answers = [], set[TalkKey]()
     for call in calls:
         answer, key = call.reply["reply"], talk_key(call.reply)
         stage, epoch, name = key
@@ -80,7 +85,9 @@ def watched(calls: list[Call], begun: Mapping[TalkKey, dict[str, Any]]) -> tuple
         monitor = monitors.setdefault(answer["by"], CacheMonitor(terms_of(answer["by"])))
         monitor.tokens = tokens
         seen = monitor.watch(call.asked, usage, conversation=name)
-        learned[key][answer["by"]] = tokens.learned(seen.size, usage.input_tokens)
+        if key not in open_answers or not _goes_on(call.asked):
+            learned[key][answer["by"]] = tokens.learned(_whole(call.asked, seen), usage.input_tokens)
+        (open_answers.add if call.reply.get("then") in ("more", "mend") else open_answers.discard)(key)
         seen_so.append(replace(call, tokens=tokens, seen=seen))
     saved = [(by, monitor.savings()) for by, monitor in monitors.items()]
     return seen_so, [
@@ -89,3 +96,15 @@ def watched(calls: list[Call], begun: Mapping[TalkKey, dict[str, Any]]) -> tuple
         if savings.reported_read or savings.cost != 1 or savings.below
         for line in savings.text().splitlines()
     ]
+
+
+def _goes_on(asked: Request) -> bool:
+    """Whether it asks for the rest of an answer, or for its repair, where there is such a one: nobody else spoke."""
+    last = asked.window.turns[-1] if asked.window.turns else None
+    return not isinstance(last, Asked) or last == GO_ON
+
+
+def _whole(asked: Request, seen: Seen) -> Measure:
+    """What was estimated, as `Draft.size` has it: with the schema of the answer, which servers read as well."""
+    schema = Measure() if asked.output is None else measure(schema_text(asked.output)).plus(SEPARATOR)
+    return seen.size.plus(schema).minus(SEPARATOR)

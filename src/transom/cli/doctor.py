@@ -60,11 +60,15 @@ def doctor(
 
 def _one_provider(session: Session, name: str, providers: list[dict[str, Any]]) -> int:
     from transom.cli.providers import known_providers
-    from transom.llm.naming import Surroundings, unknown_provider
+    from transom.llm.naming import Surroundings, named_provider, unknown_provider
 
+    around = Surroundings(session.cwd, session.settings)
+    kind, _, path = name.partition(":")
     found = next((one for one in providers if one["name"] == name), None)
+    if kind == "replay" and path:
+        named_provider(name, around)  # which reads it, and says what is wrong with it
+        found = {"name": name, "answers": True, "says": "can be read, and answers what was recorded"}
     if found is None:
-        around = Surroundings(session.cwd, session.settings)
         raise unknown_provider(name, known_providers(around), "--provider")
     if session.format == "json":
         print_json({"schema": "transom.provider/1", **found})

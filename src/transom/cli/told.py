@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, cast
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 
 import typer
 
 from transom.canonical import Json
 from transom.cli.session import Session
 from transom.errors import InputError
+from transom.telemetry.address import checked, shown
 
 UNSAFE_OPTION = "--unsafe-no-sandbox"
 
@@ -104,7 +105,10 @@ def without_credentials(url: str | None) -> str | None:
     """An address without user, password and query, any of which may hold a key: the journal keeps no secrets."""
     if url is None:
         return None
-    parts = urlsplit(url)
+    try:
+        parts = checked(url)
+    except ValueError:  # of what is no address nobody knows where the password stands
+        return shown(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,12 +12,13 @@ import typer
 from transom.cli.command import command, group
 from transom.cli.history import all_runs, history
 from transom.cli.nearest import near
-from transom.cli.output import counted, print_json, print_text, style, table
+from transom.cli.output import counted, print_json, print_text, say, style, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
 if TYPE_CHECKING:
     from transom.telemetry import TraceRow
+    from transom.telemetry.read import Odd
     from transom.telemetry.stats import Stats
 
 trace_app = group("trace", "Traces: what happened when, and how long it took.")
@@ -27,7 +29,9 @@ async def list_all(session: Session) -> int:
     """List the traces of the workspace, the newest first."""
     from transom.telemetry import list_traces
 
-    traces = list_traces(session.workspace_root / "traces")
+    odd: list[Odd] = []
+    traces = list_traces(session.workspace_root / "traces", odd)
+    _tell(odd)
     runs = {trace: run for run, trace in (await _traces_of_runs(session)).items()}
     if session.format == "json":
         from transom.telemetry.documents import TraceList, TraceSummary
@@ -55,7 +59,9 @@ async def show(
     from transom.telemetry.documents import TraceDocument
 
     path = await _find(session, trace)
-    spans = read_trace(path)
+    odd: list[Odd] = []
+    spans = read_trace(path, odd)
+    _tell(odd)
     if session.format == "json":
         print_json(TraceDocument.of(path.stem, spans))
     else:
@@ -76,13 +82,15 @@ async def stats(
     from transom.agent.costs import price_by
     from transom.agent.prices import Prices
     from transom.cli.cleaning import age
-    from transom.telemetry import list_traces, read_trace
+    from transom.telemetry.read import read_traces
     from transom.telemetry.stats import statistics
 
     oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
-    traces = (read_trace(one.path) for one in list_traces(session.workspace_root / "traces"))
+    odd: list[Odd] = []
+    traces = (spans for _, spans in read_traces(session.workspace_root / "traces", odd))
     price = price_by(Prices.load(session.settings.paths.prices))
     found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
+    _tell(odd)
     if session.format == "json":
         print_json(found)
     elif not found.traces:
@@ -123,6 +131,12 @@ def _print_stats(found: Stats) -> None:
     )
 
 
+def _tell(odd: Iterable[Odd]) -> None:
+    """What was passed over, on stderr."""
+    for one in odd:
+        say(f"transom: {one}")
+
+
 def _none(session: Session, since: str | None = None) -> str:
     lately = f" of the last {since}" if since else ""
     return f"no traces{lately} in {session.workspace_root / 'traces'}"
@@ -144,7 +158,7 @@ async def _find(session: Session, text: str) -> Path:
     from transom.runs import trace_id
 
     folder = session.workspace_root / "traces"
-    files = {path.stem for path in folder.glob("*.jsonl") if "." not in path.stem}
+    files = {path.stem for path in folder.glob("*.jsonl")}
     named = {trace: trace for trace in files}
     async with history(session) as store:
         rows = all_runs(store) if store else []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
 from decimal import Context, Decimal, InvalidOperation
-from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from transom.once import once
 
 # A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, data_bus[15], report.rpt, 1.2.3, 3fa9.
 # What is longer is none: a line of code, a picture in letters. And a search takes no time that grows with its square.
@@ -22,7 +24,7 @@ _NUMBER = re.compile(
     r"(?=[-+±.\d])(?:(\+/-\s?|±\s?)[$€£¥]?|(?:(?<![\w.%)\]°])|(?<=\.\.))[-+][$€£¥]?|(?:(?<![\w.])|(?<=\.\.)))"
     r"(?:(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?|(?<![\w.)\]])\.\d+)(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
 )
-_MINUS = str.maketrans("−–", "--")
+_MARKS = str.maketrans("", "", ",_%$€£¥")  # that stand in a number and are no part of what it says
 # A dash and a space before a number are its sign where a value begins: slack: - 0.5, x = - 0.5, from - 2 to - 1.
 # Behind a word or another number they part it from that, and at the beginning of a line they are an item's of a list.
 _DASHES = ("- ", "− ", "– ")
@@ -58,15 +60,22 @@ _CALLED = re.compile(
 )
 _BEGIN_DIGITS = frozenset("0123456789.")
 _CURRENCIES = ("$", "€", "£", "¥")
+# What stands around something, two signs on each side of a \0, where it is part of a longer word or another number.
+_IN_A_WORD = re.compile(r".?\w\0.*|.*\0\w.?", re.DOTALL)
+_IN_A_NUMBER = re.compile(
+    r".?[\w.,+±−–$€£¥-]\0.*|[−–-][ \t]\0.*|.*\0(?:\w.?|[.,]\d|\s?%.?)",
+    re.DOTALL,
+)
 _BEFORE = 80  # characters that are looked at for them
-_BULLET = re.compile(r"^\s*\d+[.)]\s", re.MULTILINE)
+_BULLET = re.compile(r"^[^\S\n]*\d+[.)]\s", re.MULTILINE)
+MOST_READ = 16_000_000
+"""Characters of a source that are gone through, in four seconds; behind them facts are looked up to the letter."""
 _LEAST_DIGITS = 2  # a number of one digit is not taken for a rounded one
 _LONGEST = 400  # digits, and powers of ten: no float has more of them; what has more is looked up to the letter
 _EXACT = Context(prec=4 * _LONGEST)  # so that nothing is rounded and nothing fails, whatever context the program set
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """A number or an id.
 
     Attributes:
@@ -93,13 +102,32 @@ class Fact:
 
 def facts_of(text: str) -> Iterator[Fact]:
     """Numbers and ids of a text, in order. The numbers that count a list's items are none."""
-    plain = _BULLET.sub(lambda match: " " * len(match[0]), text)
-    ids = [Fact(match[0], match.start()) for match in _ID.finditer(plain) if _HAS_ID.search(match[0])]
-    rest = list(plain)
-    for one in ids:
-        rest[one.start : one.end] = "_" * len(one.text)
-    numbers = [_number(match, plain) for match in _NUMBER.finditer("".join(rest).translate(_MINUS))]
+    ids: list[Fact] = []
+    numbers = list(_numbers_of(text, ids.append))
     yield from sorted((*ids, *numbers), key=lambda fact: fact.start)
+
+
+def count_facts(text: str, most: int) -> int:
+    """How many numbers and ids a text has, counted up to so many."""
+    ids: list[Fact] = []
+    numbers = sum(1 for _ in islice(_numbers_of(text, ids.append), most))
+    return min(len(ids) + numbers, most)
+
+
+def _numbers_of(text: str, take: Callable[[Fact], None]) -> Iterator[Fact]:
+    """The numbers of a text, once all its ids were taken. However long it is, no step of this takes long by itself."""
+    plain = _BULLET.sub(lambda match: " " * len(match[0]), text)
+    rest, at = list[str](), 0
+    for match in _ID.finditer(plain):
+        name = match[0]
+        if _HAS_ID.search(name):
+            start, end = match.span()
+            take(Fact(name, start))
+            rest += (plain[at:start], "_" * (end - start))
+            at = end
+    rest.append(plain[at:])
+    for match in _NUMBER.finditer("".join(rest).replace("−", "-").replace("–", "-")):
+        yield _number(match, plain)
 
 
 def _number(match: re.Match[str], whole: str) -> Fact:
@@ -108,7 +136,7 @@ def _number(match: re.Match[str], whole: str) -> Fact:
     if len(text) > _LONGEST:
         return Fact(text, start)
     try:
-        value = Decimal(re.sub(r"[,_%$€£¥]", "", match[0][len(either) :]))
+        value = Decimal(match[0][len(either) :].translate(_MARKS))
     except InvalidOperation:  # its power of ten has twenty digits itself
         return Fact(text, start)
     if not value.is_finite() or abs(value.adjusted()) > _LONGEST:
@@ -143,18 +171,28 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        long = len(text) > MOST_READ
+        self._read = max(text.rfind("\n", 0, MOST_READ), MOST_READ // 2) if long else len(text)
 
-    @cached_property
-    def ids(self) -> frozenset[str]:
-        return frozenset(one.text for one in facts_of(self._text) if one.value is None)
+    @property
+    def ids(self) -> Collection[str]:
+        """Its ids, each once, in order."""
+        return self._facts[0].keys()
 
-    @cached_property
-    def _numbers(self) -> tuple[_Numbers, _Numbers, _Numbers]:
-        """Its plain numbers, its percentages, and these as parts of one; both signs where that is not told."""
-        facts = list(facts_of(self._text))
-        plain = {value for one in facts if not one.percent for value in _said(one)}
-        percent = {value for one in facts if one.percent for value in _said(one)}
-        return _Numbers(plain), _Numbers(percent), _Numbers({_hundredth(value) for value in percent})
+    @once
+    def _facts(self) -> tuple[dict[str, None], tuple[_Numbers, _Numbers, _Numbers]]:
+        """Its ids; its plain numbers, its percentages, and these as parts of one; both signs where that is not told.
+
+        It is gone through once: that takes a quarter of a second for each MB.
+        """
+        ids: dict[str, None] = {}
+        plain, percent = set[Decimal](), set[Decimal]()
+        for one in _numbers_of(self._text[: self._read], lambda fact: ids.setdefault(fact.text)):
+            if one.value is None:
+                ids[one.text] = None
+            else:
+                (percent if one.percent else plain).update(_said(one))
+        return ids, (_Numbers(plain), _Numbers(percent), _Numbers({_hundredth(value) for value in percent}))
 
     def has(self, fact: Fact) -> bool:
         """Whether it says that: an id to the letter; a number also in another notation, rounded, or as a percentage.
@@ -165,13 +203,22 @@ class Source:
         if fact.value is None:
             return fact.text in self.ids or self._holds(fact.text)
         said = (*_said(fact), fact.value.copy_negate()) if fact.called else _said(fact)
-        plain, percent, parts = self._numbers
+        plain, percent, parts = self._facts[1]
         if fact.percent:
-            return any(plain.has(one) or percent.has(one) or plain.has(_hundredth(one)) for one in said)
-        return any(plain.has(one) or percent.has(one) or parts.has(one) for one in said)
+            found = any(plain.has(one) or percent.has(one) or plain.has(_hundredth(one)) for one in said)
+        else:
+            found = any(plain.has(one) or percent.has(one) or parts.has(one) for one in said)
+        return found or (self._read < len(self._text) and self._holds(fact.text, _IN_A_NUMBER, self._read))
 
-    def _holds(self, text: str) -> bool:
-        return re.search(rf"(?<![\w]){re.escape(text)}(?![\w])", self._text) is not None
+    def _holds(self, text: str, beside: re.Pattern[str] = _IN_A_WORD, start: int = 0) -> bool:
+        """Whether it has that to the letter, and no part of something longer. An expression alone would be slower."""
+        at = self._text.find(text, start)
+        while at >= 0:
+            end = at + len(text)
+            if not beside.fullmatch(f"{self._text[max(0, at - 2) : at]}\0{self._text[end : end + 2]}"):
+                return True
+            at = self._text.find(text, at + 1)
+        return False
 
 
 class _Numbers:
@@ -179,7 +226,10 @@ class _Numbers:
 
     def __init__(self, values: set[Decimal]) -> None:
         self._values = values
-        self._in_order = sorted(values)
+
+    @once
+    def _in_order(self) -> list[Decimal]:
+        return sorted(self._values)
 
     def has(self, value: Decimal) -> bool:
         """Whether it is there, or one that is rounded to it: away from nothing at a half, or to the even one."""

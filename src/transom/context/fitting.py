@@ -11,7 +11,7 @@ from transom.context.compaction import compact, shrink, swallow
 from transom.context.history import SEPARATOR, History, turn_size
 from transom.context.tokens import Measure, TokenCorrection, measure
 from transom.errors import WindowOverflow
-from transom.llm import Block, Dropped, Request, Role, Share, Tier, ToolSpec, Turn, Window, render
+from transom.llm import Block, Dropped, Request, Role, Share, ToolSpec, Turn, Window, render
 from transom.llm.render import render_block
 from transom.llm.structured import schema_text
 
@@ -85,14 +85,18 @@ class Draft:
         return self._whole.minus(SEPARATOR) if any(self._whole) else self._whole
 
     @property
+    def shares(self) -> tuple[Share, ...]:
+        """What each part takes, and is held to."""
+        return tuple([Share(name, self._used(name), self._limits[name]) for name in SHARES])
+
+    @property
     def request(self) -> Request:
         """What is asked, as it is now."""
-        shares = tuple([Share(name, self._used(name), self._limits[name]) for name in SHARES])
         folded = self.history.folded.dropped if self.history.folded else ()
         turns = self.history.turns if self._foldable else self._turns
-        window = Window(self._kept, turns, (*folded, *self._dropped), shares)
+        window = Window(self._kept, turns, (*folded, *self._dropped), self.shares)
         role = self._role
-        return Request(role.name, window, role.tools, role.settings, role.output)
+        return Request(role.name, window, role.tools, role.settings, role.schema)
 
     def compact(self, policy: Compaction) -> None:
         """Fold the conversation where it has more events than the policy allows."""
@@ -181,9 +185,8 @@ def _sum(sizes: Mapping[ShareName, Measure]) -> Measure:
 
 def _may_go(block: Block) -> bool:
     """Advice and what is known of the session may; of what the call is about only what came from outside."""
-    if share_of(block) == "working_space":
-        return block.trust == "untrusted"
-    return block.tier is not Tier.STABLE
+    share = share_of(block)
+    return block.trust == "untrusted" if share == "working_space" else share in GIVING
 
 
 def _block_size(block: Block) -> Measure:
@@ -201,8 +204,8 @@ def _declared_size(role: Role) -> Measure:
 
 def _sum_of_declared(role: Role) -> Measure:
     sizes = [_tool_size(tool) for tool in role.tools]
-    if role.output is not None:
-        sizes.append(measure(schema_text(role.output)).plus(SEPARATOR))
+    if role.schema is not None:
+        sizes.append(measure(schema_text(role.schema)).plus(SEPARATOR))
     return Measure(sum(one.plain for one in sizes), sum(one.dense for one in sizes))
 
 

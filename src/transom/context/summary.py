@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from transom.context.facts import Fact, Source, facts_of, strike
+from transom.context.facts import MOST_READ, Source, count_facts, facts_of, strike
 from transom.context.outline import lines_of
 from transom.context.tokens import TokenCorrection
 from transom.llm import Asked, Block, CameBack, Said, Text, Turn
@@ -15,6 +15,7 @@ from transom.llm.render import unfenced
 
 _LEAST = 200
 _IDS_PART = 0.25  # of a summary's room, for the ids that it does not mention
+_AND_MORE = ", and more"
 STRUCK = "[struck: not in the source]"
 
 _BAD = re.compile(r"\b(fatal|error|fail(?:ed|ure|s)?|violat\w*|warn\w*|blocker|critical)\b", re.IGNORECASE)
@@ -74,7 +75,8 @@ def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, al
     """What a window is shown in the place of a source.
 
     A number or an id that the source does not have is struck and reported. Ids of the source that the summary does not
-    mention are listed under it as far as there is room. Without a summary, an extract stands there.
+    mention are listed under it as far as there is room: for a list that is no longer than the summary, or the shortest
+    room of one. Without a summary, an extract stands there.
 
     Args:
         said: the summary, "" where nobody made one.
@@ -85,26 +87,34 @@ def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, al
     """
     if not said.strip():
         return extract(source, room, tokens)
-    held, wrong = hold(said.strip(), f"{source}\n{also}")
+    known = Source(source)  # which is gone through once, for all that is looked up in it
+    held, wrong = _hold(said.strip(), known, Source(also))
     text, cut = _within(held, room, tokens)
-    listed = _ids(text, source, min(int(room * _IDS_PART), room - tokens.count(text)), tokens)
+    size = tokens.count(text)
+    listed = _ids(text, known, min(int(room * _IDS_PART), room - size, max(_LEAST, size)), tokens)
     return Summary("\n".join([text, *listed]), "model", wrong, cut)
 
 
 def hold(said: str, source: str) -> tuple[str, tuple[str, ...]]:
     """What was said, without the numbers and ids that a source does not have; and those."""
-    known = Source(source)
-    wrong = [fact for fact in facts_of(said) if not known.has(fact)]
+    return _hold(said, Source(source))
+
+
+def _hold(said: str, *known: Source) -> tuple[str, tuple[str, ...]]:
+    wrong = [fact for fact in facts_of(said) if not any(source.has(fact) for source in known)]
     return strike(said, wrong, STRUCK), tuple(fact.text for fact in wrong)
 
 
 def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
     """Lines of a source, chosen by rule, each with its number: what is bad, headings, numbers and ids go first."""
-    lines = lines_of(source)
+    lines = lines_of(source[:MOST_READ])
+    count = len(lines) if len(source) <= MOST_READ else len(lines_of(source))
     order = sorted((-_weight(line, index, len(lines)), index) for index, line in enumerate(lines) if line.strip())
-    head = f"[no summary; lines chosen by rule of {len(lines)}]"
+    head = f"[no summary; lines chosen by rule of {count}]"
     chosen, used = set[int](), tokens.count(head)
     for _, index in order:
+        if used >= room:
+            break
         size = tokens.count(f"{index + 1}: {lines[index]}\n")
         if used + size <= room:
             chosen.add(index)
@@ -114,9 +124,8 @@ def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
 
 
 def _weight(line: str, index: int, count: int) -> int:
-    facts = list(facts_of(line))
     ends = index == 0 or index == count - 1
-    return 4 * bool(_BAD.search(line)) + 3 * bool(_HEADING.match(line)) + 2 * ends + min(len(facts), 2)
+    return 4 * bool(_BAD.search(line)) + 3 * bool(_HEADING.match(line)) + 2 * ends + count_facts(line, 2)
 
 
 def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
@@ -132,18 +141,14 @@ def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
     return "\n".join([*kept, mark]), True
 
 
-def _ids(said: str, source: str, room: int, tokens: TokenCorrection) -> list[str]:
+def _ids(said: str, source: Source, room: int, tokens: TokenCorrection) -> list[str]:
     """One line with the ids of the source that what was said does not mention, in their order."""
     mentioned = {fact.text for fact in facts_of(said)}
-    missing = list(dict.fromkeys(one.text for one in _all_ids(source) if one.text not in mentioned))
+    missing = [name for name in source.ids if name not in mentioned]
     line, told = "Also named in the source:", 0
     for name in missing:
-        longer = f"{line} {name},"
-        if tokens.count(longer) > room:
+        longer = f"{line}{',' if told else ''} {name}"
+        if tokens.count(longer if told + 1 == len(missing) else longer + _AND_MORE) > room:
             break
         line, told = longer, told + 1
-    return [line.rstrip(",")] if told else []
-
-
-def _all_ids(text: str) -> list[Fact]:
-    return [fact for fact in facts_of(text) if fact.value is None]
+    return [line if told == len(missing) else line + _AND_MORE] if told else []

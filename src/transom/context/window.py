@@ -91,6 +91,20 @@ def go_on(
     return Assembled(draft.request, draft.history, folded, used, used + saved, size)
 
 
+def with_shares(request: Request, role: Role, *, budget: Budget, tokens: TokenCorrection) -> Request:
+    """A request that was made of another one, with what the parts of its own window take.
+
+    Args:
+        request: its blocks and turns stay as they are.
+        role: that is asked.
+        budget: how large the window may be.
+        tokens: how they are estimated.
+    """
+    window = request.window
+    shares = Draft(role, Frame.of(role, window.blocks, budget), window.turns, tokens).shares
+    return replace(request, window=replace(window, shares=shares))
+
+
 def frame_of(role: Role, blocks: Sequence[Block], budget: Budget) -> Frame:
     """What stands around a conversation; for the arguments and errors see `assemble`."""
     return Frame.of(role, _ordered(role, blocks), budget)

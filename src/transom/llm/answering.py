@@ -23,8 +23,10 @@ Then = Literal["whole", "more", "mend", "failed"]
 to be repaired. `failed`: nor does its repair, or it paused too often."""
 
 VOID = Again("the answer does not follow its schema")
+CUT_OFF = Again("it was cut off before it was whole")
+GO_ON = Asked("You have said nothing. Please go on.")
+"""What is said to a model that stopped without a word."""
 _MOST_PAUSES = 10
-_GO_ON = Asked("You have said nothing. Please go on.")
 _IN_VAIN = "the answer does not follow its schema, nor does its repair"
 
 
@@ -78,7 +80,7 @@ class Answering:
         if self.reply is None:
             return request
         said: tuple[Turn, ...] = (Said(self.reply.parts),) if self.reply.parts else ()
-        turns = (*request.window.turns, *said, *((_GO_ON,) if self._silent else ()))
+        turns = (*request.window.turns, *said, *((GO_ON,) if self._silent else ()))
         return replace(request, window=replace(request.window, turns=turns))
 
     def judge(self, reply: Reply) -> Then:

@@ -17,6 +17,7 @@ _TOLD = {
     "parallel_tools": "parallel tools",
     "streaming": "streaming",
     "structured_output": "structured output",
+    "structured_with_tools": "structured output with tools",
     "vision": "vision",
     "sampling": "temperature",
 }
@@ -33,6 +34,8 @@ class Capabilities:
         parallel_tools: one reply may call several; where it may not, its vendor's switch is set, or the model is told.
         streaming: its replies come in pieces.
         structured_output: its server holds an answer to a JSON Schema; answers are checked in any case.
+        structured_with_tools: it does so for answers alone. Else what holds an answer holds every reply, so that no
+            tool could be called, or the server refuses the two together: a request with tools is told in words.
         vision: it reads pictures. `doctor` says so; no block holds one.
         sampling: it takes a temperature.
         caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
@@ -46,6 +49,7 @@ class Capabilities:
     parallel_tools: bool = True
     streaming: bool = False
     structured_output: bool = False
+    structured_with_tools: bool = True
     vision: bool = False
     sampling: bool = False
     caching: Caching = "none"
@@ -67,6 +71,8 @@ class Capabilities:
 def common(several: Iterable[Capabilities]) -> Capabilities:
     """What may be asked of any of several providers, whichever of them answers."""
     many = list(several)
+    if len(many) == 1:  # as in most chains, for every turn
+        return many[0]
     caching: Caching = many[0].caching if len({one.caching for one in many}) == 1 else "none"
     return Capabilities(
         context_tokens=min(one.context_tokens for one in many),
@@ -75,6 +81,7 @@ def common(several: Iterable[Capabilities]) -> Capabilities:
         parallel_tools=all(one.parallel_tools for one in many),
         streaming=all(one.streaming for one in many),
         structured_output=all(one.structured_output for one in many),
+        structured_with_tools=all(one.structured_with_tools for one in many),
         vision=all(one.vision for one in many),
         sampling=all(one.sampling for one in many),
         caching=caching,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from transom.canonical import Json
+from transom.errors import InputError
 from transom.llm.reply import Reply
-from transom.llm.shapes import Block, CallSettings, Dropped, Request, Tier, ToolSpec, Window
+from transom.llm.shapes import Block, CallSettings, Dropped, Request, ToolSpec, Window
 from transom.llm.turns import Asked, CameBack, Opaque, Part, Said, Text, ToolCall, ToolResult, Turn
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def turn_from_json(data: Json) -> Turn:
         case {"kind": "said", "parts": [*parts]}:
             return Said(tuple(_part(part) for part in parts))
         case {"kind": "asked", "text": str(text), **more}:
-            return Asked(text, "local" if more.get("egress") == "local" else "any")
+            return Asked(text, "any" if more.get("egress", "any") == "any" else "local")
         case {"kind": "came_back", "results": [*results]}:
             return CameBack(tuple(result_from_json(result) for result in results))
     raise ValueError("not a turn")
@@ -100,8 +100,7 @@ def request_from_json(data: Json) -> Request:
 
 
 def _block(data: Json) -> Block:
-    block = _made(Block, data)
-    return replace(block, tier=Tier(block.tier))
+    return _made(Block, data)
 
 
 def _made(shape: type[_T], data: Json) -> _T:
@@ -110,7 +109,7 @@ def _made(shape: type[_T], data: Json) -> _T:
         raise ValueError(f"not a {shape.__name__}")
     try:
         return shape(**data)
-    except TypeError as error:
+    except (TypeError, InputError) as error:
         raise ValueError(f"not a {shape.__name__}: {error}") from error
 
 

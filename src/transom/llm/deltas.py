@@ -46,3 +46,18 @@ def both(one: OnDelta | None, other: OnDelta | None) -> OnDelta | None:
         other(delta)
 
     return hear
+
+
+def noting(on_delta: OnDelta | None, heard: list[Delta]) -> OnDelta | None:
+    """The listener, with a note of what it heard that is not void."""
+    if on_delta is None:
+        return None
+
+    def hear(delta: Delta) -> None:
+        if isinstance(delta, Again):
+            heard.clear()
+        else:
+            heard.append(delta)
+        on_delta(delta)
+
+    return hear

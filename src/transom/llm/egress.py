@@ -32,8 +32,8 @@ class EgressPolicy:
         return cls(settings.local_blocks, keep_untrusted=settings.logs == "local")
 
     def is_local(self, block: Block) -> bool:
-        """Whether a block must not reach a remote provider."""
-        if block.egress == "local" or (self.keep_untrusted and block.trust == "untrusted"):
+        """Whether a block must not reach a remote provider. A mark that is not known keeps it here, too."""
+        if block.egress != "any" or (self.keep_untrusted and block.trust != "ours"):
             return True
         return bool(self.local_blocks) and any(fnmatchcase(block.name, pattern) for pattern in self.local_blocks)
 
@@ -55,8 +55,8 @@ class EgressPolicy:
             return "the conversation so far"
         for turn in request.window.turns:
             if isinstance(turn, CameBack):
-                if name := next((one.name for one in turn.results if one.egress == "local"), ""):
+                if name := next((one.name for one in turn.results if one.egress != "any"), ""):
                     return f"a result of tool {name}"
-            elif isinstance(turn, Asked) and turn.egress == "local":
+            elif isinstance(turn, Asked) and turn.egress != "any":
                 return "the finding of a sub-conversation"
-        return "a reply that was answered from local text" if request.window.egress == "local" else None
+        return "a reply that was answered from local text" if request.window.egress != "any" else None

@@ -19,13 +19,14 @@ from transom.errors import (
 )
 from transom.llm.answering import answered
 from transom.llm.capabilities import Capabilities, common
-from transom.llm.deltas import OnDelta
+from transom.llm.checked import check_kind, check_provider, listed
+from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.egress import EgressPolicy
 from transom.llm.reading import held_arguments, is_deep
 from transom.llm.reply import AnsweredFrom, Reply
 from transom.llm.shapes import Request, Role
 from transom.llm.structured import shown
-from transom.llm.turns import Part, ToolCall
+from transom.llm.turns import EGRESS, Part, ToolCall, check_marks
 from transom.llm.unquoted import unquote
 from transom.telemetry import keys
 
@@ -85,6 +86,9 @@ class Chain:
         providers: at least one.
         policy: what is kept on this machine.
         seats: role name -> who answers that role instead.
+
+    Raises:
+        InputError: somebody is no provider, or a seat no chain.
     """
 
     providers: tuple[Provider, ...]
@@ -92,8 +96,13 @@ class Chain:
     seats: Mapping[str, Chain] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "providers", listed(self.providers, object, "providers", "Chain"))
         if not self.providers:
             raise ValueError("a chain needs at least one provider")
+        for one in self.providers:
+            check_provider(one, "Chain")
+        for role, chain in self.seats.items():
+            check_kind(chain, Chain, f"seat {role}", "Chain")
 
     @property
     def name(self) -> str:
@@ -155,22 +164,26 @@ class Chain:
         Args:
             request: what is asked.
             only: the one that answered before in this stage; no other is asked.
-            on_delta: see `Provider.complete`.
+            on_delta: see `Provider.complete`; hears `Again` where another one is asked after it heard a part.
 
         Raises:
             EgressError: a local block would reach a remote provider.
             ProviderError: the last provider's error, whose `causes` are those of the earlier ones.
         """
         causes: list[ProviderError] = []
+        heard: list[Delta] = []
         there = self.of(request.role).providers
         asked = [one for one in there if only in (None, one.name)]
+        hear = noting(on_delta, heard) if len(asked) > 1 else on_delta
         for number, provider in enumerate(asked):
             if number:
                 _tell_of_fallback(asked[number - 1], causes[-1], provider)
             guard_egress(request, provider, self.policy)
+            if heard and hear:
+                hear(Again(_failed(asked[number - 1], causes[-1])))
             try:
                 _check_tools(request, provider)
-                return await _asked(provider, shown(request, provider.caps), on_delta)
+                return await _asked(provider, shown(request, provider.caps), hear)
             except ProviderError as error:
                 causes += [*error.causes, error]
             except TransomError as error:
@@ -181,6 +194,12 @@ class Chain:
         for cause in causes:
             unquote(cause, request, self.policy)
         raise with_causes(causes)
+
+    def failed(self, error: Exception) -> str:
+        """The name of the provider with which a call ended: the one that its error names, or else the first."""
+        names = [provider.name for provider in self.providers]
+        where = error.where if isinstance(error, TransomError) else None
+        return where if where in names else names[0]
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -209,6 +228,8 @@ async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None)
     except TimeoutError as error:
         what = f"it gave up waiting: {error}" if str(error) else "it gave up waiting"
         raise NetworkFailed(what, where=provider.name) from error
+    if reply.egress not in EGRESS:  # here, and not where each one is made: it is the only place where one may be wrong
+        check_marks(f"a reply of {provider.name}", egress=reply.egress)
     if not [call for call in reply.calls if is_deep(call.arguments)]:
         return reply
     return replace(reply, parts=tuple([_held(part) for part in reply.parts]))
@@ -220,7 +241,12 @@ def _held(part: Part) -> Part:
 
 def _tell_of_fallback(failed: Provider, error: ProviderError, provider: Provider) -> None:
     if not isinstance(error, NeedsModel):  # that the rules abstain is no trouble
-        _log.warning("%s failed with %s; %s is asked next", failed.name, type(error).__name__, provider.name)
+        _log.warning("%s; %s is asked next", _failed(failed, error), provider.name)
+
+
+def _failed(provider: Provider, error: ProviderError) -> str:
+    """Without a word of the server's, which may quote what must stay here."""
+    return f"{provider.name} failed with {type(error).__name__}"
 
 
 def of_provider(name: str) -> dict[str, str]:

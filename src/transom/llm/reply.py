@@ -34,13 +34,13 @@ class Usage:
     cost: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        told = [cost for cost in (self.cost, other.cost) if cost is not None]
+        one, two = self.cost, other.cost
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
-            sum(told) if told else None,
+            two if one is None else one if two is None else one + two,
         )
 
     def to_json(self) -> dict[str, Json]:

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple, get_args
 
 from transom.canonical import Json, canonical_json, digest, quoted
 from transom.errors import InputError
-from transom.llm.turns import Egress, Trust, Turn
+from transom.llm.checked import Output, check_block, check_kind, check_name, check_settings, listed, named, schema_of
+from transom.llm.turns import EGRESS, TRUST, Egress, Trust, Turn, check_marks
 from transom.once import once
 
 
@@ -41,6 +42,9 @@ class Block:
         trust: `untrusted` text is fenced and is data, never an instruction.
         egress: `local` blocks never reach a remote provider.
         data: the same content in structured form, where `text` was made from it.
+
+    Raises:
+        InputError: a name or a text that is none; a tier or a mark that there is not.
     """
 
     name: str
@@ -49,6 +53,13 @@ class Block:
     trust: Trust = "ours"
     egress: Egress = "any"
     data: Json = None
+
+    def __post_init__(self) -> None:
+        check_block(self.name, self.text)
+        if self.trust not in TRUST or self.egress not in EGRESS:
+            check_marks(f"Block {self.name!r}", trust=self.trust, egress=self.egress)
+        if type(self.tier) is not Tier:
+            object.__setattr__(self, "tier", named(self.tier, Tier, f"Block {self.name!r}"))
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -103,13 +114,18 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class CallSettings:
-    """How a model is asked. `temperature` is None where the provider has no sampling settings."""
+    """How a model is asked. `temperature` is None where the provider has no sampling settings.
+
+    Raises:
+        InputError: a number that no server takes.
+    """
 
     max_tokens: int = 16_384
     temperature: float | None = None
 
     def __post_init__(self) -> None:
         """Equal settings are written alike: 0, 0.0 and -0.0 are one temperature, and one digest."""
+        check_settings(self.max_tokens, self.temperature)
         if self.temperature is not None:
             object.__setattr__(self, "temperature", self.temperature + 0.0)
 
@@ -133,10 +149,10 @@ class Role:
         tools: what it may call.
         settings: how it asks.
         strategy: what it does when its conversation outgrows the window.
-        output: the JSON Schema that its answers are to follow, None for free text.
+        output: what its answers are to follow, a JSON Schema or a model class of pydantic; None for free text.
 
     Raises:
-        InputError: a strategy that there is not.
+        InputError: a field that is none of these, and what to write; a strategy that there is not.
     """
 
     name: str
@@ -145,12 +161,23 @@ class Role:
     tools: tuple[ToolSpec, ...] = ()
     settings: CallSettings = field(default_factory=CallSettings)
     strategy: Strategy = "truncate"
-    output: Mapping[str, Json] | None = None
+    output: Output | None = None
 
     def __post_init__(self) -> None:
+        check_name(self.name, "Role")
+        object.__setattr__(self, "prompt", listed(self.prompt, Block, "prompt", self.name))
+        object.__setattr__(self, "sees", frozenset(listed(self.sees, str, "sees", self.name)))
+        object.__setattr__(self, "tools", listed(self.tools, ToolSpec, "tools", self.name))
+        check_kind(self.settings, CallSettings, "settings", self.name)
+        _ = self.schema
         if self.strategy not in _STRATEGIES:
             hint = f"choose {', '.join(_STRATEGIES)}"
             raise InputError(f"there is no strategy {self.strategy!r}", where=self.name, hint=hint)
+
+    @once
+    def schema(self) -> Mapping[str, Json] | None:
+        """The JSON Schema of `output`."""
+        return schema_of(self.output, self.name)
 
     @once
     def digest(self) -> str:
@@ -164,8 +191,8 @@ class Role:
         }
         if self.strategy != "truncate":  # so that roles which set none keep the digest that journals know
             told["strategy"] = self.strategy
-        if self.output is not None:
-            told["output"] = dict(self.output)
+        if self.schema is not None:
+            told["output"] = dict(self.schema)
         return digest(told)
 
 
@@ -185,6 +212,9 @@ class Window:
         shares: how full it is; a remark for the journal, not part of what is asked.
         egress: `local` where what was said in the conversation so far was answered from local text, so that it may
             repeat it: a window that holds it is as local, whether or not that text still stands in it.
+
+    Raises:
+        InputError: a mark that there is not.
     """
 
     blocks: tuple[Block, ...]
@@ -192,6 +222,10 @@ class Window:
     dropped: tuple[Dropped, ...] = ()
     shares: tuple[Share, ...] = field(default=(), compare=False)
     egress: Egress = field(default="any", compare=False)
+
+    def __post_init__(self) -> None:
+        if self.egress not in EGRESS:
+            check_marks("Window", egress=self.egress)
 
     def get(self, name: str) -> Block:
         """The block of that name.

@@ -12,7 +12,7 @@ from typing import Any
 
 from transom.errors import AuthenticationFailed, NetworkFailed, ProviderError, RateLimited, RequestRefused, with_causes
 from transom.llm.capabilities import Capabilities
-from transom.llm.deltas import Again, Delta, OnDelta
+from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.limits import Bucket
 from transom.llm.provider import Provider, of_provider
 from transom.llm.reply import AnsweredFrom, Reply
@@ -85,7 +85,7 @@ class SteadyProvider:
             heard: list[Delta] = []
             with child_span(f"attempt {self.name}", "client", **self._attributes(len(causes) + 1, wait)) as span:
                 try:
-                    return await self._once(request, _noting(on_delta, heard))
+                    return await self._once(request, noting(on_delta, heard))
                 except ProviderError as error:
                     failed = error
                     span.fail(type(error).__name__)  # no word of the server's: it may quote what must stay here
@@ -121,15 +121,3 @@ class SteadyProvider:
             raise
         await self._bucket.settle(taken, reply.usage.input_tokens + reply.usage.output_tokens)
         return reply
-
-
-def _noting(on_delta: OnDelta | None, heard: list[Delta]) -> OnDelta | None:
-    """The listener, and a note that there was something to hear."""
-    if on_delta is None:
-        return None
-
-    def both(delta: Delta) -> None:
-        heard.append(delta)
-        on_delta(delta)
-
-    return both

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from transom.canonical import Json, canonical_json
-from transom.errors import InputError
+from transom.errors import InputError, ReplyError
 from transom.llm.capabilities import Capabilities
+from transom.llm.checked import Output, check_kind
 from transom.llm.reading import read_json
 from transom.llm.render import render_block
 from transom.llm.reply import Reply
 from transom.llm.shapes import Block, Request
-from transom.llm.turns import Said
+from transom.llm.turns import Asked, CameBack, Said
 
 SCHEMA_BLOCK = "answer_schema"
 REPAIR_BLOCK = "answer_repair"
@@ -40,9 +42,31 @@ Check = Callable[[Json], list[Complaint]]
 
 def shown(request: Request, caps: Capabilities) -> Request:
     """The request as a model of such capabilities is to have it: told of the schema, where its server has no way to."""
-    if request.output is None or caps.structured_output:
+    return request if request.output is None or is_held(request, caps) else in_words(request)
+
+
+def is_held(request: Request, caps: Capabilities) -> bool:
+    """Whether its server is to hold the answer to the schema, and leaves the model free to call its tools."""
+    able = caps.structured_output and (caps.structured_with_tools or not request.tools)
+    return able and request.output is not None
+
+
+def in_words(request: Request) -> Request:
+    """The request with the schema of its answer told in a block; as it is where it has none, or was told before."""
+    if request.output is None or any(block.name == SCHEMA_BLOCK for block in request.window.blocks):
         return request
     return _with_block(request, SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(request.output))))
+
+
+def is_mending_what_tools_found(request: Request) -> bool:
+    """Whether it asks for the repair of an answer for which tools were called, so that none has to be called any more.
+
+    Where none was, the answer may have been a call that went wrong; who must then answer makes something up.
+    """
+    if not any(block.name == REPAIR_BLOCK for block in request.window.blocks):
+        return False
+    last = next((turn for turn in reversed(request.window.turns) if isinstance(turn, Asked | CameBack)), None)
+    return isinstance(last, CameBack)
 
 
 def schema_text(schema: Mapping[str, Json]) -> str:
@@ -95,6 +119,7 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
     from referencing.exceptions import Unresolvable  # noqa: PLC0415  only where there is a schema
 
     where = "the schema of the answer"
+    check_kind(schema, Mapping, "output", where)
     try:
         jsonschema.Draft202012Validator.check_schema(dict(schema))
     except jsonschema.SchemaError as error:
@@ -115,6 +140,26 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
         ]
 
     return held
+
+
+def answer_read(text: str, output: Output) -> Any:
+    """An answer as data.
+
+    Args:
+        text: that follows its schema.
+        output: that schema, or the model class that has it.
+
+    Raises:
+        ReplyError: it is none for that class, or no JSON.
+    """
+    try:
+        value = read_json(text)
+        return value if isinstance(output, Mapping) else output.model_validate_json(text)
+    except ValueError as error:  # pydantic's, too
+        listed: list[Any] = getattr(error, "errors", list)()[:_MOST_COMPLAINTS]
+        told = [f"{'.'.join(map(str, one['loc'])) or 'all of it'}: {one['msg']}" for one in listed]
+        what = f"the answer is no {'JSON' if isinstance(output, Mapping) else output.__name__}"
+        raise ReplyError(f"{what}: {'; '.join(told) or error}", hint="ask again, and say what is wrong") from error
 
 
 def _place(path: Iterable[str | int]) -> str:

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from transom.canonical import Json, canonical_json, digest
+from transom.errors import InputError
 from transom.once import once
 
 Trust = Literal["ours", "untrusted"]
 Egress = Literal["any", "local"]
+TRUST: tuple[Trust, ...] = get_args(Trust)
+EGRESS: tuple[Egress, ...] = get_args(Egress)
+
+
+def check_marks(where: str, *, trust: object = "ours", egress: object = "any") -> None:
+    """Refuse a mark that is none: a misspelled one would mark nothing.
+
+    Raises:
+        InputError: naming it, and those that there are.
+    """
+    for name, mark, marks in (("trust", trust, TRUST), ("egress", egress, EGRESS)):
+        if mark not in marks:
+            hint = f"say {' or '.join(map(repr, marks))}"
+            raise InputError(f"its {name} is {mark!r:.80}", where=where, hint=hint)
 
 
 def strictest(*marks: Egress) -> Egress:
-    """Of what is made of several things: as local as any of them."""
-    return "local" if "local" in marks else "any"
+    """Of what is made of several things: as local as any of them. A mark that is none is local, too."""
+    for mark in marks:
+        if mark != "any":
+            return "local"
+    return "any"
 
 
 @dataclass(frozen=True)
@@ -104,6 +122,9 @@ class ToolResult:
         is_error: whether the call was not carried out; the content then says why and what to do next.
         trust: `untrusted` content is fenced like an untrusted block.
         egress: `local` content never reaches a remote provider.
+
+    Raises:
+        InputError: a mark that there is not.
     """
 
     id: str
@@ -112,6 +133,10 @@ class ToolResult:
     is_error: bool = False
     trust: Trust = "untrusted"
     egress: Egress = "any"
+
+    def __post_init__(self) -> None:
+        if self.egress not in EGRESS or self.trust not in TRUST:
+            check_marks(f"the result of {self.name}", trust=self.trust, egress=self.egress)
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -133,7 +158,10 @@ class CameBack(_Over):
     @property
     def egress(self) -> Egress:
         """As local as any result."""
-        return "local" if [one for one in self.results if one.egress == "local"] else "any"
+        for one in self.results:
+            if one.egress != "any":
+                return "local"
+        return "any"
 
     def to_json(self) -> dict[str, Json]:
         return {"kind": "came_back", "results": [result.to_json() for result in self.results]}
@@ -146,10 +174,17 @@ class Asked(_Over):
     Attributes:
         text: as it was said.
         egress: `local` text never reaches a remote provider.
+
+    Raises:
+        InputError: a mark that there is not.
     """
 
     text: str
     egress: Egress = "any"
+
+    def __post_init__(self) -> None:
+        if self.egress not in EGRESS:
+            check_marks("what was asked", egress=self.egress)
 
     def to_json(self) -> dict[str, Json]:
         told: dict[str, Json] = {"kind": "asked", "text": self.text}

@@ -46,7 +46,7 @@ def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None
 def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
     window = request.window
     yield from (block.text for block in window.blocks if policy.is_local(block))
-    whole = policy.keep_untrusted or window.egress == "local"
+    whole = policy.keep_untrusted or window.egress != "any"
     for turn in window.turns:
         yield from _of_turn(turn, whole=whole)
 
@@ -54,9 +54,9 @@ def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
 def _of_turn(turn: Turn, *, whole: bool) -> Iterator[str]:
     """The texts of a turn that are local, or all of them."""
     if isinstance(turn, CameBack):
-        yield from (one.content for one in turn.results if whole or one.egress == "local")
+        yield from (one.content for one in turn.results if whole or one.egress != "any")
     elif isinstance(turn, Asked):
-        if whole or turn.egress == "local":
+        if whole or turn.egress != "any":
             yield turn.text
     elif whole:
         for part in turn.parts:

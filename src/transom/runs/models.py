@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from transom.errors import TransomError
@@ -25,6 +26,7 @@ class AskOptions:
         on_delta: hears the reply as it comes; one from the journal at once.
         seconds: how long to wait for it; what is on its way to the journal is waited for all the same.
         else_raise: nobody is asked; this is raised where the journal has no reply.
+        held: takes a stop that comes while the reply is written, which counts; it is raised at once where None.
     """
 
     lasting: bool = False
@@ -32,6 +34,7 @@ class AskOptions:
     on_delta: OnDelta | None = None
     seconds: float | None = None
     else_raise: TransomError | None = None
+    held: Callable[[BaseException], None] | None = None
 
     def judge(self, reply: Reply) -> Then:
         """How the answer stands after a reply."""
@@ -73,8 +76,8 @@ class Models:
             asked = self._answer(request, id(chain), options.on_delta)
             asked = logged(request, asked, self._run.chain, told=self._run.log_calls)
             reply = await (asked if options.seconds is None else asyncio.wait_for(asked, options.seconds))
-        except (TransomError, TimeoutError):
-            span.update(of_provider(self.pinned.get(id(chain), chain.name)))
+        except (TransomError, TimeoutError) as error:
+            span.update(of_provider(self.pinned.get(id(chain)) or chain.failed(error)))
             raise
         return reply if request.window.egress == "any" else replace(reply, egress=request.window.egress)
 

@@ -12,8 +12,9 @@ from contextvars import ContextVar, Token
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from transom.errors import RunError
 from transom.llm import ToolCall
-from transom.runs.doubts import LEFT, mark_of
+from transom.runs.doubts import mark_of
 from transom.runs.journal import ToolKey, tool_key
 from transom.runs.windows import CallKey
 
@@ -31,10 +32,11 @@ class Call:
         stage: in whose journal its outcome will be.
         key: see `Stage.called`.
         over: whether it came to its end.
+        failed: whether that was an error, or none at all.
         rewinds: by the names of what it opened, each begins that anew for the next try.
         named: those of them that its handler gave a name of their own in the stage.
         said: how much it said, or said again, in conversations that it did not open, by their names.
-        busy: tasks of it that have the floor somewhere.
+        busy: its tasks that have the floor somewhere, by the floors: one that has several is in each of them.
 
     Args:
         stage: see above.
@@ -45,11 +47,11 @@ class Call:
     def __init__(self, stage: Stage, key: CallKey, call: ToolCall) -> None:
         self.stage = stage
         self.key = key
-        self.over = False
+        self.over = self.failed = False
         self.rewinds: dict[str, Callable[[], None]] = {}
         self.named: set[str] = set()
         self.said: dict[str, int] = {}
-        self.busy: set[asyncio.Task[Any] | None] = set()
+        self.busy: dict[object, asyncio.Task[Any] | None] = {}
         self._call = call
 
     @cached_property
@@ -85,21 +87,17 @@ class Call:
         """What is done from here on is as it was before `enter`."""
         _UNDER_WAY.reset(entered)
 
-    async def end(self, error: str) -> None:
-        """It came to its end, which is journaled: what it left behind under way is stopped.
-
-        Args:
-            error: the name of that; "" for none.
-        """
+    async def end(self) -> None:
+        """It ended in an error, which is journaled: what is still under way is stopped, and its names are free."""
+        self.failed = True
         if self.busy:
             await self._stop()
-        if error in LEFT:
-            for name in self.named:
-                self.rewinds[name]()
+        for name in self.named:  # what has no name of its own is found, or not, by which call it is of
+            self.rewinds[name]()
 
     async def fail(self) -> None:
         """It came to no outcome, and is tried again: what it opened is found in the journal then, from the start."""
-        self.over = True
+        self.over = self.failed = True
         try:
             if self.busy:
                 await self._stop()
@@ -109,7 +107,7 @@ class Call:
 
     async def _stop(self) -> None:
         """Stop what its handler began and does not wait for, and wait until that is over."""
-        others = [task for task in self.busy if task is not None and task is not asyncio.current_task()]
+        others = {task for task in self.busy.values() if task is not None and task is not asyncio.current_task()}
         for task in others:
             task.cancel()
         if others:
@@ -119,6 +117,21 @@ class Call:
 def calls_under_way() -> list[Call]:
     """All calls that this is done in, whosever they are."""
     return [one for one in _UNDER_WAY.get() if not one.over]
+
+
+def check_not_over(where: str) -> None:
+    """Let nothing be said any more by what the handler of a failed call began, and did not wait for.
+
+    Args:
+        where: it would be said.
+
+    Raises:
+        RunError: it is part of such a call.
+    """
+    if any(one.failed for one in _UNDER_WAY.get()):
+        hint = "await in the tool's handler whatever it begins"
+        what = "the tool call that this is part of failed, and what it began ends with it"
+        raise RunError(what, where=where, hint=hint)
 
 
 def call_in(stage: Stage) -> Call | None:

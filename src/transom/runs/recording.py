@@ -59,7 +59,7 @@ def recording_of(
 def _check(where: str, request: Request, reply: Reply, redact: Redactor, policy: EgressPolicy | None) -> None:
     """Whether a call may stand in a file that goes from hand to hand."""
     kept = policy.kept(request) if policy else None
-    if policy and not kept and reply.egress == "local":
+    if policy and not kept and reply.egress != "any":
         kept = "its reply"
     if kept:
         hint = "where the recording may hold it say --local (in a program local=True)"

@@ -14,6 +14,23 @@ _NO_MODEL = frozenset({"rules", "replay", "scripted"})
 """Who has no model behind it, also in a journal of earlier commands that had others in their chain."""
 
 
+def cost_of(
+    by: str, usage: Usage, price: Callable[[Usage, str], float | None], free: frozenset[str] = frozenset()
+) -> float | None:
+    """What a reply cost, in US dollars; None where nobody knows.
+
+    Args:
+        by: who gave it.
+        usage: what it took.
+        price: what that costs; None where nobody knows.
+        free: who costs nothing.
+    """
+    if by in free:
+        return 0.0
+    cost = price(usage, by)
+    return 0.0 if cost is None and by in _NO_MODEL else cost
+
+
 @dataclass
 class Spending:
     """The purse of the runs of one command, or of one program.
@@ -38,9 +55,7 @@ class Spending:
 
     def add(self, by: str, usage: Usage) -> None:
         """A reply came."""
-        cost = None if by in self.free else self.price(usage, by)
-        if by in self.free or (cost is None and by in _NO_MODEL):
-            return
+        cost = cost_of(by, usage, self.price, self.free)
         self.usd += cost or 0.0
         self.unpriced = by if cost is None else self.unpriced
 

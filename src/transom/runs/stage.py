@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +107,8 @@ class Stage(Calls):
     ) -> Reply:
         """Ask the run's chain, or take the journaled reply.
 
-        A reply is synced to the journal before it is used. A stage's result must follow from its inputs, so a journaled
+        A reply is synced to the journal before it is used. Who is stopped meanwhile is so when it is there and counts.
+        A stage's result must follow from its inputs, so a journaled
         reply counts for the very same request. In a conversation that lasts, what was said stays said: there it counts
         for its place, after the same words, whatever prompt, tools or model are today.
 
@@ -126,11 +129,15 @@ class Stage(Calls):
         about = of_request(request, self.place, conversation)
         with self._run.telemetry.span(f"chat {role.name}", "client", **about) as span:
             reply, found = self._journaled(key)
-            replayed = reply is not None
+            replayed, stop = reply is not None, None
             if reply is None:
                 reply = await self._models.reply(request, chain, options, span)
                 then = options.judge(reply)
-                await self._journal(key, talk, request, role, {"reply": reply.to_json(), **standing(key, then)})
+                came = {"reply": reply.to_json(), **standing(key, then)}
+                try:
+                    await self._journal(key, talk, request, role, came)
+                except BaseException as error:  # noqa: BLE001  it is raised when the reply counts
+                    stop = await self._written(error, key, came, lambda: self._journal(key, talk, request, role, came))
                 if self._run.spending:
                     self._run.spending.add(reply.by, reply.usage)
             else:
@@ -143,6 +150,10 @@ class Stage(Calls):
         self._talks[conversation] = talk_after(talk, request, reply, asked=key, found=found)
         if options.answering:
             options.answering.take(reply, then, replayed=replayed)
+        if stop:
+            if options.held is None:
+                raise stop
+            options.held(stop)
         return reply
 
     def counted(self, conversation: str) -> dict[str, TokenCorrection]:
@@ -202,6 +213,27 @@ class Stage(Calls):
 
     def _where(self, conversation: str) -> dict[str, object]:
         return {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
+
+    async def _written(
+        self, stop: BaseException, key: dict[str, Any], came: dict[str, Json], again: Callable[[], Awaitable[None]]
+    ) -> BaseException:
+        """Have a reply be in the journal, although something came while it was written: it is paid for.
+
+        Args:
+            stop: what came; it is returned, or raised where the reply is not there.
+            key: what the reply is journaled under.
+            came: with what.
+            again: journals it.
+        """
+        if self._run.journaled_reply(key) != came["reply"]:
+            if not isinstance(stop, asyncio.CancelledError):
+                raise stop
+            try:
+                await again()  # it came before this was begun
+            except BaseException:
+                if self._run.journaled_reply(key) != came["reply"]:
+                    raise
+        return stop
 
     async def _journal(
         self, key: dict[str, object], talk: Talk, request: Request, role: Role, came: dict[str, Json]

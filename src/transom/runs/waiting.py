@@ -53,7 +53,7 @@ def of_call(kind: str, key: dict[str, object], wanted: Wanted, fingerprint: str)
     call, egress = wanted.call, wanted.egress
     asked = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
     told = {"kind": kind, **asked, "tool": call.name, "arguments": canonical_json(call.arguments)}
-    return told | {"egress": egress} if egress == "local" else told
+    return told | {"egress": egress} if egress != "any" else told
 
 
 def without_call(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
@@ -91,7 +91,7 @@ def in_full(choice: Choice) -> str:
 
 def cut(choice: Choice) -> str:
     """The same for an error, which is told elsewhere, too: long arguments are cut, and local ones left out."""
-    if choice.get("egress") == "local":
+    if choice.get("egress", "any") != "any":
         return f"{choice['tool']}(...)"
     told = in_full(choice)
     return told if len(told) <= _CUT else f"{told[:_CUT]}... ({len(told):,} characters)"
@@ -102,7 +102,7 @@ def how_to_answer_call(run_id: str, choice: Choice) -> tuple[str, str, str]:
     words = ("approve", "refuse") if choice["kind"] == APPROVAL else ("keep", "redo")
     first, second = (f"transom answer {run_id} {word} --call {short(choice)}" for word in words)
     look = f"`transom runs show {run_id}` shows them"
-    if choice.get("egress") == "local":
+    if choice.get("egress", "any") != "any":
         return first, second, f"its arguments are made of local text: {look}"
     if len(choice["arguments"]) > _CUT:
         return first, second, f"its arguments begin with {choice['arguments'][:_CUT]}: {look} all"

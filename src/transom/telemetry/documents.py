@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from transom.telemetry.read import SpanRow, TraceRow
+from transom.telemetry.read import TraceRow
+from transom.telemetry.rows import SpanRow
 
 
 class _Shape(BaseModel):

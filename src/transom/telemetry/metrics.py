@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from transom.telemetry import keys
+from transom.telemetry.calls import Price, error_of, is_call, operations, seconds_of, tokens_of, usd_of, who
 from transom.telemetry.export import RESOURCE, SCOPE, Value, pairs
-from transom.telemetry.read import SpanRow
-from transom.telemetry.stats import Price, error_of, is_call, seconds_of, tokens_of, usd_of
+from transom.telemetry.rows import SpanRow
 
 _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
 _RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-_REMEMBERED = 4_096  # spans or conversations: of what was counted already
+_REMEMBERED = 4_096  # conversations that were counted already; requests whose call has not ended yet
 _CUMULATIVE = 2
 
 Attributes = Mapping[str, Value]
@@ -36,7 +36,9 @@ class _Kind:
 
 
 KINDS: dict[str, _Kind] = {
-    keys.OPERATION_DURATION: _Kind("s", "How long calls to models took, waiting and asking again included.", _SECONDS),
+    keys.OPERATION_DURATION: _Kind(
+        "s", "How long a provider took of a call, waiting and asking it again included.", _SECONDS
+    ),
     keys.TOKEN_USAGE: _Kind("{token}", "Tokens of calls to models.", _TOKENS),
     keys.TOOL_DURATION: _Kind("s", "How long tool calls took, by success.", _SECONDS),
     keys.REQUESTS: _Kind("{request}", "Requests to providers, by error.type where they failed."),
@@ -75,6 +77,8 @@ class Metrics:
     price: Price | None = None
     _points: dict[str, dict[Hashable, _Point]] = field(default_factory=dict)
     _seen: dict[Hashable, None] = field(default_factory=dict)
+    _asked: dict[str | None, list[SpanRow]] = field(default_factory=dict)
+    _held: int = 0
     _since: int = field(default_factory=time.time_ns)
     _instance: str = field(default_factory=lambda: secrets.token_hex(8))
 
@@ -85,7 +89,7 @@ class Metrics:
         if attributes.get(keys.PARENT_CONVERSATION) and self._new((trace_id, attributes.get(keys.CONVERSATION_ID))):
             self._add(keys.SUB_CONVERSATIONS, 1, {})
         if operation == keys.ATTEMPT_CHAT:
-            self._new(span.parent_id)
+            self._hold(span)
             self._count_request(span, attributes.get(keys.ATTEMPT, 1) > 1)
         elif is_call(span):
             self._count_call(span)
@@ -104,23 +108,33 @@ class Metrics:
         return {"resource": resource, "scopeMetrics": [{"scope": SCOPE, "metrics": metrics}]}
 
     def _count_call(self, chat: SpanRow) -> None:
-        if self._new(chat.span_id):  # no attempts beneath it: its provider is asked once
-            self._count_request(chat, again=False)
-        who = _who(chat)
-        self._add(keys.OPERATION_DURATION, seconds_of(chat), {keys.OPERATION: keys.CHAT} | who | _error(chat))
+        attempts = self._asked.pop(chat.span_id, [])
+        self._held -= len(attempts)
+        for one in operations(chat, attempts):
+            if one.last is chat:  # no attempts beneath it: its provider is asked once
+                self._count_request(chat, again=False)
+            told = {keys.OPERATION: keys.CHAT} | who(one.last) | _error(one.last)
+            self._add(keys.OPERATION_DURATION, one.seconds, told)
         if chat.status == "error":
             return
         tokens = tokens_of(chat)
         for kind in ("input", "output"):
-            self._add(keys.TOKEN_USAGE, tokens[kind], {keys.OPERATION: keys.CHAT, keys.TOKEN_TYPE: kind} | who)
+            self._add(keys.TOKEN_USAGE, tokens[kind], {keys.OPERATION: keys.CHAT, keys.TOKEN_TYPE: kind} | who(chat))
         usd = usd_of(chat, tokens, self.price) if self.price else None
         if usd is not None:
-            self._add(keys.COST_USD, usd, who)
+            self._add(keys.COST_USD, usd, who(chat))
 
     def _count_request(self, span: SpanRow, again: bool) -> None:
-        self._add(keys.REQUESTS, 1, _who(span) | _error(span))
+        self._add(keys.REQUESTS, 1, who(span) | _error(span))
         if again:
-            self._add(keys.RETRIES, 1, _who(span))
+            self._add(keys.RETRIES, 1, who(span))
+
+    def _hold(self, attempt: SpanRow) -> None:
+        """Until its call ends, which counts what each provider took; what never ends is forgotten after a while."""
+        self._asked.setdefault(attempt.parent_id, []).append(attempt)
+        self._held += 1
+        while self._held > _REMEMBERED:
+            self._held -= len(self._asked.pop(next(iter(self._asked))))
 
     def _new(self, key: Hashable) -> bool:
         """Whether this is seen for the first time; what was seen long ago is forgotten, so that memory stays flat."""
@@ -155,11 +169,6 @@ class Metrics:
         if not kind.bounds:
             data["isMonotonic"] = True
         return {"name": name, "unit": kind.unit, "description": kind.description, shape: data}
-
-
-def _who(span: SpanRow) -> dict[str, Value]:
-    known = span.attributes
-    return {key: known[key] for key in (keys.PROVIDER, keys.REQUEST_MODEL) if key in known}
 
 
 def _error(span: SpanRow) -> dict[str, Value]:

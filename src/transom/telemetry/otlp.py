@@ -12,16 +12,19 @@ import logging
 import os
 import threading
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from transom.telemetry.destination import Destination, shown
+from transom.telemetry.address import shown
+from transom.telemetry.destination import Destination
 from transom.telemetry.export import RESOURCE, SCOPE
 from transom.telemetry.metrics import Metrics
-from transom.telemetry.read import row_of
+from transom.telemetry.rows import row_of
 
 _log = logging.getLogger(__name__)
 
@@ -88,28 +91,32 @@ class Exporter:
     def _start(self) -> None:
         with self._starting:
             if self._thread is None and not self._leave.is_set():
-                self._thread = threading.Thread(target=self._work, name="transom-otlp", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="transom-otlp", daemon=True)
+                with suppress(RuntimeError):  # the system has no thread to give, or the interpreter is about to end
+                    thread.start()
+                    self._thread = thread
 
     def _work(self) -> None:
         leaving = False
         while not leaving:
             leaving = self._leave.wait(PERIOD)
-            self._take()
-            self._deliver()
-            if self._counted and self._send(self._where.metrics, "resourceMetrics", self.metrics.told()):
-                self._counted = False
+            with self._going_on():
+                self._take()
+                self._deliver()
+                if self._counted and self._send(self._where.metrics, "resourceMetrics", self.metrics.told()):
+                    self._counted = False
 
     def _take(self) -> None:
         """Count what was given; it is counted once, also where it cannot be delivered."""
         while self._given:
             span = self._given.popleft()
-            self.metrics.count(row_of(span), span["traceId"])
-            self._counted = True
             if len(self._waiting) < _MOST_WAITING:
                 self._waiting.append(span)
             else:
                 self.lost += 1
+            self._counted = True
+            with self._going_on():
+                self.metrics.count(row_of(span), span["traceId"])
 
     def _deliver(self) -> None:
         while self._waiting:
@@ -127,8 +134,11 @@ class Exporter:
         try:
             status = self._post(address, json.dumps({key: [told]}).encode())
         except (OSError, HTTPException) as error:
-            self._say(address, f"{type(error).__name__}: {error}")
+            self._say(address, _why(error))
             return False
+        except Exception as error:  # noqa: BLE001 - another time would be no better
+            self._say(address, _why(error))
+            return True
         if status >= 300:
             self._say(address, f"status {status}")
         return status not in (408, 429) and status < 500
@@ -144,7 +154,20 @@ class Exporter:
         finally:
             connection.close()
 
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Whatever happens in it is said, and is not the end of the thread."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - there is nobody else whom it could be told
+            self._say(self._where.traces or self._where.metrics, _why(error))
+
     def _say(self, address: str, why: str) -> None:
         if not self._said:
             self._said = True
             _log.warning("%s takes no traces (%s); they are in their files", shown(address), why)
+
+
+def _why(error: Exception) -> str:
+    """What the system says; the words of other errors may be those of a header, an address or a server."""
+    return f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__

@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
 
 from transom.errors import InputError
-from transom.telemetry import keys
+from transom.telemetry.rows import SpanRow, row_of
 
-_ERROR = 2  # OTLP's code of a failed span
 _BAR = 24
-
-
-@dataclass(frozen=True)
-class SpanRow:
-    """One span.
-
-    Attributes:
-        name: what was done.
-        span_id: 16 hex digits.
-        parent_id: of the span around it, None for a root.
-        start: nanoseconds since 1970.
-        end: the same; None for a span that never ended, since its process was killed or still runs.
-        attributes: as set; empty for a span that never ended.
-        status: how it went.
-        message: of the error; "" where there was none.
-    """
-
-    name: str
-    span_id: str
-    parent_id: str | None
-    start: int
-    end: int | None
-    attributes: dict[str, Any] = field(default_factory=dict)
-    status: Literal["ok", "error", "open"] = "ok"
-    message: str = ""
+_NO_SPAN = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -55,29 +29,70 @@ class TraceRow:
     open: int
 
 
-def read_trace(path: Path) -> list[SpanRow]:
+@dataclass(frozen=True)
+class Odd:
+    """What was passed over in a folder of traces.
+
+    Attributes:
+        path: the file.
+        lines: how many of its lines hold something that is no span; 0 where it cannot be read at all.
+        why: then; "" otherwise.
+    """
+
+    path: Path
+    lines: int
+    why: str = ""
+
+    def __str__(self) -> str:
+        if self.why:
+            return f"{self.path}: passed over: {self.why}"
+        lines = "1 line holds" if self.lines == 1 else f"{self.lines} lines hold"
+        return f"{self.path}: {lines} something that is no span, which is passed over"
+
+
+def read_trace(path: Path, odd: list[Odd] | None = None) -> list[SpanRow]:
     """All spans of a trace file, by start.
 
-    Lines that cannot be read (cut short by a full disk) are passed over: they must not hide the others.
+    What cannot be read (a line cut short by a full disk, a span of a shape or a time that none has) is passed over: it
+    must not hide the others.
+
+    Args:
+        path: the file.
+        odd: is told what was passed over.
 
     Raises:
         InputError: there is no such file, or no span in it.
     """
-    rows: dict[str, SpanRow] = {}
-    for row in _rows(path):
-        if row.status != "open" or row.span_id not in rows:  # a kill between two writes leaves both
-            rows[row.span_id] = row
+    rows, lines = _read(path)
+    if odd is not None and lines:
+        odd.append(Odd(path, lines))
     if not rows:
         raise InputError("there is no span in this file", where=str(path), hint="give a file of OTLP JSON lines")
-    return sorted(rows.values(), key=lambda row: (row.start, row.span_id))
+    return rows
 
 
-def list_traces(folder: Path) -> list[TraceRow]:
-    """The traces of a folder, the newest first; files that hold no span are passed over. No folder, no traces."""
-    found = []
-    for path in folder.glob("*.jsonl"):
-        with suppress(InputError):
-            found.append(_summary(path, read_trace(path)))
+def read_traces(folder: Path, odd: list[Odd] | None = None) -> Iterator[tuple[Path, list[SpanRow]]]:
+    """The files of a folder that hold spans, and these, see `read_trace`. No folder, no traces.
+
+    Args:
+        folder: where traces lie.
+        odd: is told what was passed over, also of whole files.
+    """
+    for path in sorted(folder.glob("*.jsonl")):
+        why = ""
+        try:
+            rows, lines = _read(path)
+        except InputError as error:
+            rows, lines, why = [], 0, error.what
+        if odd is not None and (lines or why):
+            odd.append(Odd(path, lines, why))
+        if rows:
+            yield path, rows
+
+
+def list_traces(folder: Path, odd: list[Odd] | None = None) -> list[TraceRow]:
+    """The traces of a folder, the newest first; see `read_traces`."""
+    found = [_summary(path, rows) for path, rows in read_traces(folder, odd)]
     return sorted(found, key=lambda trace: (trace.started, trace.trace_id), reverse=True)
 
 
@@ -104,8 +119,9 @@ def failures(rows: Sequence[SpanRow]) -> list[str]:
 
     An error that goes on through the spans around it is told once.
     """
-    above = {row.parent_id for row in rows if row.status == "error"}
-    around = {row.parent_id for row in rows if row.status == "open"}
+    parents = _parents(rows)
+    above = {parents[row.span_id] for row in rows if row.status == "error"}
+    around = {parents[row.span_id] for row in rows if row.status == "open"}
     lines = [
         f"failed: {_one_line(row.name)}: {_one_line(row.message) or 'no word of why'}"
         for row in rows
@@ -118,16 +134,33 @@ def failures(rows: Sequence[SpanRow]) -> list[str]:
 
 def _tree(rows: Sequence[SpanRow]) -> Iterator[tuple[SpanRow, int]]:
     """Depth first, siblings by start; iterative, since a trace of a long loop may be deep."""
-    known = {row.span_id for row in rows}
+    parents = _parents(rows)
     children: dict[str | None, list[SpanRow]] = {}
     for row in sorted(rows, key=lambda row: (row.start, row.span_id), reverse=True):
-        parent = row.parent_id if row.parent_id in known else None
-        children.setdefault(parent, []).append(row)
+        children.setdefault(parents[row.span_id], []).append(row)
     stack = [(row, 0) for row in children.get(None, [])]
     while stack:
         row, depth = stack.pop()
         yield row, depth
         stack += [(child, depth + 1) for child in children.get(row.span_id, [])]
+
+
+def _parents(rows: Sequence[SpanRow]) -> dict[str, str | None]:
+    """The span around each that is in `rows`; a circle, which only another writer can leave, begins at its earliest."""
+    known = {row.span_id: row for row in rows}
+    parents = {name: row.parent_id if row.parent_id in known else None for name, row in known.items()}
+    done: set[str] = set()
+    for name in known:
+        way: dict[str, None] = {}
+        at: str | None = name
+        while at is not None and at not in done and at not in way:
+            way[at] = None
+            at = parents[at]
+        if at in way:
+            circle = [*way][[*way].index(at) :]
+            parents[min(circle, key=lambda one: (known[one].start, one))] = None
+        done |= way.keys()
+    return parents
 
 
 def _bar(row: SpanRow, begin: int, total: int) -> str:
@@ -153,43 +186,45 @@ def _summary(path: Path, rows: Sequence[SpanRow]) -> TraceRow:
     )
 
 
-def _rows(path: Path) -> Iterator[SpanRow]:
+def _read(path: Path) -> tuple[list[SpanRow], int]:
+    """The spans of a file by their start, and how many lines hold something else.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise OSError(errno.EINVAL, "it is no file")  # a pipe would have us wait for ever
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(
             f"the trace cannot be read ({error.strerror})", where=str(path), hint="see `transom trace list`"
         ) from error
+    rows: dict[str, SpanRow] = {}
+    odd = 0
     for line in text.split("\n"):
-        with suppress(ValueError, KeyError, TypeError, AttributeError):  # what is not of the expected shape
-            request = json.loads(line)
-            scopes = [scope for resource in request["resourceSpans"] for scope in resource["scopeSpans"]]
-            yield from [row_of(span) for scope in scopes for span in scope["spans"]]
+        spans, whole = _of_line(line)
+        odd += not whole
+        for row in spans:
+            if row.status != "open" or row.span_id not in rows:  # a kill between two writes leaves both
+                rows[row.span_id] = row
+    return sorted(rows.values(), key=lambda row: (row.start, row.span_id)), odd
 
 
-def row_of(span: Any) -> SpanRow:
-    """A span out of OTLP's JSON."""
-    status = span.get("status", {})
-    attributes = {pair["key"]: _value(pair.get("value", {})) for pair in span.get("attributes", [])}
-    is_open = attributes.pop(keys.OPEN, False) is True
-    return SpanRow(
-        name=span["name"],
-        span_id=span["spanId"],
-        parent_id=span.get("parentSpanId") or None,
-        start=int(span["startTimeUnixNano"]),
-        end=None if is_open else int(span["endTimeUnixNano"]),
-        attributes=attributes,
-        status="open" if is_open else "error" if status.get("code") == _ERROR else "ok",
-        message=status.get("message", ""),
-    )
-
-
-def _value(wrapped: Mapping[str, Any]) -> Any:
-    """A plain value out of OTLP's `{"<type>Value": ...}`."""
-    for kind, value in wrapped.items():
-        if kind == "intValue":  # JSON has no 64-bit integers, so OTLP writes text
-            return int(value)
-        if kind == "arrayValue":
-            return [_value(item) for item in value.get("values", [])]
-        return value
-    return None
+def _of_line(line: str) -> tuple[list[SpanRow], bool]:
+    """The spans of an export request, and whether that is all that is in it."""
+    found: list[SpanRow] = []
+    if not line.strip():
+        return found, True
+    try:
+        request = json.loads(line)
+        spans = [span for one in request["resourceSpans"] for scope in one["scopeSpans"] for span in scope["spans"]]
+    except _NO_SPAN:
+        return found, False
+    whole = True
+    for span in spans:
+        try:
+            found.append(row_of(span))
+        except _NO_SPAN:
+            whole = False
+    return found, whole

@@ -7,26 +7,18 @@ trace says and what a metric says cannot part.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from transom.telemetry import keys
-from transom.telemetry.read import SpanRow
+from transom.telemetry.calls import Price, error_of, has_operation, is_call, operations, seconds_of, tokens_of, usd_of
+from transom.telemetry.rows import SpanRow
 
 By = Literal["provider", "tool", "role"]
-Price = Callable[[str, Mapping[str, int]], float | None]
-"""Who answered, and its tokens (`input`, `output`, `cached`, `cache_write`) -> dollars; None where nobody knows."""
-
 _KEY: dict[By, str] = {"provider": keys.PROVIDER, "tool": keys.TOOL_NAME, "role": keys.ROLE}
-_TOKENS = {
-    "input": keys.INPUT_TOKENS,
-    "output": keys.OUTPUT_TOKENS,
-    "cached": keys.CACHE_READ_TOKENS,
-    "cache_write": keys.CACHE_CREATION_TOKENS,
-}
 
 
 class _Shape(BaseModel):
@@ -47,8 +39,9 @@ class StatsRow(_Shape):
 
     Attributes:
         name: of it; "?" where a call failed before anybody answered.
-        calls: that were made. Replies from a journal are none.
-        seconds: a call took, waiting and asking again included.
+        calls: that were made; of a provider those in which it was asked. Replies from a journal are none.
+        seconds: a call took, waiting and asking again included; of a provider what it took of the call itself, and not
+            what others did that were asked before it.
         errors: by type. A call that was asked again counts with each of its failures.
         error_rate: errors to requests, the repeated ones included; for tools to calls.
         retries: requests that were asked again.
@@ -148,7 +141,7 @@ def statistics(
         ended = [span for span in spans if span.end is not None]
         told = [(span.attributes.get(keys.CONVERSATION_ID), span.attributes) for span in spans]
         subs += len({name for name, attributes in told if attributes.get(keys.PARENT_CONVERSATION)})
-        folded += [span.attributes for span in ended if _is(span, keys.COMPACT)]
+        folded += [span.attributes for span in ended if has_operation(span, keys.COMPACT)]
         if by == "tool":
             _count_tools(ended, groups)
         else:
@@ -160,12 +153,12 @@ def statistics(
 def _recent(spans: Sequence[SpanRow], oldest: int) -> list[SpanRow]:
     old = {span.span_id for span in spans if span.start < oldest}
     asked = keys.ATTEMPT_CHAT
-    return [one for one in spans if one.span_id not in old and not (_is(one, asked) and one.parent_id in old)]
+    return [one for one in spans if one.span_id not in old and not (has_operation(one, asked) and one.parent_id in old)]
 
 
 def _count_tools(spans: Sequence[SpanRow], groups: Mapping[str, _Group]) -> None:
     for span in spans:
-        if _is(span, keys.EXECUTE_TOOL):
+        if has_operation(span, keys.EXECUTE_TOOL):
             group = groups[str(span.attributes.get(keys.TOOL_NAME, "?"))]
             group.took.append(seconds_of(span))
             group.requests += 1
@@ -175,25 +168,32 @@ def _count_tools(spans: Sequence[SpanRow], groups: Mapping[str, _Group]) -> None
 
 def _count_calls(spans: Sequence[SpanRow], key: str, price: Price, groups: Mapping[str, _Group]) -> None:
     chats = {span.span_id: span for span in spans if is_call(span)}
-    tried: set[str] = set()
+    asked: dict[str, list[SpanRow]] = {name: [] for name in chats}
     for span in spans:
-        if _is(span, keys.ATTEMPT_CHAT):
-            chat = chats.get(span.parent_id or "")
-            tried.add(span.parent_id or "")
-            group = groups[_name(span, key) if key == keys.PROVIDER or chat is None else _name(chat, key)]
+        if has_operation(span, keys.ATTEMPT_CHAT):
+            asked.setdefault(span.parent_id or "", []).append(span)
+    for name, attempts in asked.items():
+        chat = chats.get(name)  # None: it has not ended
+        _count_requests(chat, attempts, key, groups)
+        if chat and chat.status != "error":
+            _count_tokens(chat, price, groups[_name(chat, key)])
+
+
+def _count_requests(chat: SpanRow | None, attempts: Sequence[SpanRow], key: str, groups: Mapping[str, _Group]) -> None:
+    """Each provider has the time that it took itself, its requests and its failures; a role has the whole call."""
+    whole = None if key == keys.PROVIDER else groups[_name(chat, key) if chat else "?"]
+    found = operations(chat, attempts)
+    for one in found:
+        group = whole or groups[_name(one.last, key)]
+        if whole is None:
+            group.took.append(one.seconds)
+        for span in one.spans:
             group.requests += 1
             group.retries += span.attributes.get(keys.ATTEMPT, 1) > 1
             if span.status == "error":
                 group.errors[error_of(span)] += 1
-    for chat in chats.values():
-        group = groups[_name(chat, key)]
-        group.took.append(seconds_of(chat))
-        if chat.span_id not in tried:
-            group.requests += 1
-            if chat.status == "error":
-                group.errors[error_of(chat)] += 1
-        if chat.status != "error":
-            _count_tokens(chat, price, group)
+    if whole:
+        whole.took.append(seconds_of(chat) if chat else sum(one.seconds for one in found))
 
 
 def _count_tokens(chat: SpanRow, price: Price, group: _Group) -> None:
@@ -212,38 +212,8 @@ def _compression(folded: Sequence[Mapping[str, Any]]) -> Compression:
     return Compression(count=len(folded), tokens_before=before, tokens_after=after, ratio=ratio)
 
 
-def is_call(span: SpanRow) -> bool:
-    """Whether it is a call to a model; a reply from the journal is none."""
-    return _is(span, keys.CHAT) and not span.attributes.get(keys.REPLAYED)
-
-
-def tokens_of(chat: SpanRow) -> dict[str, int]:
-    """What a call took: `input`, `output`, `cached`, `cache_write`."""
-    return {name: int(chat.attributes.get(key, 0)) for name, key in _TOKENS.items()}
-
-
-def usd_of(chat: SpanRow, tokens: Mapping[str, int], price: Price) -> float | None:
-    """What a call cost."""
-    vendor, model = chat.attributes.get(keys.PROVIDER, ""), chat.attributes.get(keys.REQUEST_MODEL, "")
-    return price(vendor if vendor == model else f"{vendor}:{model}", tokens)
-
-
-def _is(span: SpanRow, operation: str) -> bool:
-    return bool(span.attributes.get(keys.OPERATION) == operation)
-
-
 def _name(span: SpanRow, key: str) -> str:
     return str(span.attributes.get(key, "?"))
-
-
-def error_of(span: SpanRow) -> str:
-    """The type of a failure."""
-    return str(span.attributes.get(keys.ERROR_TYPE, "?"))
-
-
-def seconds_of(span: SpanRow) -> float:
-    """How long it took; 0 for a span that never ended."""
-    return ((span.end or span.start) - span.start) / 1e9
 
 
 def _rate(part: int, whole: int) -> float:

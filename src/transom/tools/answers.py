@@ -57,7 +57,9 @@ def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> Ran:
     content: dict[str, Json] = {"error": error.what}
     if error.hint:
         content["hint"] = error.hint
-    result = ToolResult(call.id, call.name, as_text(content), is_error=True, trust=trust)
+    result = ToolResult(
+        call.id, call.name, as_text(content), is_error=True, trust="ours" if trust == "ours" else "untrusted"
+    )
     return Ran(result, error=type(error).__name__)
 
 

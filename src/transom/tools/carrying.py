@@ -83,7 +83,7 @@ def _came(tool: ToolDefinition, call: ToolCall, outcome: Outcome, redact: Redact
     """
     text = redact(whole_text(as_text(outcome.content)))
     mark = outcome.mark if outcome.mark is UNMARKED else _marked(outcome.mark, redact)
-    egress = tool.egress if outcome.egress == "any" else outcome.egress
+    egress = outcome.egress if tool.egress == "any" else tool.egress
     result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
     return Ran(result, redact.inside(_journalable(outcome.note)), mark=mark)
 

@@ -13,7 +13,7 @@ from transom.context.marks import UNMARKED, Mark
 from transom.errors import ToolError
 from transom.llm import ToolResult, ToolSpec
 from transom.llm.codec import result_from_json
-from transom.llm.turns import Egress, Trust
+from transom.llm.turns import EGRESS, TRUST, Egress, Trust, check_marks
 from transom.tools.schema import Check
 from transom.tools.threads import THREADS
 
@@ -31,12 +31,19 @@ class Outcome:
             `ToolDefinition.recall`).
         egress: of this content, where that is stricter than the tool's own.
         mark: what is to be known of the call when the older part of its conversation is folded.
+
+    Raises:
+        InputError: a mark of egress that there is not.
     """
 
     content: Json
     note: Json = None
     egress: Egress = "any"
     mark: Mark = UNMARKED
+
+    def __post_init__(self) -> None:
+        if self.egress not in EGRESS:
+            check_marks("Outcome", egress=self.egress)
 
 
 Handler: TypeAlias = Callable[[Arguments], "Json | Outcome | Awaitable[Json] | Awaitable[Outcome]"]
@@ -152,8 +159,8 @@ def check_definition(tool: ToolDefinition) -> None:
     _ = tool.check
     allowed: dict[str, tuple[object, ...]] = {
         "effect": get_args(Effect),
-        "trust": get_args(Trust),
-        "egress": get_args(Egress),
+        "trust": TRUST,
+        "egress": EGRESS,
     }
     for field_name, values in allowed.items():
         if getattr(tool, field_name) not in values:

@@ -37,7 +37,8 @@ class McpServer:
     """A server and its tools, while it is entered. What it says of them is a hint: what holds is in its terms.
 
     A server that dies, now or in the middle of a call, is a failed tool call that the model is told of. The next call
-    starts it again, or connects again, three times at most; it has `seconds` for that, however little its tools have.
+    starts it again, or connects again, however often, as long as calls are answered in between: it is given up after
+    three times in a row that led to no answer. It has `seconds` for each, however little its tools have.
     Where a call was sent and nobody knows what came of it, an equal one of a `once` tool waits for a person.
 
     Args:

@@ -12,7 +12,7 @@ T = TypeVar("T")
 Work: TypeAlias = Callable[[Any], Awaitable[T]]
 """What is asked of a client."""
 
-_MOST_BEGINNINGS = 4  # the first, and three more
+_MOST_VAIN = 3  # beginnings in a row after which no call was answered
 _GOODBYE = 15.0  # seconds that a server may take to end; the library ends its process before that
 _GONE = "it is gone"
 _CLOSED = "it was closed"
@@ -47,12 +47,13 @@ class Link:
         self._closed = False
         self._asked = 0
         self._under_way = 0
-        self.beginnings = 0
+        self._vain = 0
+        self._was_there = False
 
     @property
     def spent(self) -> bool:
-        """Whether it is not made anew: it was closed, or broke too often."""
-        return self._closed or (self.beginnings >= _MOST_BEGINNINGS and not self.alive and not self._is_opening)
+        """Whether it is not made anew: it was closed, or too many beginnings in a row led to nothing."""
+        return self._closed or (self._vain >= _MOST_VAIN and not self.alive and not self._is_opening)
 
     @property
     def alive(self) -> bool:
@@ -99,11 +100,15 @@ class Link:
             await asyncio.wait({answer, life}, return_when=asyncio.FIRST_COMPLETED)
             if not answer.done():
                 raise ConnectionError(_GONE)
-            return answer.result()
+            result = answer.result()
+            self._vain = 0
+            return result
         except Exception as error:
-            if is_gone(error) and self._client is client:
+            gone = is_gone(error)
+            if gone and self._client is client:
                 self._client = None
             if is_answer(error):
+                self._vain = self._vain if gone else 0  # who does not know us any more has done nothing
                 raise
             alone = alone and number == self._asked  # else a connection that cannot be made may be another one's
             if self._remote and alone and await never_sent(error, life):
@@ -138,9 +143,10 @@ class Link:
 
     async def _open(self) -> None:
         await self._end()
-        if self.beginnings >= _MOST_BEGINNINGS:
-            raise ConnectionError(f"it was begun {self.beginnings} times, and is not begun again")
-        self.beginnings += 1
+        if self._vain >= _MOST_VAIN:
+            what = f"it was begun {self._vain} times in a row and answered no call, and is not begun again"
+            raise ConnectionError(what)
+        self._vain += 1
         self._leave = asyncio.Event()
         ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._life = life = asyncio.create_task(self._live(ready, self._leave))
@@ -151,9 +157,9 @@ class Link:
                     raise error
                 raise ConnectionError(f"it did not answer within {self._seconds:g} s")
             client = ready.result()
-            if self.beginnings > 1 and self._first:
+            if self._was_there and self._first:
                 await self._first(client)
-            self._client = client
+            self._client, self._was_there = client, True
         except BaseException:
             if not life.cancelling():  # a second time would keep the library from ending the process
                 life.cancel()

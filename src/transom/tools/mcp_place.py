@@ -9,8 +9,12 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from transom.errors import ToolError
+from transom.llm.proxies import proxy_of, transport
+from transom.telemetry.address import checked, secret_parts, shown
 
 _URLS = ("http://", "https://")
+_SECONDS = 30.0  # to connect and to send, as the library's own clients have it
+_SILENCE = 300.0  # seconds between two pieces of a stream
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Place:
         found = [part for value in self.headers.values() for part in (value, value.partition(" ")[2])]
         if isinstance(self.server, str):
             url = urlsplit(self.server)
-            found += [url.password or "", *(value for _, value in parse_qsl(url.query))]
+            found += [*secret_parts(self.server), *(value for _, value in parse_qsl(url.query))]
         return found
 
     def client(self) -> Any:
@@ -71,13 +75,15 @@ class Place:
 @asynccontextmanager
 async def _over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
     """A connection that shows these headers. The library follows no redirect to another server with them."""
+    import httpx2  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
     from mcp.client.streamable_http import streamable_http_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
-    from mcp.shared._httpx_utils import create_mcp_http_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
 
-    async with (
-        create_mcp_http_client(headers) as client,
-        streamable_http_client(url, http_client=client) as streams,
-    ):
+    client = httpx2.AsyncClient(
+        headers=headers,
+        timeout=httpx2.Timeout(_SECONDS, read=_SILENCE),
+        transport=transport(httpx2, proxy_of(url)),
+    )
+    async with client, streamable_http_client(url, http_client=client) as streams:
         yield streams
 
 
@@ -89,7 +95,14 @@ def _checked(server: object) -> str | tuple[str, ...]:
     """
     if isinstance(server, str):
         if server.startswith(_URLS):
+            try:
+                checked(server)
+            except ValueError as error:
+                what = f"{shown(server)!r} is no URL of an MCP server: {error}"
+                raise ToolError(what, hint="say http://HOST:PORT/PATH or https://HOST/PATH") from None
             return server
+        if "://" in server:
+            raise ToolError(f"{shown(server)!r} is no URL of an MCP server", hint="say http://HOST or https://HOST")
         hint = f"a command is a list: {server.split()}" if server.strip() else "give a command as a list, or a URL"
         raise ToolError(f"{server!r} is no URL of an MCP server", hint=hint)
     words = tuple(server) if isinstance(server, Sequence) else ()

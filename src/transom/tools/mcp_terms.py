@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
-from transom.llm.turns import Egress, Trust
+from transom.errors import InputError
+from transom.llm.turns import Egress, Trust, check_marks
 from transom.tools.definition import Effect, ToolLimits
 
 
@@ -21,6 +23,9 @@ class ToolTerms:
         fresh: those whose equal calls are carried out again; True for all.
         trust: of what they yield.
         egress: `local` where what they yield must not reach a remote provider.
+
+    Raises:
+        InputError: a mark or an effect that there is not.
     """
 
     only: Collection[str] | None = None
@@ -30,6 +35,13 @@ class ToolTerms:
     fresh: bool | Collection[str] = True
     trust: Trust = "untrusted"
     egress: Egress = "any"
+
+    def __post_init__(self) -> None:
+        check_marks("ToolTerms", trust=self.trust, egress=self.egress)
+        for effect in self.effect.values() if isinstance(self.effect, Mapping) else (self.effect,):
+            if effect is not None and effect not in get_args(Effect):
+                hint = f"say {' or '.join(map(repr, get_args(Effect)))}"
+                raise InputError(f"an effect is {effect!r:.80}", where="ToolTerms", hint=hint)
 
     def takes(self, tool: str) -> bool:
         """Whether it is one of those that are taken."""

@@ -410,7 +410,20 @@ def test_item_ids(text: str, ids: tuple[str, ...]) -> None:
     assert words.item_ids(text, ("2.1", "2.2")) == ids
 
 
-@pytest.mark.parametrize("text", ["{...}", "{1: 2}", "{'a'}", "x = 1\ny = 2", "{'a': open('x')}", "", "{TODO}"])
+NO_LITERALS = [
+    "{...}",
+    "{1: 2}",
+    "{'a'}",
+    "x = 1\ny = 2",
+    "{'a': open('x')}",
+    "",
+    "{TODO}",
+    "{{'a': 1}}",
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("text", NO_LITERALS, ids=lambda text: text[:20])
 def test_what_is_no_literal(text: str) -> None:
     with pytest.raises(ValueError, match=r"literal|JSON data|text"):
         words.literal(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,16 @@ def _stream(*parts: Part, stop: str | None = None) -> Callable[[Dialect], Answer
 def _status(status: int, kind: str = "api_error", **headers: str) -> Callable[[Dialect], Answer]:
     told = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda dialect: lambda wire, _: wire.answer(status, _json(dialect.error(kind, SAID)), told)
+
+
+def _packed(status: int) -> Callable[[Dialect], Answer]:
+    """A body that is far below the cap until it is unpacked."""
+
+    def answers(dialect: Dialect) -> Answer:
+        body = gzip.compress(_json(dialect.whole([Text("x" * 80_000)])))
+        return lambda wire, _: wire.answer(status, body, {"content-encoding": "gzip"})
+
+    return answers
 
 
 def _raw(body: bytes, status: int = 200) -> Callable[[Dialect], Answer]:
@@ -199,6 +210,9 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
     Behaviour("oversized body", _whole(Text("x" * 80_000)), error=ProviderError, says="65536 bytes"),
     Behaviour("oversized stream", _stream(Text("x" * 80_000)), error=ProviderError, says="65536 bytes", stream=True),
     Behaviour("oversized error", _raw(b" " * 80_000, 500), error=ProviderError, says="65536 bytes"),
+    Behaviour("packed body", _packed(200), error=ProviderError, says="compressed"),
+    Behaviour("packed stream", _packed(200), error=ProviderError, says="compressed", stream=True),
+    Behaviour("packed error", _packed(500), error=ProviderError, says="compressed"),
     Behaviour("redirect", _status(307, location="http://127.0.0.1:9/"), error=ProviderError, says="127.0.0.1:9"),
     Behaviour("connection refused", None, error=NetworkFailed, retryable=True, refused=True),
     Behaviour("unknown stop reason", _whole(TEXT, stop="weather"), error=ProviderError, says="weather"),

@@ -26,6 +26,10 @@ class Dialect(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    """What it is called in a table."""
+    service: ClassVar[str]
+    """By which what is known of its models is found."""
     vendor: ClassVar[type[Vendor]]
     usage: ClassVar[Usage]
     """What the counts in its replies come to."""
@@ -37,7 +41,7 @@ class Dialect(ABC):
 
     def provider(self, url: str, *, seconds: float, stream: bool, max_body: int = 65_536) -> HostedProvider:
         server = Server(url + self.suffix, "planted-key", seconds=seconds, stream=stream, max_body=max_body)
-        return HostedProvider(self.vendor(server), "m-1", server, known_model(self.name, "m-1"))  # type: ignore[call-arg]  # each vendor's own
+        return HostedProvider(self.vendor(server), "m-1", server, known_model(self.service, "m-1"))  # type: ignore[call-arg]  # each vendor's own
 
     @abstractmethod
     def whole(self, parts: Sequence[Part], stop: str | None = None) -> dict[str, Any]:
@@ -50,6 +54,10 @@ class Dialect(ABC):
     @abstractmethod
     def error(self, kind: str, said: str) -> dict[str, Any]:
         """The body of an error."""
+
+    @abstractmethod
+    def schema(self, body: Any) -> tuple[dict[str, Any] | None, bool]:
+        """What a request asks the server to hold the answer to, and whether strictly."""
 
     @abstractmethod
     def overflow(self) -> dict[str, Any]:
@@ -66,7 +74,7 @@ def _halves(text: str) -> list[str]:
 
 
 class Anthropic(Dialect):
-    name = "anthropic"
+    name = title = service = "anthropic"
     vendor = AnthropicVendor
     usage = Usage(12, 5, 3, 2)
 
@@ -123,12 +131,16 @@ class Anthropic(Dialect):
     def overflow(self) -> dict[str, Any]:
         return self.error("invalid_request_error", "prompt is too long: 9000 tokens > 8192 maximum")
 
+    def schema(self, body: Any) -> tuple[dict[str, Any] | None, bool]:
+        told = body.get("output_config")
+        return told["format"]["schema"] if told else None, True
+
     def error_frame(self) -> bytes:
         return _event("error", self.error("overloaded_error", SAID))
 
 
 class OpenAI(Dialect):
-    name = "openai"
+    name = title = service = "openai"
     vendor = OpenAIVendor
     usage = Usage(12, 5, 3)
     suffix = "/v1"
@@ -190,12 +202,16 @@ class OpenAI(Dialect):
         said = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
         return {"error": {"message": said, "type": "invalid_request_error", "code": "context_length_exceeded"}}
 
+    def schema(self, body: Any) -> tuple[dict[str, Any] | None, bool]:
+        told = body.get("response_format")
+        return (told["json_schema"]["schema"], told["json_schema"]["strict"]) if told else (None, False)
+
     def error_frame(self) -> bytes:
         return _event(None, self.error("server_error", SAID))
 
 
 class Ollama(Dialect):
-    name = "ollama"
+    name = title = service = "ollama"
     vendor = OllamaVendor
     usage = Usage(12, 5)
     stream_type = "application/x-ndjson"
@@ -232,6 +248,9 @@ class Ollama(Dialect):
 
     def overflow(self) -> dict[str, Any]:
         return {"error": "input (9000 tokens) exceeds the available context size (8192 tokens)"}
+
+    def schema(self, body: Any) -> tuple[dict[str, Any] | None, bool]:
+        return body.get("format"), False
 
     def error_frame(self) -> bytes:
         return json.dumps({"error": SAID}).encode() + b"\n"

@@ -11,6 +11,8 @@ from tests.llm.conformance.behaviours import BEHAVIOURS, NOT_APPLICABLE, TEXT, B
 from tests.llm.conformance.dialects import DIALECTS, Dialect
 from tests.llm.conformance.harness import faults, run_cell
 from tests.llm.conformance.server import LocalServer, Seen, Wire
+from tests.llm.conformance.structured import ADAPTERS, ASKINGS, Asking, ask
+from tests.llm.conformance.structured import faults as structured_faults
 
 CELLS = [(dialect, one) for dialect in DIALECTS for one in BEHAVIOURS if (one.name, dialect.name) not in NOT_APPLICABLE]
 
@@ -26,6 +28,12 @@ def server() -> Iterator[LocalServer]:
 @pytest.mark.parametrize(("dialect", "behaviour"), CELLS, ids=[f"{one.name}-{row.name}" for one, row in CELLS])
 async def test_a_cell(dialect: Dialect, behaviour: Behaviour, server: LocalServer) -> None:
     assert faults(await run_cell(server, dialect, behaviour), dialect, behaviour) == []
+
+
+@pytest.mark.parametrize("asking", ASKINGS, ids=lambda one: one.name)
+@pytest.mark.parametrize("dialect", ADAPTERS, ids=lambda one: one.title)
+async def test_an_answer_that_is_to_follow_a_schema(dialect: Dialect, asking: Asking, server: LocalServer) -> None:
+    assert structured_faults(await ask(server, dialect, asking), dialect, asking) == []
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)

@@ -179,14 +179,14 @@ def literal(text: str) -> Json:
     """
     try:
         return _as_json(json.loads(text))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         reason = str(error)
     try:
         return _as_json(ast.literal_eval(_expression(text.strip())))
     except SyntaxError as error:
         if "'" in text or "True" in text or "None" in text:
             reason = f"{error.msg}, line {error.lineno}"
-    except (ValueError, MemoryError, RecursionError) as error:
+    except (ValueError, TypeError, MemoryError, RecursionError) as error:  # a set of dictionaries is a TypeError
         reason = str(error).split(" on line")[0]
     raise ValueError(f"neither a Python nor a JSON literal ({reason})")
 

@@ -9,12 +9,14 @@ from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import Draft, whole_number
 from transom.llm.hosted.failures import connection_failed, from_status, own_error, parsed
-from transom.llm.hosted.schema import closed
-from transom.llm.hosted.server import Clients, Server
+from transom.llm.hosted.schema import for_anthropic
+from transom.llm.hosted.server import HEADERS, Clients, Server, send_only_ours
 from transom.llm.hosted.wire import Document, body_guard, documents
+from transom.llm.proxies import transport
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
+from transom.llm.structured import in_words, is_held
 from transom.llm.turns import Asked, CameBack, Opaque, Part, Text, ToolCall, Turn
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ class AnthropicVendor:
         self._client = Clients(self._connect, lambda client: client.close())
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        shown = render(request)
+        held = for_anthropic(request.output) if request.output is not None and is_held(request, caps) else None
+        shown = render(request if held is not None else in_words(request))
         mark = caps.caching == "breakpoints"
         messages = _Messages()
         messages.add("user", _text(shown.user, mark=mark and bool(shown.user)))
@@ -66,8 +69,8 @@ class AnthropicVendor:
             body["tools"] = [_tool(tool) for tool in shown.tools]
             if not caps.parallel_tools:
                 body["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": True}
-        if request.output is not None and caps.structured_output:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": closed(request.output)}}
+        if held is not None:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": held}}
         return body
 
     def connect(self) -> None:
@@ -110,19 +113,26 @@ class AnthropicVendor:
         await self._client.aclose()
 
     def _connect(self) -> AsyncAnthropic:
+        import httpx2  # noqa: PLC0415  only where it is asked
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415  (3 s of CPU)
-        from httpx2 import AsyncByteStream  # noqa: PLC0415  only where it is asked
 
-        guard = body_guard(AsyncByteStream, self._server.max_body)
-        return AsyncAnthropic(
+        guard = body_guard(httpx2.AsyncByteStream, self._server.max_body)
+        client = AsyncAnthropic(
             api_key=self._server.api_key,
             base_url=self._server.base_url,
             max_retries=0,
             timeout=self._server.seconds,
             open_telemetry=False,
-            default_headers={"Accept-Encoding": "identity"},
-            http_client=DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [guard]}),
+            default_headers=HEADERS,
+            http_client=DefaultAsyncHttpxClient(
+                transport=transport(httpx2, self._server.proxy),
+                follow_redirects=False,
+                event_hooks={"response": [guard]},
+            ),
         )
+        send_only_ours(client, "ANTHROPIC_CUSTOM_HEADERS")
+        client.auth_token = None
+        return client
 
 
 def _typed(error: Exception) -> Exception:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from transom.errors import InputError
+from transom.errors import InputError, SettingsError
 from transom.llm.hosted.anthropic import AnthropicVendor
 from transom.llm.hosted.models import known_model
 from transom.llm.hosted.ollama import OllamaVendor
@@ -17,8 +17,10 @@ from transom.llm.hosted.openai import OFFICIAL, OpenAIVendor
 from transom.llm.hosted.provider import HostedProvider
 from transom.llm.hosted.server import NO_KEY, Server
 from transom.llm.limits import PROCESS, Bucket, Limits, Shelf
+from transom.llm.proxies import proxy_of
 from transom.llm.retry import RetryPolicy
 from transom.llm.steady import SteadyProvider
+from transom.telemetry.address import checked, shown
 
 if TYPE_CHECKING:
     from transom.config import HostedSettings
@@ -63,13 +65,15 @@ class Place:
         key_variable: the environment variable that is looked at.
         key: what stands there; None where nothing does.
         needs_key: whether it answers nobody without one.
+        proxy: through which it is asked; None where it is asked directly.
     """
 
     url: str
     service: str
     key_variable: str
-    key: str | None
+    key: str | None = field(repr=False)
     needs_key: bool
+    proxy: str | None = field(default=None, repr=False)
 
 
 def place_of(
@@ -78,20 +82,24 @@ def place_of(
     """Where a kind of provider is reached: `base_url`, its settings, the vendor's own variable, or its usual address.
 
     Raises:
-        InputError: that is no address.
+        SettingsError: that is no address, or what its key's variable holds cannot be sent.
     """
     known = _KINDS[kind]
     url = base_url or settings.base_url or environ.get(known.url_variable) or known.url
     if kind == "ollama" and "://" not in url:
         url = f"http://{url}"  # OLLAMA_HOST is often host:port alone
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"{url!r} is no address of a server", where=kind, hint="say http://HOST:PORT or https://HOST")
+    try:
+        parts = checked(url)
+    except ValueError as error:
+        what = f"{shown(url)!r} is no address of a server: {error}"
+        raise SettingsError(what, where=kind, hint="say http://HOST:PORT or https://HOST") from None
     azure = getattr(settings, "api_version", None) is not None
-    service = "azure" if azure else kind if kind == "ollama" else _HOSTS.get(parts.hostname, "")
+    service = "azure" if azure else kind if kind == "ollama" else _HOSTS.get(parts.hostname or "", "")
     variable = settings.key_variable or _KEYS[service or kind]
     needs = service in _NEEDS_KEY or settings.key_variable is not None
-    return Place(url.rstrip("/"), service, variable, environ.get(variable) or None, needs)
+    key = _key(variable, environ, kind)
+    proxy = proxy_of(url, local=settings.local, environ=environ)
+    return Place(url.rstrip("/"), service, variable, key, needs, proxy)
 
 
 def connect(
@@ -115,7 +123,8 @@ def connect(
         environ: where its key is looked up.
 
     Raises:
-        InputError: no model, an SDK that is not installed, no key, no address. One line says what to do.
+        InputError: no model, an SDK that is not installed, no key or none that can be sent, no address of it or of
+            the proxy to it. One line says what to do.
     """
     kind, _, model = name.partition(":")
     if not model:
@@ -135,6 +144,8 @@ def connect(
         settings.timeout_seconds,
         stream,
         key_variable=place.key_variable,
+        official=place.service == kind,
+        proxy=place.proxy,
     )
     service = {"azure": "openai"}.get(place.service, "anthropic" if kind == "anthropic" else place.service)
     known = known_model(service, model, context_tokens=settings.context_tokens, parallel_tools=settings.parallel_tools)
@@ -144,6 +155,19 @@ def connect(
     server_name = f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}{account}"
     bucket = Bucket(server_name, limits, shelf=shelf, beside=(PROCESS,))
     return SteadyProvider(provider, _policy(settings), bucket)
+
+
+def _key(variable: str, environ: Mapping[str, str], kind: str) -> str | None:
+    """The key in a variable, without the line end that it may have been read with; None where there is none.
+
+    Raises:
+        SettingsError: no header takes it. Nothing of it is told; SDKs would show all of it.
+    """
+    key = environ.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        what = f"the key in {variable} cannot be sent: in it is a line end, a curly quote, or a like character"
+        raise SettingsError(what, where=kind, hint="copy it anew, as plain text in one line")
+    return key or None
 
 
 def _policy(settings: HostedSettings) -> RetryPolicy:

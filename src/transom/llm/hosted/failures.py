@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -17,32 +16,14 @@ from transom.errors import (
     RateLimited,
     RequestRefused,
 )
+from transom.llm.hosted.overflow import overflow
 from transom.llm.reading import read_document
 
-_OVERFLOW_CODES = {"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"}
-_OVERFLOW_WORDS = re.compile(
-    r"context[ _](?:length|window|size|limit)|prompt is too long|input (?:length|tokens) exceed|too many tokens", re.I
-)
-_NUMBER = r"(?<![\d,])(\d[\d,]{0,19})"  # of thousands of digits Python makes no number
-_Order = Callable[[list[int]], tuple[int, int]]
-_SIZES: tuple[tuple[re.Pattern[str], _Order], ...] = (
-    # The order of the two numbers, needed and limit, differs by vendor; each line says which comes first.
-    (re.compile(rf"{_NUMBER} \+ {_NUMBER} > {_NUMBER}"), lambda n: (n[0] + n[1], n[2])),
-    (re.compile(rf"{_NUMBER} tokens? > {_NUMBER}"), lambda n: (n[0], n[1])),
-    (re.compile(rf"\({_NUMBER} tokens\) exceeds .*?\({_NUMBER} tokens\)", re.S), lambda n: (n[0], n[1])),
-    (
-        re.compile(rf"(?:length is|limit of) {_NUMBER} tokens.*?(?:resulted in|requested(?: about)?) {_NUMBER}", re.S),
-        lambda n: (n[1], n[0]),
-    ),
-)
 _NO_RETRY = {
     *("invalid_request_error", "authentication_error", "permission_error", "not_found_error", "billing_error"),
     *("request_too_large", "insufficient_quota", "invalid_api_key", "model_not_found"),
 }
 """Kinds of errors that vendors name in a body, and that asking again does not mend."""
-_FIRST_WORDS = 4_000
-"""Characters of what a server said in which its numbers are looked for: these patterns begin anew at every place, and
-nothing else of the process runs meanwhile."""
 _RETRYABLE_4XX = {409, 425}
 _HOPELESS_5XX = {501, 505}
 
@@ -64,9 +45,8 @@ def from_status(status: int, body: Json, headers: Mapping[str, str]) -> Provider
         return RateLimited(what, retryable=kind not in _NO_RETRY, retry_after=wait)
     if status == 408:
         return NetworkFailed(what)
-    if status in (400, 413, 422) and (kind in _OVERFLOW_CODES or _OVERFLOW_WORDS.search(said)):
-        needed, limit = _sizes(said, body)
-        return ContextOverflow(what, needed=needed, limit=limit, hint="choose a model with a larger window")
+    if status in (400, 413, 422) and (sizes := overflow(kind, said, _error_of(body))) is not None:
+        return ContextOverflow(what, needed=sizes.needed, limit=sizes.limit)
     if status in _RETRYABLE_4XX or status >= 500:
         return ProviderError(what, retryable=status not in _HOPELESS_5XX, retry_after=wait)
     if status >= 400:
@@ -133,30 +113,25 @@ def parsed(text: str) -> Json:
 
 def _read(body: Json) -> tuple[str, str]:
     """The kind of an error, as the vendor calls it, and what is said of it, in one line."""
-    error = body.get("error", body) if isinstance(body, dict) else body
-    if not isinstance(error, dict):
-        return "", _line(error)
+    error = _error_of(body)
+    if not error:
+        return "", _line(body.get("error", body) if isinstance(body, dict) else body)
     code, kind = error.get("code"), error.get("type")
     named = code if isinstance(code, str) and code else kind
-    said = error.get("message") or error.get("detail") or error.get("metadata")
-    return str(named or ""), _line(said)
+    said, about = error.get("message") or error.get("detail"), error.get("metadata")
+    raw = about.get("raw") if isinstance(about, dict) else None
+    more = raw if isinstance(raw, str) and raw else None if said else about  # what a model's own server said
+    return str(named or ""), ": ".join(_line(one) for one in (said, more) if one)
+
+
+def _error_of(body: Json) -> dict[str, Json]:
+    """What tells of the error; {} where it is no object."""
+    if isinstance(body, list) and len(body) == 1:  # Gemini puts it into a list
+        body = body[0]
+    error = body.get("error", body) if isinstance(body, dict) else body
+    return error if isinstance(error, dict) else {}
 
 
 def _line(said: Json) -> str:
     text = said if isinstance(said, str) else "" if said is None else json.dumps(said)
     return " ".join(text.split())
-
-
-def _sizes(said: str, body: Json) -> tuple[int | None, int | None]:
-    error = body.get("error", body) if isinstance(body, dict) else {}
-    if isinstance(error, dict):
-        match (error.get("n_prompt_tokens"), error.get("n_ctx")):
-            case (int(needed), int(limit)):
-                return needed, limit
-    for pattern, order in _SIZES:
-        found = pattern.search(said, 0, _FIRST_WORDS)
-        if found:
-            numbers = [int(number.replace(",", "")) for number in found.groups()]
-            needed, limit = order(numbers)
-            return needed, limit
-    return None, None

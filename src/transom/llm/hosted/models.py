@@ -27,7 +27,15 @@ _GPT = Capabilities(
     sampling=True,
     caching="automatic",
 )
-_COMPATIBLE = Capabilities(context_tokens=8_192, streaming=True, structured_output=True, sampling=True)
+# Ollama's server and vLLM hold every reply to the grammar of an answer, so that no tool is called; llama.cpp's refuses
+# a grammar beside tools. What else speaks like OpenAI is taken to be no better.
+_COMPATIBLE = Capabilities(
+    context_tokens=8_192,
+    streaming=True,
+    structured_output=True,
+    structured_with_tools=False,
+    sampling=True,
+)
 
 
 @dataclass(frozen=True)

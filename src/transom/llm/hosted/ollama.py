@@ -17,12 +17,14 @@ from transom.llm.hosted.failures import (
     parsed,
     unreadable,
 )
-from transom.llm.hosted.server import NO_KEY, Clients, Server
+from transom.llm.hosted.server import HEADERS, NO_KEY, Clients, Server
 from transom.llm.hosted.wire import Document, body_guard
+from transom.llm.proxies import transport
 from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
+from transom.llm.structured import in_words, is_held, is_mending_what_tools_found
 from transom.llm.turns import Asked, CameBack, Opaque, Text, ToolCall, Turn
 
 if TYPE_CHECKING:
@@ -44,7 +46,9 @@ class OllamaVendor:
         self._client = Clients(self._connect, _close)
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        shown = render(request)
+        # It is a grammar for the whole reply: beside tools, none of them would ever be called.
+        held = is_held(request, caps) or is_mending_what_tools_found(request)
+        shown = render(request if held else in_words(request))
         one_call = _ONE_CALL if shown.tools and not caps.parallel_tools else ""  # its API has no switch
         system = "\n\n".join(text for text in (shown.system, one_call) if text)
         messages: list[Any] = [{"role": "system", "content": system}] if system else []
@@ -62,7 +66,7 @@ class OllamaVendor:
         body: dict[str, object] = {"model": model, "messages": messages, "options": options}
         if shown.tools:
             body["tools"] = [_tool(tool) for tool in shown.tools]
-        if request.output is not None:
+        if request.output is not None and held:
             body["format"] = dict(request.output)
         return body
 
@@ -109,20 +113,30 @@ class OllamaVendor:
         await self._client.aclose()
 
     def _connect(self) -> AsyncClient:
-        from httpx import AsyncByteStream  # noqa: PLC0415  only where it is asked
+        import httpx  # noqa: PLC0415  only where it is asked
         from ollama import AsyncClient  # noqa: PLC0415  only where it is asked
 
-        guard = body_guard(AsyncByteStream, self._server.max_body)
-        headers = {"Accept-Encoding": "identity"}
+        guard = body_guard(httpx.AsyncByteStream, self._server.max_body)
+        hooks: dict[str, list[Any]] = {"response": [guard]}
+        headers = dict(HEADERS)
         if self._server.api_key != NO_KEY:
             headers["authorization"] = f"Bearer {self._server.api_key}"
+        else:
+            hooks["request"] = [_without_key]
         return AsyncClient(
             host=self._server.base_url,
             timeout=self._server.seconds,
+            transport=transport(httpx, self._server.proxy),
             follow_redirects=False,
             headers=headers,
-            event_hooks={"response": [guard]},
+            event_hooks=hooks,
         )
+
+
+async def _without_key(request: Any) -> None:
+    """The SDK looks for a key by itself, where we found none that can be sent."""
+    if request.headers.get("authorization", "").startswith("Bearer"):
+        del request.headers["authorization"]
 
 
 def _document(piece: Any) -> Document:

@@ -11,12 +11,14 @@ from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import Draft, whole_number
 from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error, parsed
-from transom.llm.hosted.schema import closed, is_strict
-from transom.llm.hosted.server import Clients, Server
+from transom.llm.hosted.schema import AZURE, OPENAI, Strict, closed
+from transom.llm.hosted.server import HEADERS, Clients, Server, send_only_ours
 from transom.llm.hosted.wire import Document, body_guard, documents
+from transom.llm.proxies import transport
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
+from transom.llm.structured import in_words, is_held
 from transom.llm.turns import Asked, CameBack, Opaque, Said, Text, ToolCall, Turn
 
 if TYPE_CHECKING:
@@ -53,7 +55,12 @@ class OpenAIVendor:
         self._client = Clients(self._connect, lambda client: client.close())
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        shown = render(request)
+        # Compatible servers know the older name of the cap alone; newer models of OpenAI's refuse it.
+        official = self._server.base_url == OFFICIAL or self._server.api_version is not None
+        held = request.output if is_held(request, caps) else None
+        if official and held is not None and held.get("type") != "object":
+            held = None  # it holds nothing but objects to a schema
+        shown = render(request if held is not None else in_words(request))
         mark = caps.caching == "breakpoints"  # OpenRouter hands them on, but not those of results of tools
         messages: list[Any] = [{"role": "system", "content": _content(shown.system, mark)}] if shown.system else []
         first = [shown.user] if shown.turns else [shown.user, shown.tail]
@@ -62,8 +69,6 @@ class OpenAIVendor:
         messages += [message for turn in shown.turns for message in _turn(turn)]
         if shown.turns and shown.tail:
             messages.append({"role": "user", "content": shown.tail})
-        # Compatible servers know the older name alone; newer models of OpenAI's refuse it.
-        official = self._server.base_url == OFFICIAL or self._server.api_version is not None
         settings = request.settings
         body: dict[str, object] = {
             "model": model,
@@ -76,8 +81,8 @@ class OpenAIVendor:
             body["tools"] = [_tool(tool) for tool in shown.tools]
             if not caps.parallel_tools:
                 body["parallel_tool_calls"] = False
-        if request.output is not None and caps.structured_output:
-            body["response_format"] = _format(request.output)
+        if held is not None:
+            body["response_format"] = _format(held, AZURE if self._server.api_version is not None else OPENAI)
         if mark and shown.turns:  # it marks the last place itself, which moves on as the conversation grows
             body["extra_body"] = {"cache_control": _MARK}
         return body
@@ -126,21 +131,31 @@ class OpenAIVendor:
         await self._client.aclose()
 
     def _connect(self) -> AsyncOpenAI:
-        from httpx2 import AsyncByteStream  # noqa: PLC0415  only where it is asked
+        import httpx2  # noqa: PLC0415  only where it is asked
         from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient  # noqa: PLC0415  (1.4 s of CPU)
 
-        guard = body_guard(AsyncByteStream, self._server.max_body)
+        guard = body_guard(httpx2.AsyncByteStream, self._server.max_body)
         agreed: dict[str, Any] = {
             "api_key": self._server.api_key,
             "max_retries": 0,
             "timeout": self._server.seconds,
-            "default_headers": {"Accept-Encoding": "identity"},
-            "http_client": DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [guard]}),
+            "default_headers": HEADERS,
+            "http_client": DefaultAsyncHttpxClient(
+                transport=transport(httpx2, self._server.proxy),
+                follow_redirects=False,
+                event_hooks={"response": [guard]},
+            ),
         }
-        if self._server.api_version is None:
-            return AsyncOpenAI(base_url=self._server.base_url, **agreed)
-        version = self._server.api_version
-        return AsyncAzureOpenAI(azure_endpoint=self._server.base_url, api_version=version, **agreed)
+        version, url = self._server.api_version, self._server.base_url
+        client = (
+            AsyncOpenAI(base_url=url, **agreed)
+            if version is None
+            else AsyncAzureOpenAI(azure_endpoint=url, api_version=version, **agreed)
+        )
+        send_only_ours(client, "OPENAI_CUSTOM_HEADERS")
+        if not self._server.official:
+            client.organization = client.project = None
+        return client
 
 
 def _typed(error: Exception) -> Exception:
@@ -192,9 +207,9 @@ def _tool(tool: ToolSpec) -> Any:
     return {"type": "function", "function": described}
 
 
-def _format(schema: Mapping[str, Json]) -> Any:
+def _format(schema: Mapping[str, Json], rules: Strict) -> Any:
     tight = closed(schema)
-    strict = is_strict(tight)
+    strict = rules.fits(tight)
     named = {"name": "answer", "schema": tight if strict else dict(schema), "strict": strict}
     return {"type": "json_schema", "json_schema": named}
 

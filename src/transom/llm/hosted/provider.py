@@ -20,10 +20,11 @@ from transom.llm.render import render
 from transom.llm.reply import AnsweredFrom, Reply, Stop, Usage
 from transom.llm.shapes import Request, Role
 from transom.llm.turns import Said
+from transom.telemetry.address import secret_parts
+from transom.telemetry.redact import Redactor
 
 _log = logging.getLogger(__name__)
 _SHOWN = 400
-_SHORTEST_KEY = 6  # a shorter one ("none") is no secret, and its removal would garble ordinary text
 
 
 class Vendor(Protocol):
@@ -104,8 +105,9 @@ class HostedProvider:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The key that its server is shown."""
-        return (self._server.api_key,)
+        """What its server and its proxy are shown."""
+        server = self._server
+        return (server.api_key, *secret_parts(server.base_url), *secret_parts(server.proxy))
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         """Nothing beside the name: a server that moved is the same, and settings are part of every request."""
@@ -128,8 +130,8 @@ class HostedProvider:
         """
         self._mention_what_is_left_out(request)
         self._refuse_what_would_be_cut(request)
-        body = self._vendor.body(request, self._model, self.caps)
         self._connect()
+        body = self._vendor.body(request, self._model, self.caps)
         draft = Draft(on_delta)
         try:
             async with asyncio.timeout(self._server.seconds):
@@ -175,16 +177,25 @@ class HostedProvider:
             raise self._signed(error) from None
 
     def _signed(self, error: ProviderError) -> ProviderError:
-        key = self._server.api_key
-        if len(key) >= _SHORTEST_KEY:
-            error.what = error.what.replace(key, "[redacted]")
-            _forget_what_quotes(key, error)
-        error.what = error.what[:_SHOWN]  # only now: half a key would not be found
+        redact = Redactor(secrets=self.secrets)  # an SDK may have written a key as `repr`, base64 or a URL does
+        error.what = redact(error.what)[:_SHOWN]  # in this order: half a key would not be found
+        _forget_what_quotes(redact, error)
         error.args = (error.what,)  # `repr` shows these
         error.where = error.where or self.name
+        if isinstance(error, ContextOverflow):
+            error.hint = error.hint or self._how_to_fit(error.limit)
         if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
             error.hint = f"check the key in {self._server.key_variable}"
         return error
+
+    def _how_to_fit(self, limit: int | None) -> str:
+        """What heals an overflow that the server told of: windows are made as large as the settings say."""
+        setting = f"llm.{self._vendor.kind}.context_tokens"
+        if limit is None:
+            return f"say how large its window is ({setting}), or choose a model with a larger one"
+        if limit < self.caps.context_tokens or not self.caps.context_known:
+            return f"set {setting}: {limit} (and window.tokens to no more, where that is set), and go on"
+        return f"it counts more tokens than were estimated: set {setting} to less than {limit}"
 
     def _refuse_what_would_be_cut(self, request: Request) -> None:
         needed, limit = self.estimate_tokens(request), self.caps.context_tokens
@@ -199,11 +210,14 @@ class HostedProvider:
             _log.warning("%s takes no temperature; the one of role %s is left out", self.name, request.role)
 
 
-def _forget_what_quotes(key: str, error: ProviderError) -> None:
+def _forget_what_quotes(redact: Redactor, error: ProviderError) -> None:
     """An SDK's error may have the body of a response in its text, and whoever prints a traceback prints its causes."""
-    inner = error.__cause__ or error.__context__
-    while inner is not None:
-        if key in str(inner):
+    # An error of ours that an SDK wrapped has that wrapper for its cause, whose cause it is: a circle.
+    seen, inner = {id(error)}, error.__cause__ or error.__context__
+    while inner is not None and id(inner) not in seen:
+        told = f"{inner!s} {inner!r}"
+        if redact(told) != told:
             error.__cause__ = error.__context__ = None
             return
+        seen.add(id(inner))
         inner = inner.__cause__ or inner.__context__

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from transom.errors import InputError
 from transom.llm.loops import PerLoop
 
 T = TypeVar("T")
@@ -31,6 +33,8 @@ class Server:
         stream: take replies in pieces where they are offered.
         max_body: bytes that one reply may have.
         key_variable: the environment variable that holds the key, for messages.
+        official: whether it is the vendor's own address, where an account's organization and project hold.
+        proxy: through which it is asked, as `proxy_of` says; None: directly, whatever the environment has.
     """
 
     base_url: str
@@ -40,6 +44,33 @@ class Server:
     stream: bool = True
     max_body: int = MAX_BODY
     key_variable: str = ""
+    official: bool = False
+    proxy: str | None = field(default=None, repr=False)
+
+
+HEADERS = {"Accept-Encoding": "identity"}
+"""Of each request, beside those that an SDK makes of the key and the body."""
+
+
+def send_only_ours(client: Any, variable: str) -> None:
+    """Have an SDK's client send `HEADERS`, and none of those in the environment.
+
+    Each has a variable of headers, which are meant for somebody's gateway; it sends them to whatever server it is
+    given, and an `Authorization` among them goes there in place of the key.
+
+    Args:
+        client: of a vendor's SDK.
+        variable: the one of headers.
+
+    Raises:
+        InputError: this release of the SDK keeps them elsewhere, and the variable is set.
+    """
+    kept = "_custom_headers"
+    if hasattr(client, kept):
+        setattr(client, kept, dict(HEADERS))
+    elif os.environ.get(variable):
+        what = "the installed SDK would send the headers of this variable to the server"
+        raise InputError(what, where=variable, hint="unset it")
 
 
 @dataclass(frozen=True)

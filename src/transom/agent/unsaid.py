@@ -1,0 +1,79 @@
+"""Messages that something kept from being said: a stop while another one had the floor, a database that was full.
+
+The program that goes on says something else behind them. When it runs again nothing may keep them, and then what it
+says would stand in another order than in the journal. So they are said before whatever is said next, and stay without
+an answer, as every message does that was stopped later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from transom.agent.saying import Message, say
+from transom.agent.turns import Conversation
+from transom.errors import InputError, RunBusy, RunError, StoreError, VisibilityError, WindowOverflow
+from transom.llm import Block
+from transom.runs.opened import calls_under_way
+
+_KEEPS = (asyncio.CancelledError, RunBusy, StoreError)
+_REFUSES = (InputError, RunError, VisibilityError, WindowOverflow)
+
+
+class Unsaid:
+    """Those of one agent."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._left: list[Message] = []
+
+    @contextmanager
+    def message(self, text: str, blocks: tuple[Block, ...]) -> Iterator[Message]:
+        """Something is said. Where it was not when that is over, it is known from then on.
+
+        A tool's handler says it itself when its call is tried again.
+        """
+        self._count += 1
+        message = Message(self._count, text, blocks)
+        in_call = bool(calls_under_way())
+        try:
+            yield message
+        except _KEEPS as error:
+            if not message.said and not in_call:
+                message.kept_by = error
+                self._left.append(message)
+            raise
+        finally:
+            if message.said and self._left:
+                self._left = [one for one in self._left if one.said_by is not message]
+
+    async def say(self, talk: Conversation, beside: Sequence[Block], message: Message | None = None) -> None:
+        """Say all that was kept from being said, in the order of the program; who says the same again says it once.
+
+        Args:
+            talk: where it is said.
+            beside: what every message is answered from.
+            message: those before it; None for all.
+
+        Raises:
+            StoreError: it cannot be said now either.
+        """
+        if not self._left:
+            return
+        left = sorted((one for one in self._left if not message or one.number < message.number), key=_number)
+        while message and left and (left[-1].text, left[-1].blocks) == (message.text, message.blocks):
+            left.pop().said_by = message
+        for one in left:
+            try:
+                await say(talk, one, beside=beside)
+                talk.left_by = one.kept_by
+            except _REFUSES:  # whenever it is said
+                one.said = True
+            finally:
+                if one.said:
+                    self._left.remove(one)
+
+
+def _number(message: Message) -> int:
+    return message.number

@@ -1,0 +1,84 @@
+"""Addresses of servers: whether one can be used, and how it is told without what may be secret in it."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv6Address
+from urllib.parse import SplitResult, urlsplit
+
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_LONGEST_NAME = 253
+_HIDDEN = "..."
+
+
+def checked(address: str) -> SplitResult:
+    """The parts of an address that can be asked.
+
+    Libraries find most of what is refused here only on the way to a server, each in its own words, in some of which
+    the password stands.
+
+    Raises:
+        ValueError: it is no address of a server. It says why, and nothing of the address, which may hold a password.
+    """
+    if not address.isprintable() or " " in address:
+        raise ValueError("there is a space or a control character in it")
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        raise ValueError("its host is none") from None
+    if parts.scheme not in ("http", "https"):
+        raise ValueError("it begins with neither http:// nor https://")
+    try:
+        good = parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError("its port is no number from 1 to 65535")
+    if not parts.hostname:
+        raise ValueError("it names no host")
+    if not (_is_ipv6(parts.hostname) if "[" in parts.netloc else _is_name(parts.hostname)):
+        raise ValueError("its host is none")
+    return parts
+
+
+def shown(address: str) -> str:
+    """An address for a message, be it one or not: without user, password and query, any of which may hold a key."""
+    before, at, rest = address.rpartition("@")
+    if at and re.search("[?#]", before):
+        return _HIDDEN  # whether a password ends there or a query, nobody can say
+    rest = re.split("[?#]", rest, maxsplit=1)[0]
+    scheme, sign, rest = rest.partition("://") if "://" in rest else ("", "", rest)
+    authority, slash, path = rest.partition("/")
+    # Where `@host` was forgotten, the password stands where a port would.
+    end = authority.find("]") + 1 if authority.startswith("[") else 0
+    host, colon, port = authority[end:].partition(":")
+    port = port if port.isdecimal() else _HIDDEN if port else ""
+    return f"{scheme}{sign}{authority[:end]}{host}{colon}{port}{slash}{path}"
+
+
+def secret_parts(address: str | None) -> tuple[str, ...]:
+    """What of an address nobody may be told: its password, if there is one."""
+    try:
+        password = urlsplit(address or "").password
+    except ValueError:
+        return ()
+    return (password,) if password else ()
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        return IPv6Address(host).scope_id is None
+    except ValueError:
+        return False
+
+
+def _is_name(host: str) -> bool:
+    """Whether it is a name or the four numbers of IPv4."""
+    try:
+        name = host.removesuffix(".").encode("idna").decode()
+    except UnicodeError:
+        return False
+    letters = host.replace("-", "").replace("_", "").replace(".", "")
+    # Of names beyond ASCII the standards differ in signs, not in letters and digits.
+    plain = host.isascii() or letters.isalnum()
+    return plain and len(name) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, name.split(".")))

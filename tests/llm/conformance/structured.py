@@ -1,0 +1,207 @@
+"""Answers that follow a schema: what each server is sent of it, with tools and without, and what comes of that.
+
+The server does as the real ones do. Anthropic's refuses keywords that it does not know, OpenAI's refuses them where it
+is to be strict, Ollama's calls no tool where it holds a reply to a schema, and of compatible ones some refuse a schema
+beside tools.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI, Part
+from tests.llm.conformance.harness import LOOK, PATIENT
+from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.canonical import Json
+from transom.errors import ReplyError, TransomError
+from transom.llm import Block, CameBack, Chain, Request, Said, Text, Tier, ToolCall, ToolResult, ToolSpec, Window
+from transom.llm.steady import SteadyProvider
+from transom.llm.structured import REPAIR_BLOCK, SCHEMA_BLOCK
+
+Schema = dict[str, Json]
+COUNT: Schema = {"type": "object", "properties": {"left": {"type": "integer"}}, "required": ["left"]}
+BOUNDED: Schema = {
+    "type": "object",
+    "properties": {"left": {"oneOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]}},
+    "required": ["left"],
+}
+TABLE: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+CALL, GOOD, BAD, MADE_UP = (
+    ToolCall("call_1", "look", {"at": "a"}),
+    Text('{"left": 7}'),
+    Text("seven"),
+    Text('{"left": 0}'),
+)
+_REFUSED = {"minimum", "oneOf", "default"}
+"""Keywords of these schemas that are in nobody's subset; OpenAI's has the first."""
+
+
+class Compatible(OpenAI):
+    """A server that speaks like OpenAI, and of which nothing is known; it takes no schema beside tools."""
+
+    title = "compatible"
+    service = ""
+
+
+ADAPTERS: tuple[Dialect, ...] = (*DIALECTS, Compatible())
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A row of the table.
+
+    Attributes:
+        name: what is asked, and how it is answered.
+        schema: of the answer.
+        says: what the model says, reply by reply, where its server leaves it free to.
+        sent: adapter -> how each request tells of the schema: `schema` or `strict`, and `words`; then `tools` where it
+            offers some, and `repair` where it asks for one.
+        tools: what may be called.
+        fails: no answer follows the schema.
+    """
+
+    name: str
+    schema: Schema
+    says: tuple[Part, ...]
+    sent: Mapping[str, tuple[str, ...]]
+    tools: tuple[ToolSpec, ...] = ()
+    fails: bool = False
+
+
+def _all(*sent: str, strict: bool = True, **others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """What the adapters send: the same, but strictly where they speak like OpenAI; or what is said otherwise."""
+    strictly = tuple(one.replace("schema", "strict") for one in sent) if strict else sent
+    return {"anthropic": sent, "openai": strictly, "ollama": sent, "compatible": strictly, **others}
+
+
+_WORDS = ("words tools", "words tools")
+ASKINGS: tuple[Asking, ...] = (
+    Asking("structured answer", COUNT, (GOOD,), _all("schema")),
+    Asking("structured answer, with bounds and variants", BOUNDED, (GOOD,), _all("schema", strict=False)),
+    Asking("structured answer, a table", TABLE, (GOOD,), _all("schema", strict=False, anthropic=("words",))),
+    Asking(
+        "structured answer with tools",
+        COUNT,
+        (CALL, GOOD),
+        _all("schema tools", "schema tools", ollama=_WORDS, compatible=_WORDS),
+        (LOOK,),
+    ),
+    Asking("structured answer, mended", COUNT, (BAD, GOOD), _all("schema", "schema repair")),
+    Asking(
+        "structured answer, a table, mended",
+        TABLE,
+        (BAD, GOOD),
+        _all("schema", "schema repair", strict=False, anthropic=("words", "words repair")),
+    ),
+    Asking(
+        "structured answer with tools, mended",
+        COUNT,
+        (CALL, BAD, GOOD),
+        _all(
+            *("schema tools", "schema tools", "schema tools repair"),
+            ollama=(*_WORDS, "schema words tools repair"),
+            compatible=(*_WORDS, "words tools repair"),
+        ),
+        (LOOK,),
+    ),
+    Asking(
+        "structured answer with tools, mended before any was called",
+        COUNT,
+        (BAD, CALL, GOOD),
+        _all(
+            *("schema tools", "schema tools repair", "schema tools"),
+            ollama=("words tools", "words tools repair", "words tools"),
+            compatible=("words tools", "words tools repair", "words tools"),
+        ),
+        (LOOK,),
+    ),
+    Asking("structured answer, mended in vain", COUNT, (BAD, BAD), _all("schema", "schema repair"), fails=True),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one conversation.
+
+    Attributes:
+        text: the answer.
+        error: where there was none.
+        sent: see `Asking.sent`, as the server saw it.
+    """
+
+    text: str
+    error: TransomError | None
+    sent: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{type(self.error).__name__ if self.error else self.text}: {', '.join(self.sent)}"
+
+
+async def ask(server: LocalServer, dialect: Dialect, asking: Asking) -> Outcome:
+    """Ask, and do what is called, until there is an answer or none can be had."""
+    server.seen.clear()
+    left = iter(asking.says)
+    server.answer = lambda wire, seen: _answer(dialect, wire, seen, left)
+    blocks = (Block("role", "You count.", Tier.STABLE), Block("ask", "How many are left?"))
+    request = Request("p.seat", Window(blocks), asking.tools, output=asking.schema)
+    inner = dialect.provider(server.url, seconds=5, stream=False)
+    chain = Chain((SteadyProvider(inner, PATIENT),))
+    text, error = "", None
+    try:
+        while (reply := await chain.complete(request)).calls:
+            results = CameBack(tuple(ToolResult(call.id, call.name, "7 left") for call in reply.calls))
+            turns = (*request.window.turns, Said(reply.parts), results)
+            request = replace(request, window=replace(request.window, turns=turns))
+        text = reply.text
+    except TransomError as caught:
+        error = caught
+    finally:
+        await chain.aclose()
+    return Outcome(text, error, tuple(_told(dialect, seen.body) for seen in server.seen))
+
+
+def _answer(dialect: Dialect, wire: Wire, seen: Seen, left: Iterator[Part]) -> None:
+    schema, strict = dialect.schema(seen.body)
+    tools = bool(seen.body.get("tools"))
+    words = _REFUSED & _keywords(schema) if strict else set()
+    says: Part | None = None
+    if words or (schema and tools and dialect.title == "compatible"):
+        said = f"{sorted(words)} are not permitted" if words else "Cannot use custom grammar constraints with tools."
+        wire.answer(400, json.dumps(dialect.error("invalid_request_error", said)).encode())
+        return
+    says = next(left)
+    if schema and tools and dialect.name == "ollama":
+        says = MADE_UP if isinstance(says, ToolCall) else says
+    wire.answer(200, json.dumps(dialect.whole([says])).encode())
+
+
+def _keywords(schema: Any) -> set[str]:
+    if isinstance(schema, list):
+        return {word for one in schema for word in _keywords(one)}
+    return (
+        {*schema, *(word for one in schema.values() for word in _keywords(one))} if isinstance(schema, dict) else set()
+    )
+
+
+def _told(dialect: Dialect, body: Any) -> str:
+    schema, strict = dialect.schema(body)
+    text = json.dumps(body["messages"])
+    words = f"<{SCHEMA_BLOCK}>" in text
+    told = [*(["strict" if strict and isinstance(dialect, OpenAI) else "schema"] if schema else [])]
+    told += ["words"] if words else []
+    told += ["tools"] if body.get("tools") else []
+    return " ".join([*told, *(["repair"] if f"<{REPAIR_BLOCK}>" in text else [])])
+
+
+def faults(outcome: Outcome, dialect: Dialect, asking: Asking) -> list[str]:
+    """Where an outcome departs from what must be."""
+    wanted = asking.sent[dialect.title]
+    found = [] if outcome.sent == wanted else [f"sent {outcome.sent} in place of {wanted}"]
+    if asking.fails:
+        return found if isinstance(outcome.error, ReplyError) else [*found, f"it came to {outcome}"]
+    if outcome.error or outcome.text != GOOD.text:
+        found.append(f"it came to {outcome.error or outcome.text}")
+    return found

@@ -1,0 +1,115 @@
+"""Addresses: what can be asked, and what is told of one."""
+
+from __future__ import annotations
+
+import httpx
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transom.telemetry.address import checked, shown
+
+NAME = "my_box.test"
+GOOD = [
+    "http://127.0.0.1:8080/v1",
+    "https://api.openai.com/v1",
+    f"https://{NAME}./v1",
+    "http://[::1]:11434",
+    "http://user:pa%40ss@host:1/",
+    "https://köln.example/v1",
+    "https://gateway.example/v1/@account/openai",
+    "HTTP://HOST:65535",
+]
+BAD = {
+    "": "neither http",
+    "host:1/v1": "neither http",
+    "ftp://host": "neither http",
+    "http://": "names no host",
+    "http://:80": "names no host",
+    "http://h:0": "port",
+    "http://h:65536": "port",
+    "http://h:x": "port",
+    "http://h:-1": "port",
+    "http://h:８0": "port",
+    "http://[::1": "host is none",
+    "http://[fe80::1%25eth0]": "host is none",
+    "http://[v1.x]": "host is none",
+    "http://a.example..test": "host is none",
+    "http://.test": "host is none",
+    "http://-a.test": "host is none",
+    "http://a%20b": "host is none",
+    f"http://{'a' * 64}": "host is none",
+    f"http://{'a.' * 130}b": "host is none",
+    "http://☃.net": "host is none",
+    "http://h /": "space",
+    "http://h\t/": "space",
+    "http://h/\x00": "space",
+}
+
+
+@pytest.mark.parametrize("address", GOOD)
+def test_what_can_be_asked(address: str) -> None:
+    assert checked(address).hostname
+
+
+@pytest.mark.parametrize(("address", "why"), BAD.items())
+def test_what_cannot(address: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        checked(address)
+
+
+PIECES = [
+    "http://",
+    "https://",
+    "h",
+    ".",
+    ":",
+    "@",
+    "/",
+    "?",
+    "#",
+    "[",
+    "]",
+    "::1",
+    "80",
+    "-",
+    "_",
+    "%",
+    "%41",
+    "ü",
+    "\\",
+]
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=8).map("".join).map("http://h".__add__)
+    | st.text().map("http://".__add__)
+)
+def test_what_is_taken_libraries_take(address: str) -> None:
+    try:
+        checked(address)
+    except ValueError:
+        return
+    assert httpx.URL(address).host
+    assert httpx2.URL(address).host
+
+
+SHOWN = {
+    "http://h:80/v1": "http://h:80/v1",
+    "http://user:planted@h:80/v1?key=planted#planted": "h:80/v1",
+    "http://h/v1?key=pla@nted": "...",
+    "http://user:pla?nted@h/v1": "...",
+    "http://user:planted": "http://user:...",
+    "http://user:planted:planted/v1": "http://user:.../v1",
+    "user:planted": "user:...",
+    "user:planted@h:1": "h:1",
+    "http://[::1]:80/v1": "http://[::1]:80/v1",
+    "http://[::1:planted": "http://[:...",
+    "http://[::1]:planted/v1": "http://[::1]:.../v1",
+}
+
+
+@pytest.mark.parametrize(("address", "told"), SHOWN.items())
+def test_what_is_told_of_one(address: str, told: str) -> None:
+    assert shown(address) == told

@@ -1,0 +1,227 @@
+"""What is wrong with where spans are sent is found when settings are read, and told without a key."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from http.client import BadStatusLine, InvalidURL
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT
+from tests.llm.conformance.server import LocalServer
+from tests.telemetry.test_otlp import finish, sent, series, taken, to
+from transom.agent import Agent, Home
+from transom.errors import SettingsError
+from transom.llm import ScriptedProvider
+from transom.telemetry import Telemetry, read_trace
+from transom.telemetry.destination import destination, exporter
+from transom.telemetry.otlp import Exporter
+
+HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
+KEY = "hunter2"
+
+
+@pytest.fixture
+def collector() -> Iterator[LocalServer]:
+    with LocalServer(taken) as server:
+        yield server
+
+
+def with_headers(text: str) -> tuple[tuple[str, str], ...]:
+    where = destination("http://a", {HEADERS: text})
+    assert where
+    return where.headers
+
+
+@pytest.mark.parametrize(
+    ("text", "headers"),
+    [
+        ("authorization=Bearer%20abc%0A", (("authorization", "Bearer abc"),)),
+        (" a = %09b%20c%0D%0A ,d=", (("a", "b c"), ("d", ""))),
+        ("x-team=Z\u00fcrich,n=%C3%BC", (("x-team", "Z\u00fcrich"), ("n", "\u00fc"))),
+        ("a=b=c%2Cd", (("a", "b=c,d"),)),
+        (",bad,a=b,", (("a", "b"),)),
+    ],
+)
+def test_headers_are_read_without_the_space_around_them(text: str, headers: tuple[tuple[str, str], ...]) -> None:
+    assert with_headers(text) == headers
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (f"authorization={KEY}%0A{KEY}", "header 1 cannot be sent: its value holds"),
+        (f"authorization={KEY}%0D%0Ax: {KEY}", "header 1 cannot be sent: its value holds"),
+        (f"a=b,authorization={KEY}%0A%20{KEY}", "header 2 cannot be sent: its value holds"),
+        (f"authorization={KEY}\u2603", "header 1 cannot be sent: its value holds"),
+        (f"authorization={KEY}%00", "header 1 cannot be sent: its value holds"),
+        (f"authorization={KEY}%7F{KEY}", "header 1 cannot be sent: its value holds"),
+        (f"authorization={KEY}\udc80", "header 1 cannot be sent: its value holds"),
+        (f"a=b,authorization: {KEY}=", "header 2 is none: its name holds"),
+        (f"={KEY}", "header 1 is none: its name holds"),
+        (f"{KEY}\u00fc=1", "header 1 is none: its name holds"),
+    ],
+)
+def test_a_header_that_no_request_can_have_is_refused_without_a_word_of_it(
+    text: str, what: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        destination("http://a", {HEADERS: text})
+    said = f"{refused.value.where}: {refused.value.what}; {refused.value.hint}"
+    assert said.startswith(f"{HEADERS}: {what}") and said.endswith("; say NAME=VALUE,NAME=VALUE")
+    assert KEY not in said and "\n" not in said
+    assert destination(None, {HEADERS: text}) is None, "nothing is sent: it is somebody else's"
+
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a")
+    monkeypatch.setenv(HEADERS, text)
+    with caplog.at_level(logging.WARNING):
+        assert exporter() is None, "the run goes on"
+    (record,) = caplog.records
+    assert f"nothing is sent to a collector: {HEADERS}: {what}" in record.getMessage() and KEY not in caplog.text
+    with pytest.raises(SettingsError, match=HEADERS):
+        exporter("http://a")
+
+
+async def test_a_run_with_a_line_end_behind_its_key_is_sent(
+    tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f" {collector.url}\n")
+    monkeypatch.setenv(HEADERS, f"authorization=Bearer%20{KEY}%0A")
+    async with Agent(
+        SEAT, provider=ScriptedProvider({SEAT.name: ["hello"]}), at=Home(tmp_path / ".transom", "x")
+    ) as agent:
+        assert (await agent.send("hi")).text == "hello"
+    exporting = exporter()
+    assert exporting
+    await asyncio.to_thread(finish, exporting)
+    assert {seen.headers["authorization"] for seen in collector.seen} == {f"Bearer {KEY}"}
+    assert sent(collector)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://a/b c", "http://a/caf\u00e9", "http://a?x=\u2603", "http://" + "a..b", "http://" + "a" * 64, "http://a b"],
+)
+def test_an_address_that_no_request_can_have(address: str) -> None:
+    with pytest.raises(SettingsError, match="is no address of a collector"):
+        destination(address, {})
+    with pytest.raises(SettingsError, match=r"^OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "):
+        destination(None, {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": address})
+
+
+@pytest.mark.parametrize(
+    "address", ["http://m\u00fcnchen.example:4318", "http://[::1]:4318", " http://a:4318/x?y=%20\n"]
+)
+def test_an_address_that_one_can_have(address: str) -> None:
+    where = destination(address, {})
+    assert where and where.traces == f"{address.strip()}/v1/traces"
+
+
+def test_the_setting_goes_before_every_variable() -> None:
+    names = ("", "_TRACES", "_METRICS")
+    environ = {f"OTEL_EXPORTER_OTLP{name}_ENDPOINT": "http://other:1/x" for name in names}
+    where = destination("http://a:4318", environ)
+    assert where and (where.traces, where.metrics) == ("http://a:4318/v1/traces", "http://a:4318/v1/metrics")
+    where = destination(None, {**environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://b:2"})
+    assert where and (where.traces, where.metrics) == ("http://other:1/x", "http://other:1/x")
+
+
+def test_no_user_and_no_password_of_an_address_is_told() -> None:
+    address = f"ftp://me:{KEY}@host/in?key={KEY}"
+    with pytest.raises(SettingsError, match=r"'host/in' is no address") as refused:
+        destination(None, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": address})
+    assert KEY not in f"{refused.value}{refused.value.hint}"
+
+
+@pytest.mark.parametrize(("said", "seconds"), [("1", 0.001), ("0", 10), ("-1", 10), ("1e3", 10), ("9" * 5000, 10)])
+def test_a_time_that_is_none_is_the_usual_one(said: str, seconds: float) -> None:
+    where = destination("http://a", {"OTEL_EXPORTER_OTLP_TIMEOUT": said})
+    assert where and where.seconds == seconds
+
+
+def until(done: Callable[[], bool]) -> None:
+    pause = threading.Event()
+    for _ in range(600):
+        if done():
+            return
+        pause.wait(0.1)
+    pytest.fail("it did not come to that")
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError(KEY), OverflowError(KEY), UnicodeError(KEY), BadStatusLine(KEY), InvalidURL(KEY)]
+)
+def test_whatever_a_request_raises_the_next_one_is_sent_and_no_word_of_it_told(
+    error: Exception,
+    tmp_path: Path,
+    collector: LocalServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    posted, failed = Exporter._post, threading.Event()
+
+    def fails_once(self: Exporter, address: str, body: bytes) -> int:
+        if failed.is_set():
+            return posted(self, address, body)
+        failed.set()
+        raise error
+
+    monkeypatch.setattr(Exporter, "_post", fails_once)
+    exporting = to(collector.url)
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
+        with telemetry.span("first"):
+            pass
+        until(failed.is_set)
+        with telemetry.span("second"):
+            pass
+        until(lambda: any(span["name"] == "second" for span in sent(collector)))
+    finish(exporting)
+    (record,) = caplog.records
+    assert f"takes no traces ({type(error).__name__}); they are in their files" in record.getMessage()
+    assert KEY not in caplog.text
+
+
+def test_what_cannot_be_counted_is_sent(
+    tmp_path: Path, collector: LocalServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    exporting = to(collector.url)
+    told: dict[str, Any] = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "p"}
+
+    def no_price(who: str, tokens: object) -> float:
+        raise ZeroDivisionError(KEY)
+
+    exporting.metrics.price = no_price
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
+        for name in ("one", "two"):
+            with telemetry.span(name, **told):
+                pass
+        until(lambda: len(sent(collector)) == 2)
+    finish(exporting)
+    assert sorted(span["name"] for span in sent(collector)) == ["one", "two"]
+    assert "ZeroDivisionError" in caplog.text and KEY not in caplog.text
+    assert [int(one["count"]) for one in series(collector)["gen_ai.client.operation.duration"]] == [2]
+
+
+def test_a_system_that_has_no_thread_to_give_stops_no_run(
+    tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exporting = to(collector.url)
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
+        with monkeypatch.context() as patched:
+
+            def refuses(self: threading.Thread) -> None:
+                raise RuntimeError("can't start new thread")
+
+            patched.setattr(threading.Thread, "start", refuses)
+            with telemetry.span("first"):
+                pass
+        with telemetry.span("second"):
+            pass
+    finish(exporting)
+    assert len(read_trace(tmp_path / f"{telemetry.trace_id}.jsonl")) == 2
+    assert [span["name"] for span in sent(collector)] == ["first", "second"]

@@ -1,0 +1,218 @@
+"""What a collector does not take is sent again, and everything once; within bounds, and before the end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.llm.conformance.server import LocalServer, Seen, Wire
+from tests.telemetry.test_destination import until
+from tests.telemetry.test_otlp import GENEROUS, finish, sent, series, taken, to
+from transom.telemetry import Telemetry, otlp, read_trace
+
+
+@pytest.fixture
+def collector() -> Iterator[LocalServer]:
+    with LocalServer(taken) as server:
+        yield server
+
+
+def with_status(statuses: list[int]) -> Callable[[Wire, Seen], None]:
+    """Answers to traces, one after another, and 200 from then on."""
+
+    def answer(wire: Wire, seen: Seen) -> None:
+        wire.answer(statuses.pop(0) if statuses and seen.path == "/v1/traces" else 200, b"{}")
+
+    return answer
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_who_has_no_time_now_is_asked_again(
+    status: int, tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp, "PERIOD", 0.01)
+    collector.answer = with_status([status, status])
+    exporting = to(collector.url)
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry, telemetry.span("one"):
+        pass
+    until(lambda: len(sent(collector)) >= 3)
+    until(lambda: not exporting._waiting)
+    finish(exporting)
+    assert [span["name"] for span in sent(collector)] == ["one"] * 3
+
+
+@pytest.mark.parametrize("status", [302, 400, 401, 404, 413])
+def test_who_refuses_is_not_asked_again(
+    status: int, tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp, "PERIOD", 0.01)
+    collector.answer = with_status([status])
+    exporting = to(collector.url)
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
+        with telemetry.span("one"):
+            pass
+        until(lambda: len(sent(collector)) == 1 and not exporting._waiting)
+        with telemetry.span("two"):
+            pass
+        until(lambda: len(sent(collector)) >= 2)
+    finish(exporting)
+    assert [span["name"] for span in sent(collector)] == ["one", "two"]
+
+
+def test_what_waits_is_its_own_processes_to_send(
+    tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp, "PERIOD", 0.01)
+    busy = threading.Event()
+    collector.answer = lambda wire, seen: wire.answer(200 if busy.is_set() else 503, b"{}")
+    exporting = to(collector.url)
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
+        with telemetry.span("before"):
+            pass
+        until(lambda: bool(exporting._waiting) and bool(sent(collector)))
+        monkeypatch.setattr(otlp, "PERIOD", 600)  # nobody sends until somebody leaves
+        said = -1
+        while said != len(collector.seen):
+            said = len(collector.seen)
+            threading.Event().wait(0.2)
+        collector.seen.clear()
+        busy.set()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of newer Pythons, of threads in a process that forks
+            child = os.fork()
+        if not child:
+            with telemetry.span("child"):
+                pass
+            finish(exporting)
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert [span["name"] for span in sent(collector)] == ["child"]
+    finish(exporting)
+    assert [span["name"] for span in sent(collector)] == ["child", "before"]
+
+
+def test_what_a_forked_process_counts_is_what_it_did(tmp_path: Path, collector: LocalServer) -> None:
+    exporting = to(collector.url)
+    exporting.metrics.price = lambda who, tokens: 0.5
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "far", "gen_ai.request.model": "m"}
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
+        for _ in range(3):
+            with telemetry.span("look", **told):
+                pass
+        until(lambda: bool([seen for seen in collector.seen if seen.path == "/v1/metrics"]))
+        collector.seen.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            child = os.fork()
+        if not child:
+            with telemetry.span("look", **told), telemetry.span("chat", **asked):
+                pass
+            finish(exporting)
+            os._exit(0)
+        os.waitpid(child, 0)
+    found = series(collector)
+    assert [point["count"] for point in found["transom.tool.duration"]] == ["1"]
+    assert [point["asDouble"] for point in found["transom.cost.usd"]] == [0.5], "it knows what calls cost, too"
+    finish(exporting)
+
+
+def test_what_is_too_much_is_counted_as_lost(
+    tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp, "_MOST_WAITING", 10)
+    monkeypatch.setattr(otlp, "PERIOD", 600)
+    collector.answer = lambda wire, seen: wire.answer(503, b"{}")
+    exporting = to(collector.url)
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
+        for lost in (15, 30):  # of what is given; and of what waits, once that is full
+            for _ in range(25):
+                with telemetry.span("x"):
+                    pass
+            assert (len(exporting._given), exporting.lost) == (10, lost)
+            exporting._take()
+            assert (len(exporting._given), len(exporting._waiting)) == (0, 10)
+    assert exporting.lost == 40
+    finish(exporting)
+    assert len(read_trace(tmp_path / f"{telemetry.trace_id}.jsonl")) == 50
+
+
+def test_no_request_is_larger_than_a_collector_takes(
+    tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp, "_BATCH", 3)
+    monkeypatch.setattr(otlp, "PERIOD", 600)
+    exporting = to(collector.url)
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
+        for number in range(7):
+            with telemetry.span(str(number)):
+                pass
+    finish(exporting)
+    bodies = [seen.body for seen in collector.seen if seen.path == "/v1/traces"]
+    assert [len(body["resourceSpans"][0]["scopeSpans"][0]["spans"]) for body in bodies] == [3, 3, 1]
+    assert [span["name"] for span in sent(collector)] == [str(number) for number in range(7)]
+
+
+def test_the_end_waits_for_no_collector_that_hangs(
+    tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def hangs(wire: Wire, seen: Seen) -> None:
+        asked.set()
+        answer.wait(GENEROUS)
+        taken(wire, seen)
+
+    collector.answer = hangs
+    monkeypatch.setattr(otlp, "_GOODBYE", 0.05)
+    exporting = to(collector.url)
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry, telemetry.span("x"):
+        pass
+    exporting.close()
+    assert asked.wait(GENEROUS)
+    assert exporting._thread and exporting._thread.is_alive(), "it is left behind"
+    answer.set()
+    finish(exporting)
+
+
+def test_totals_are_sent_when_there_is_something_new(
+    tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp, "PERIOD", 0.01)
+    exporting = to(collector.url)
+
+    def metrics() -> int:
+        return len([seen for seen in collector.seen if seen.path == "/v1/metrics"])
+
+    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
+        for number in (1, 2):
+            with telemetry.span("look", **{"gen_ai.operation.name": "execute_tool"}):
+                pass
+            until(lambda: not exporting._counted and not exporting._given and metrics() > 0)
+            threading.Event().wait(0.2)
+            assert metrics() == number
+    finish(exporting)
+    assert [point["count"] for point in series(collector)["transom.tool.duration"]] == ["2"]
+
+
+ENDS = """
+import sys
+from pathlib import Path
+from transom.telemetry import Telemetry, otlp
+from transom.telemetry.destination import exporter
+otlp.PERIOD = 600
+with Telemetry.open(Path(sys.argv[1]), exporter=exporter(sys.argv[2])) as telemetry, telemetry.span("last"):
+    pass
+"""
+
+
+def test_what_waits_at_the_end_of_a_process_is_sent(tmp_path: Path, collector: LocalServer) -> None:
+    subprocess.run([sys.executable, "-c", ENDS, str(tmp_path), collector.url], check=True)
+    assert [span["name"] for span in sent(collector)] == ["last"]
