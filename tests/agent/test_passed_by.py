@@ -192,7 +192,7 @@ async def test_a_message_without_an_answer_is_answered_by_no_other_ones(tmp_path
     """The handler is tried again: what failed is said anew, and not taken for what was said behind it."""
     tries, got = list[str](), list[str]()
 
-    def answer(request: Request) -> Reply:
+    async def answer(request: Request) -> Reply:
         text, came = last_asked(request)
         if text == "use it":
             return Reply((Text("used"),)) if came else asks(look("it"))
@@ -201,6 +201,7 @@ async def test_a_message_without_an_answer_is_answered_by_no_other_ones(tmp_path
             raise NetworkFailed("the line is dead")
         if tries == ["first", "second"]:
             going.cancel()
+            await asyncio.sleep(60)
         return Reply((Text(f"re {text}"),))
 
     async def handler(at: str) -> str:
