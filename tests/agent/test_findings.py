@@ -14,9 +14,9 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home
 from transom.canonical import Json
-from transom.errors import LeftUnanswered, NetworkFailed
-from transom.llm import Asked, CameBack, Reply, Request, ScriptedProvider, Text
-from transom.runs import Workspace
+from transom.errors import LeftUnanswered, NetworkFailed, StoreError
+from transom.llm import Asked, CameBack, Chain, Reply, Request, ScriptedProvider, Text
+from transom.runs import Run, Stage, Workspace, text_file
 from transom.store import SqliteStore
 
 
@@ -161,3 +161,92 @@ async def test_it_is_told_where_it_was_opened_and_not_further_up(tmp_path: Path)
     with pytest.raises(NetworkFailed):
         await life()
     assert [await life() for _ in range(2)] == [["found at 1"]] * 2
+
+
+class Refusing(SqliteStore):
+    """Has no room for the first finding."""
+
+    refused = False
+
+    async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+        told: Any = data
+        if kind == "told" and told["told"]["event"] == "found" and not self.refused:
+            self.refused = True
+            raise StoreError("there is no room")
+        return await super().append(stream, kind, data, sync=sync)
+
+
+@pytest.mark.parametrize("then", ["the same", "another one"])
+async def test_what_could_not_be_written_is_told_once_and_first(then: str, tmp_path: Path) -> None:
+    async with Refusing.open(Workspace.at(tmp_path).database) as store:
+        provider = ScriptedProvider(answer)
+        async with Agent(SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t", store)) as agent:
+            subs = [await agent.create_sub_conversation("look into it", what) for what in ("bolts", "nuts")]
+            for sub in subs:
+                await sub.send("how many?")
+            with pytest.raises(StoreError):
+                await agent.complete_sub_conversation(subs[0].id)
+            for sub in subs if then == "the same" else [*subs[1:], subs[0]]:
+                await agent.complete_sub_conversation(sub.id)
+                assert sub.id in told(tmp_path)
+            await agent.send("go")
+        assert told(tmp_path) == [sub.id for sub in subs]
+
+
+async def test_a_finding_that_was_told_later_is_told_later_whoever_comes_first(tmp_path: Path) -> None:
+    async def life(*order: str) -> tuple[Any, int]:
+        provider = ScriptedProvider(answer)
+        async with Agent(SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t")) as agent:
+            sub = await agent.create_sub_conversation("look into it")
+            await sub.send("bolts")
+            for one in order:
+                await (agent.complete_sub_conversation(sub.id) if one == "complete" else agent.send(one))
+            return (await agent.send("end")).turns, len(provider.requests)
+
+    first, asked = await life("go", "complete", "two")
+    assert asked
+    assert [await life(*order) for order in (("complete", "go", "two"), ("go", "complete", "two"))] == [(first, 0)] * 2
+
+
+async def test_what_a_handler_completed_is_not_opened_again(tmp_path: Path) -> None:
+    """A program that resumes opens another one for the same purpose."""
+
+    async def handler(what: str) -> str:
+        return (await agent.complete_sub_conversation(sub.id)).text if what == "bolts" else what
+
+    provider = ScriptedProvider(answer)
+    async with Agent(SEAT, provider=provider, tools=[tool(handler)], at=Home(tmp_path, "t")) as agent:
+        sub = await agent.create_sub_conversation("look into it")
+        await sub.send("bolts")
+        await agent.send("go")
+    async with Agent(SEAT, provider=provider, tools=[tool(handler)], at=Home(tmp_path, "t")) as agent:
+        await agent.resume()
+        other = await agent.create_sub_conversation("look into it")
+        assert other.id != sub.id and (await other.send("nuts")).text == "There are nuts."
+
+
+async def test_in_a_stage_a_finding_is_told_where_the_code_has_it_today(tmp_path: Path) -> None:
+    async def life(*, looks: bool) -> list[str]:
+        workspace, kept = Workspace.at(tmp_path), list[str]()
+        async with workspace.open_store() as store:
+            chain = Chain((ScriptedProvider(answer),))
+            run = await Run.open("test", {}, name="t", workspace=workspace, store=store, chain=chain)
+
+            async def work(stage: Stage) -> str:
+                agent = Agent(SEAT, at=stage, tools=[tool()])
+                await agent.send("go")
+                if looks:
+                    sub = await agent.create_sub_conversation("look into it")
+                    await sub.send("bolts")
+                    await agent.complete_sub_conversation(sub.id)
+                turns = (await agent.send("two")).turns
+                kept.extend(turn.text for turn in turns if isinstance(turn, Asked))
+                return "done"
+
+            async with run:
+                await run.stage("talk", work, out=text_file("t.md"), reuse=False)
+        return kept
+
+    assert await life(looks=False) == ["go", "two"]
+    go, found, two = await life(looks=True)
+    assert (go, two) == ("go", "two") and "There are bolts." in found

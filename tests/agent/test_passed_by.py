@@ -188,6 +188,44 @@ async def test_what_is_gone_on_with_and_what_is_marked_stand_behind_it(tmp_path:
     assert ended == [ended[0]] * 3 and world.asked == ["a 0", "use it 0", "b 0", "use it 1", "b 1"]
 
 
+async def test_in_a_stage_nothing_is_passed_by_that_the_code_has_no_call_for_today(tmp_path: Path) -> None:
+    world = World("answered")
+    await world.in_a_stage(tmp_path)
+
+    async def talk(agent: Agent, other: Agent) -> Came:
+        await other.send("a")
+        last = await other.send("c")
+        return [last.turns], last.usage
+
+    world.talk = talk  # type: ignore[method-assign]
+    ([turns], _) = await world.in_a_stage(tmp_path)
+    assert [turn.text for turn in turns if isinstance(turn, Asked)] == ["a", "c"]
+
+
+async def test_it_is_summed_up_with_what_a_handler_said_in_it(tmp_path: Path) -> None:
+    """Killed before that: a number that came to light in what is passed by is no invention."""
+
+    def answer(request: Request) -> Reply:
+        text, came = last_asked(request)
+        if text in ("use it", "b") and not came:
+            return asks(look("4711", name="use" if text == "use it" else "look"))
+        return Reply((Text("There are 4711."),))
+
+    async def life(*, completes: bool) -> str:
+        async def use(at: str) -> str:
+            return (await sub.send("b")).ended
+
+        tools, provider = [tool(use, name="use"), tool()], ScriptedProvider(answer)
+        async with Agent(SEAT, provider=provider, tools=tools, at=Home(tmp_path, "t")) as agent:
+            sub = await agent.create_sub_conversation("look")
+            await sub.send("a")
+            await agent.send("use it")
+            return (await agent.complete_sub_conversation(sub.id)).text if completes else ""
+
+    await life(completes=False)
+    assert await life(completes=True) == "There are 4711."
+
+
 async def test_a_message_without_an_answer_is_answered_by_no_other_ones(tmp_path: Path) -> None:
     """The handler is tried again: what failed is said anew, and not taken for what was said behind it."""
     tries, got = list[str](), list[str]()

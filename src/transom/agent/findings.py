@@ -39,6 +39,10 @@ class Findings:
         """Something was found while the calls of a reply were carried out, see `turn_of`."""
         self._of.setdefault(turn, {})[told["sub"]] = told
 
+    def is_ready(self, sub: str) -> bool:
+        """Whether what that one found is to be told."""
+        return any(one["sub"] == sub for one in self.ready)
+
     def due(self, talk: Conversation, turn: str) -> None:
         """The calls of that reply are over. What is new is told in the order in which the journal has it begun."""
         found, stage = self._of.pop(turn, {}), talk.stage
@@ -80,12 +84,12 @@ class Findings:
         """
         if not self.ready:
             return None
-        then = talk.stage.told(talk.name)
-        sub = then[0]["sub"] if then and then[0]["event"] == "found" else None
+        then, answered = talk.stage.told(talk.name), talk.lasting and talk.stage.answered_next(talk.name)
+        sub = then[0]["sub"] if then and then[0]["event"] == "found" and not answered else None
         told = next((one for one in self.ready if one["sub"] == sub), None)
         if told or (sub and waits):
             return told
-        if not talk.lasting or not (then or talk.stage.answered_next(talk.name)):
+        if not talk.lasting or not (then or answered):
             return self.ready[0]
         later = {one["sub"] for one in then if one["event"] == "found"}
         self.ready = [one for one in self.ready if one["sub"] in later]

@@ -16,7 +16,6 @@ from transom.agent.views import Response
 from transom.errors import CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError
 from transom.llm import Asked
 from transom.runs.doubts import owner
-from transom.runs.opened import call_in
 
 ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError)
 """How a message may have ended without an answer; its handler went on, or came to its end with it."""
@@ -31,14 +30,13 @@ def stands_before(talk: Conversation) -> Any | None:
 def _is_of_others(talk: Conversation, told: Any) -> bool:
     stage, state, call = talk.stage, talk.stage.host.state, told.get("call")
     if told["event"] == "found":
-        inner = (stage.name, stage.epoch, told["sub"])
-        call = None if "within" in (state.told.get(inner) or [{}])[-1] else owner(state, inner)
+        if talk.findings.is_ready(told["sub"]):
+            return True
+        call = owner(state, (stage.name, stage.epoch, told["sub"]))
     if told["event"] not in ("asked", "found") or not call:
         return False
-    mine, place = call_in(stage), (stage.name, stage.epoch, *call)
-    if place not in state.tools or (mine and mine.in_stage == call):
-        return False
-    return talk.lasting or stage.has_met(place)
+    place = (stage.name, stage.epoch, *call)
+    return place in state.tools and (talk.lasting or stage.has_met(place))
 
 
 async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> None:
