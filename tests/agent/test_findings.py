@@ -14,7 +14,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home
 from transom.canonical import Json
-from transom.errors import LeftUnanswered
+from transom.errors import LeftUnanswered, NetworkFailed
 from transom.llm import Asked, CameBack, Reply, Request, ScriptedProvider, Text
 from transom.runs import Workspace
 from transom.store import SqliteStore
@@ -130,3 +130,34 @@ async def test_what_a_conversation_went_on_without_voids_nothing_in_it(by: str, 
     assert asked
     assert [await program() for _ in range(2)] == [(first, 0)] * 2
     assert told(tmp_path) == before
+
+
+async def test_it_is_told_where_it_was_opened_and_not_further_up(tmp_path: Path) -> None:
+    """Also where a call in a sub-conversation is the same, at the same place, as the one that opened that."""
+    down = [NetworkFailed("down")]
+
+    def reply(request: Request) -> Reply:
+        depth = request.role.count(".sub")
+        if depth < 2 and not any(isinstance(turn, CameBack) for turn in request.window.turns):
+            return asks(look("it"))
+        if not depth and down:
+            raise down.pop()
+        return Reply((Text(f"found at {depth}"),))
+
+    async def life() -> list[str]:
+        async def handler(what: str) -> str:
+            sub = await agents[-1].create_sub_conversation("look into it", str(len(agents)))
+            agents.append(sub)
+            await sub.send(what)
+            agents.pop()
+            return (await agents[-1].complete_sub_conversation(sub.id)).text
+
+        provider = ScriptedProvider(reply)
+        async with Agent(SEAT, provider=provider, tools=[tool(handler)], at=Home(tmp_path, "t")) as agent:
+            agents = [agent]
+            turns = (await agent.send("go")).turns
+        return [turn.text.split("\n")[5] for turn in turns if isinstance(turn, Asked) and turn.text != "go"]
+
+    with pytest.raises(NetworkFailed):
+        await life()
+    assert [await life() for _ in range(2)] == [["found at 1"]] * 2

@@ -186,3 +186,34 @@ async def test_what_is_gone_on_with_and_what_is_marked_stand_behind_it(tmp_path:
             assert talk is not None
             ended.append([went_on.text, str(sorted(talk.marks)), str(len(talk.turns))])
     assert ended == [ended[0]] * 3 and world.asked == ["a 0", "use it 0", "b 0", "use it 1", "b 1"]
+
+
+async def test_a_message_without_an_answer_is_answered_by_no_other_ones(tmp_path: Path) -> None:
+    """The handler is tried again: what failed is said anew, and not taken for what was said behind it."""
+    tries, got = list[str](), list[str]()
+
+    async def answer(request: Request) -> Reply:
+        text, came = last_asked(request)
+        if text == "use it":
+            return Reply((Text("used"),)) if came else asks(look("it"))
+        tries.append(text)
+        if tries == ["first"]:
+            raise NetworkFailed("the line is dead")
+        if tries == ["first", "second"]:
+            going.cancel()
+            await asyncio.sleep(60)
+        return Reply((Text(f"re {text}"),))
+
+    async def handler(at: str) -> str:
+        for text in ("first", "second"):
+            with suppress(NetworkFailed):
+                got.append((await sub.send(text)).text)
+        return at
+
+    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=[tool(handler)], at=Home(tmp_path, "t")) as agent:
+        sub = await agent.create_sub_conversation("look")
+        going = asyncio.create_task(agent.send("use it"))
+        with pytest.raises(asyncio.CancelledError):
+            await going
+        assert (await agent.go_on()).text == "used"
+    assert got == ["re first", "re second"]

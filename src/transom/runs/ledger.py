@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from asyncio import Event, Future
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -68,7 +67,7 @@ class Ledger:
         self._shelf = Shelf(folder)
         self._checkpoints = checkpoints(records)
         self._soon: list[_Soon] = []
-        self._turns: deque[_Turn] = deque()  # in the order in which they were handed over, which is the journal's
+        self._turns: list[_Turn] = []  # in the order in which they were handed over, which is the journal's
         self._stops = [record.seq for record in records if record.kind in _STOPS]
         self._read_to = 0  # the last position that was in the state when it was last read anew
 
@@ -78,7 +77,8 @@ class Ledger:
         Raises:
             StoreError: it could not be written, or what was appended before it without waiting could not.
         """
-        self._turns.append(turn := _Turn())
+        turn = _Turn()
+        self._turns += [turn]
         try:
             self._hand_over_again()
             position = await self._store.append(self._stream, kind, data, sync=kind not in _FREE)
@@ -91,7 +91,7 @@ class Ledger:
             self._take_in()
             raise
         finally:
-            self._turns.remove(turn)
+            del self._turns[0 if self._turns[0] is turn else self._turns.index(turn)]
             if turn.over:
                 turn.over.set()
         if kind in _STOPS:
