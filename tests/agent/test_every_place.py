@@ -16,7 +16,7 @@ import pytest
 
 from tests.agent.stopped.course import Undisturbed, course, gone_on, live, undisturbed
 from tests.agent.stopped.life import Life
-from tests.agent.stopped.of_programs import AT_ONCE, FOLDED, MORE, OPENING, TWO_SUBS
+from tests.agent.stopped.of_programs import AT_ONCE, BETWEEN, FOLDED, MORE, OPENING, TWO_SUBS
 from tests.agent.stopped.scenes import DELEGATE, HANDLER, LEFT, NESTED, ONCE, OVERSIZED, SCENES, STAGED, STRUCTURED
 from tests.agent.stopped.world import Answer, Scene, Stop, Then, What, World
 from tests.forked import attempt
@@ -38,6 +38,7 @@ QUICK: list[tuple[Scene, What]] = [
     (STRUCTURED, "cap"),
     (STAGED[2], "hear"),
     (FOLDED, "kill"),
+    (BETWEEN, "kill"),
     (OPENING, "kill"),
 ]
 KINDS: list[What] = [

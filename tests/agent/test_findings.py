@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home
 from transom.canonical import Json
+from transom.errors import LeftUnanswered
 from transom.llm import Asked, CameBack, Reply, Request, ScriptedProvider, Text
 from transom.runs import Workspace
 from transom.store import SqliteStore
@@ -85,3 +88,45 @@ async def test_it_is_told_in_the_order_in_which_it_was_told_before(tmp_path: Pat
     again, asked = await live(tmp_path)
     assert (again, asked) == ([first[0], *reversed(first[1:])], 0)
     assert told(tmp_path) == before[::-1]
+
+
+class Cut(SqliteStore):
+    """Cancels a task as the end of a sub-conversation is written."""
+
+    going: asyncio.Task[Any] | None = None
+
+    async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+        number = await super().append(stream, kind, data, sync=sync)
+        told: Any = data
+        if self.going and kind == "told" and told["told"]["event"] == "completed":
+            going, self.going = self.going, None
+            going.cancel()
+            await asyncio.sleep(0)
+        return number
+
+
+@pytest.mark.parametrize("by", ["a handler", "the program"])
+async def test_what_a_conversation_went_on_without_voids_nothing_in_it(by: str, tmp_path: Path) -> None:
+    """It was completed, and stopped before that was told; something else was said, and nobody waits for it there."""
+
+    async def program(store: Cut | None = None) -> tuple[Any, int]:
+        async def handler(what: str) -> str:
+            sub = await agent.create_sub_conversation("look into it", what)
+            await sub.send(what)
+            return (await agent.complete_sub_conversation(sub.id)).text
+
+        tools, provider = [tool(handler if by == "a handler" else None)], ScriptedProvider(answer)
+        async with Agent(SEAT, provider=provider, tools=tools, at=Home(tmp_path, "t", store)) as agent:
+            going = asyncio.create_task(agent.send("go") if by == "a handler" else handler("bolts"))
+            if store:
+                store.going = going
+            with suppress(asyncio.CancelledError, LeftUnanswered):
+                await going
+            return (await agent.send("two")).turns[-1], len(provider.requests)
+
+    async with Cut.open(Workspace.at(tmp_path).database) as store:
+        first, asked = await program(store)
+    before = told(tmp_path)
+    assert asked
+    assert [await program() for _ in range(2)] == [(first, 0)] * 2
+    assert told(tmp_path) == before

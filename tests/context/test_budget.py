@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from tests.context.streams import PROSE, call, exchange
 from tests.counted import calls
 from transom.config.model import WindowSettings
-from transom.context import DEFAULT_SHARES, SHARES, Budget, Compaction, History, assemble, go_on
+from transom.context import DEFAULT_SHARES, SHARES, Budget, Compaction, History, assemble, check_message, go_on
 from transom.context.budget import GIVING, share_of
 from transom.context.fitting import Draft, Frame
 from transom.context.tokens import TokenCorrection, measure
@@ -157,3 +159,26 @@ def test_of_what_is_free_for_a_message_at_most_half_is_reserved_for_what_follows
     role = Role("t.seat", (), frozenset({"advice"}), settings=CallSettings(max_tokens=1))
     frame = Frame.of(role, (Block("advice", "x" * 900, Tier.TURN, "untrusted"),), Budget(total=1_001, margin=0))
     assert Draft(role, frame, (), PLAIN).room(reserve) == 1_000 * part, "what may go takes nothing of it"
+
+
+def test_a_message_has_no_room_where_something_stands_that_never_goes() -> None:
+    """What is stable, and what holds for the session; not what is known of it, or advice, which give."""
+    size = 900
+    staying = [Block("own", "x" * size, Tier.STABLE), Block("config", "x" * size, Tier.SESSION)]
+    giving = [Block("playbook", "x" * size, Tier.SESSION), Block("session_state", "x" * size, Tier.SESSION)]
+    role = Role("t.seat", (), frozenset(), settings=CallSettings(max_tokens=1))
+    budget = Budget(total=1_001, margin=0)
+    rooms = [Draft(role, Frame.of(role, (block,), budget), (), PLAIN).room(0) for block in (*staying, *giving)]
+    assert rooms[0] < 700 and rooms[1] < 700
+    assert rooms[2:] == [1_000] * 2
+    with pytest.raises(WindowOverflow):
+        check_message(
+            replace(role, sees=frozenset({"config"})), staying[1:], "y" * 2_700, budget=Budget(total=1_001, margin=0)
+        )
+
+
+def test_who_is_within_its_share_gives_nothing_while_another_is_over_it() -> None:
+    history = History.of([turn for number in range(3) for turn in exchange(number, size=40)])
+    made = go_on(ROLE, list(FULL.values()), history, budget=Budget(total=4_100))
+    assert [one.name for one in made.request.window.dropped] == ["playbook"]
+    assert made.folded == 0 and made.history.turns == history.turns

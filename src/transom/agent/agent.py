@@ -25,6 +25,7 @@ from transom.agent.given import (
 from transom.agent.home import Desk, Place, open_desk, stage_of
 from transom.agent.late import register, warn_of_missing
 from transom.agent.opening import given_back, knew, own, take_name
+from transom.agent.passing import pass_by, stands_before
 from transom.agent.readable import Readable
 from transom.agent.resume import walk_through
 from transom.agent.saying import COMPLETED, mark_last, say
@@ -157,6 +158,8 @@ class Agent(Readable):
                 talk = await self._open()
                 if self._archived:
                     raise RunError(COMPLETED, where=talk.name, hint="open another")
+                if stands_before(talk):
+                    await self._pass_by(talk)
                 await self._unsaid.say(talk, self._always, message)
                 said = await say(talk, message, beside=self._always)
                 return said or await self._answer(talk, blocks)
@@ -170,7 +173,9 @@ class Agent(Readable):
             RunError: there is nothing to go on with.
         """
         async with self._floor:
-            await self._unsaid.say(talk := await self._open(), self._always)
+            if await self._pass_by(talk := await self._open()) and self._last and talk.at_rest:
+                return self._last
+            await self._unsaid.say(talk, self._always)
             if talk.at_rest:
                 raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
             return await self._answer(talk, blocks)
@@ -191,6 +196,18 @@ class Agent(Readable):
             warn_of_missing(self._toolbox)
             return await walk_through(talk, lambda: self._answer(talk, ()))
 
+    async def _pass_by(self, talk: Conversation) -> bool:
+        """Go through what handlers said here that are not called again; whether there was any of it."""
+        if passed := stands_before(talk) is not None:
+            await pass_by(talk, lambda: self._answer(talk, ()))
+        return passed
+
+    async def _catch_up(self) -> None:
+        talk = await self._open()
+        if stands_before(talk):
+            async with self._floor:
+                await self._pass_by(talk)
+
     async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
         if self._parent:  # it will be asked to sum up, and held to what it was given
             self._given += tuple(block for block in blocks if block not in self._given)
@@ -207,6 +224,8 @@ class Agent(Readable):
         Raises:
             RunError: nothing was said yet.
         """
+        if not self._floor.is_taken:
+            await self._catch_up()
         await mark_last(await self._open(), mark)
 
     async def decide(self, approval: Approval) -> None:
@@ -296,6 +315,7 @@ class Agent(Readable):
         ratio = self._setup.settings.llm.sub_conversation.ratio
         async with floor_of(talk):
             with taken(self._subs, id, talk.name) as sub:
+                await sub._catch_up()
                 inner = await sub._open()
                 with sub_span(talk, "complete", inner.role.name, id):
                     with self._floor.part():

@@ -25,12 +25,10 @@ class Findings:
     """Those of one conversation.
 
     Attributes:
-        owed: calls of their reply are over; they are told next.
-        early: those that the journal has later than others, which are not completed yet in this life.
+        ready: what is to be told: a program found it, or the calls of its reply are over.
     """
 
-    owed: list[Any] = field(default_factory=list)
-    early: dict[str, Any] = field(default_factory=dict)
+    ready: list[Any] = field(default_factory=list)
     _of: dict[str, dict[str, Any]] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)  # by the program, in this life
 
@@ -47,44 +45,51 @@ class Findings:
         if len(found) > 1:
             begun = [name for (*where, name) in stage.host.state.told if where == [stage.name, stage.epoch]]
             found = {sub: found[sub] for sub in begun if sub in found}
-        self.owed += found.values()
+        for sub in found:
+            stage.names.is_over(sub)
+        self.ready += found.values()
 
     async def tell_now(self, talk: Conversation, told: Any) -> None:
         """Journal what a program found, and say it; behind those that were told before it when the code ran before."""
         if told["sub"] in self._said:  # with another one's, after it could not be written first
             return
-        self.early[told["sub"]] = told
-        while self.early:
-            held = talk.stage.told_next(talk.name)
-            sub = held["sub"] if held and held["event"] == "found" else next(iter(self.early))
-            if sub not in self.early:
-                return
-            told = self.early.pop(sub)
-            self._said.add(sub)
+        self.ready = [*(one for one in self.ready if one["sub"] != told["sub"]), told]
+        await self.tell(talk, waits=True)
+
+    async def tell(self, talk: Conversation, *, waits: bool = False) -> None:
+        """Journal what is ready, and say it in the conversation.
+
+        Args:
+            talk: the conversation.
+            waits: whether others that were told before it may be found yet.
+        """
+        while (told := self._next(talk, waits)) is not None:
+            self.ready.remove(told)
+            self._said.add(told["sub"])
             try:
                 await _say(talk, told)
             except StoreError:
-                self._said.discard(sub)
-                self.early[sub] = told
+                self._said.discard(told["sub"])
+                self.ready.insert(0, told)
                 raise
 
-    async def tell(self, talk: Conversation) -> None:
-        """Journal what is owed, and say it in the conversation; one that went on without it goes on without it."""
-        self.owed += self.early.values()
-        self.early.clear()
-        while self.owed:
-            stage, name = talk.stage, talk.name
-            then = stage.told_next(name) or {}  # what was told next is told next
-            told = next((one for one in self.owed if one["sub"] == then.get("sub")), self.owed[0])
-            self.owed.remove(told)
-            stage.names.is_over(told["sub"])
-            if talk.lasting and stage.told_next(name) != told and stage.answered_next(name):
-                continue
-            try:
-                await _say(talk, told)
-            except StoreError:
-                self.owed.insert(0, told)
-                raise
+    def _next(self, talk: Conversation, waits: bool) -> Any | None:
+        """What was told next when the code ran before is told next; then what is new, where nothing else follows.
+
+        A conversation that lasts went on without whatever it has not told.
+        """
+        if not self.ready:
+            return None
+        then = talk.stage.told(talk.name)
+        sub = then[0]["sub"] if then and then[0]["event"] == "found" else None
+        told = next((one for one in self.ready if one["sub"] == sub), None)
+        if told or (sub and waits):
+            return told
+        if not talk.lasting or not (then or talk.stage.answered_next(talk.name)):
+            return self.ready[0]
+        later = {one["sub"] for one in then if one["event"] == "found"}
+        self.ready = [one for one in self.ready if one["sub"] in later]
+        return None
 
 
 async def _say(talk: Conversation, told: Any) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from transom.agent.events import Began, CameOf
+from transom.agent.left import left_from_json
 from transom.context.oversized import level
 from transom.errors import OutOfTurns, ToolRefused, ToolTimeoutError
 from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
@@ -62,11 +63,14 @@ class Hands:
             OutOfTurns: it calls tools although it was told that its turns are used up.
             Paused: see `Stage.approval` and `Stage.carry_out`.
             CapReached: there is no time left.
+            LeftUnanswered: and whatever else left them, where something else was said behind them.
         """
         talk = self.talk
         most, called = talk.toolbox.max_turns, talk.stage.called(talk.name)
         _, known, settled = called
         new = None in known
+        if new and talk.left_then:  # they were given up
+            raise left_from_json(talk.left_then, talk)
         self._capped = (new and talk.rounds > most and not settled) or (not new and self._left_capped(known))
         if self._capped:
             what = f"it calls tools after its {most} turns are used up"

@@ -230,7 +230,7 @@ class Conversation:
         """A request, and the whole reply to it, however many it takes."""
         self.failed = False
         while True:
-            if self.findings.owed or self.findings.early:
+            if self.findings.ready:
                 await self.findings.tell(self)
             await self.before()
             if not self._settled:
@@ -272,7 +272,7 @@ class Conversation:
 
     def _seconds(self) -> float | None:
         """That are left for the next reply; a cap takes away nothing that the journal has."""
-        if self.meter.behind and self.lasting and not self.stage.answered_next(self.name):
+        if self.meter.behind and self.lasting and not (self.left_then or self.stage.answered_next(self.name)):
             self.meter.catch_up()
         try:
             return self.meter.left(self.deadline)

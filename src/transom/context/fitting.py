@@ -11,7 +11,7 @@ from transom.context.compaction import compact, shrink, swallow
 from transom.context.history import SEPARATOR, History, turn_size
 from transom.context.tokens import Measure, TokenCorrection, measure
 from transom.errors import WindowOverflow
-from transom.llm import Block, Dropped, Request, Role, Share, Tier, ToolSpec, Turn, Window, render
+from transom.llm import Block, Dropped, Request, Role, Share, ToolSpec, Turn, Window, render
 from transom.llm.render import render_block
 from transom.llm.structured import schema_text
 
@@ -185,9 +185,8 @@ def _sum(sizes: Mapping[ShareName, Measure]) -> Measure:
 
 def _may_go(block: Block) -> bool:
     """Advice and what is known of the session may; of what the call is about only what came from outside."""
-    if share_of(block) == "working_space":
-        return block.trust == "untrusted"
-    return block.tier is not Tier.STABLE
+    share = share_of(block)
+    return block.trust == "untrusted" if share == "working_space" else share in GIVING
 
 
 def _block_size(block: Block) -> Measure:

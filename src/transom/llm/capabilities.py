@@ -71,6 +71,8 @@ class Capabilities:
 def common(several: Iterable[Capabilities]) -> Capabilities:
     """What may be asked of any of several providers, whichever of them answers."""
     many = list(several)
+    if len(many) == 1:  # as in most chains, for every turn
+        return many[0]
     caching: Caching = many[0].caching if len({one.caching for one in many}) == 1 else "none"
     return Capabilities(
         context_tokens=min(one.context_tokens for one in many),

@@ -33,7 +33,6 @@ class _Soon:
     written: Future[int]
 
 
-@dataclass(slots=True, eq=False)
 class _Turn:
     """A record that somebody waits for.
 

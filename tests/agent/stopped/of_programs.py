@@ -97,6 +97,31 @@ OPENING = Scene(
     opening(at_once=False),
     lasting=False,
 )
+
+
+async def says_there(life: Life, x: str) -> str:
+    """Says something in the program's own sub-conversation."""
+    return str((await life.inner["sub"].send(f"item {x}")).text)
+
+
+async def between(life: Life) -> None:
+    """Handlers say something in what the program opened, between what it says there itself."""
+    home = Home(life.world.folder / "w", life.world.name, life.store)
+    async with life.agent_at(home, provider=life.provider()) as agent:
+        sub = life.inner["sub"] = await life.again(lambda: agent.create_sub_conversation("look into it"))
+        await life.until(sub, lambda: sub.send("item first"), "item first")
+        await life.talk(agent, ["one"], "first")
+        await life.until(sub, lambda: sub.send("item last"), "item last")
+        await life.again(lambda: agent.complete_sub_conversation(sub.id))
+        await life.talk(agent, ["two"])
+
+
+BETWEEN = replace(
+    handled("handlers that talk in what the program opened", says_there),
+    program=between,
+    answer=steps({"one": [calls("ask bolts"), calls("ask nuts"), "Done."], "two": ["Done, too."]}, subs(paying)),
+    lasting=False,
+)
 AT_ONCE = replace(OPENING, name="sub-conversations of the program, at once", program=opening(at_once=True))
 IN_A_STAGE = replace(
     FOLDED,
@@ -104,4 +129,4 @@ IN_A_STAGE = replace(
     program=in_a_stage(budget=Budget.of(SMALL.window)),
     lasting=False,
 )
-MORE = [FOLDED, IN_A_STAGE, TWO_SUBS, OPENING, AT_ONCE]
+MORE = [FOLDED, IN_A_STAGE, TWO_SUBS, OPENING, BETWEEN, AT_ONCE]

@@ -1,0 +1,72 @@
+"""What handlers of tools said in a conversation whose calls are over: they are not called again, and it stands there.
+
+A program that runs again says in its turn what it said before. What a handler said between does not come again, since
+its call has its outcome in the journal. So it is passed by, with what came of it, before anything else is said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from transom.agent.left import left_then
+from transom.agent.turns import Conversation
+from transom.agent.views import Response
+from transom.errors import CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError
+from transom.llm import Asked
+from transom.runs.doubts import owner
+from transom.runs.opened import call_in
+
+ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError)
+"""How a message may have ended without an answer; its handler went on, or came to its end with it."""
+
+
+def stands_before(talk: Conversation) -> Any | None:
+    """What was told next when the code ran before, where nobody tells it again; else None."""
+    told = talk.stage.told_next(talk.name)
+    return told if told and _is_of_others(talk, told) else None
+
+
+def _is_of_others(talk: Conversation, told: Any) -> bool:
+    stage, state, call = talk.stage, talk.stage.host.state, told.get("call")
+    if told["event"] == "found":
+        inner = (stage.name, stage.epoch, told["sub"])
+        call = None if "within" in (state.told.get(inner) or [{}])[-1] else owner(state, inner)
+    if told["event"] not in ("asked", "found") or not call:
+        return False
+    mine, place = call_in(stage), (stage.name, stage.epoch, *call)
+    if place not in state.tools or (mine and mine.in_stage == call):
+        return False
+    return talk.lasting or stage.has_met(place)
+
+
+async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> None:
+    """Take in what stands before whatever is said now, and its answers as the journal has them; nobody is asked.
+
+    Args:
+        talk: where it was said.
+        answer: has the role answer what was said last.
+
+    Raises:
+        See `Conversation.ask`, but for how a message may have ended.
+    """
+    while told := stands_before(talk):
+        await talk.give_up()
+        if stands_before(talk) != told:  # that told something
+            continue
+        await talk.stage.tell(talk.name, told)
+        asked = Asked(told["text"], told.get("egress", "any"))
+        if told["event"] == "found":
+            talk.stage.names.is_over(told["sub"])
+            talk.add(asked)
+            continue
+        talk.ask_for(asked, told["call"])
+        left = left_then(talk.stage.told(talk.name))
+        talk.left_then = left or {"left": asyncio.CancelledError.__name__}
+        try:
+            await answer()
+        except ENDS:
+            continue
+        finally:
+            talk.left_then = left
