@@ -36,8 +36,8 @@ def _is_of_others(talk: Conversation, told: Any) -> bool:
     if told["event"] not in ("asked", "found") or not call:
         return False
     mine, place = call_in(stage), (stage.name, stage.epoch, *call)
-    if place not in state.tools or (mine and mine.in_stage == call):
-        return False
+    if place not in state.tools or (mine and (mine.in_stage == call or talk.name in mine.named)):
+        return False  # it is said again by that call, or by an equal one that opens it anew
     return talk.lasting or stage.has_met(place)
 
 
