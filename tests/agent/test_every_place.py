@@ -16,7 +16,7 @@ import pytest
 
 from tests.agent.stopped.course import Undisturbed, course, gone_on, live, undisturbed
 from tests.agent.stopped.life import Life
-from tests.agent.stopped.of_programs import AT_ONCE, BETWEEN, FOLDED, MORE, OPENING, TWO_SUBS
+from tests.agent.stopped.of_programs import AT_ONCE, BETWEEN, FOLDED, MORE, OPENING, TWO_SUBS, WAITING
 from tests.agent.stopped.scenes import DELEGATE, HANDLER, LEFT, NESTED, ONCE, OVERSIZED, SCENES, STAGED, STRUCTURED
 from tests.agent.stopped.world import Answer, Scene, Stop, Then, What, World
 from tests.forked import attempt
@@ -40,6 +40,7 @@ QUICK: list[tuple[Scene, What]] = [
     (FOLDED, "kill"),
     (BETWEEN, "kill"),
     (OPENING, "kill"),
+    (WAITING, "cancel asked"),
 ]
 KINDS: list[What] = [
     "kill", "cancel", "cancel asked", "cancel tool", "cancel tick", "fail", "refuse", "full", "cap", "hear"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from transom.errors import (
 )
 from transom.llm import Asked, CameBack, Request, Said, ScriptedProvider, Turn
 from transom.runs import Workspace
-from transom.store import SqliteStore
+from transom.store import SqliteStore, writer
 
 STOP = "a stop while another one is answered"
 DEAD = NetworkFailed("the line is dead", where="t", hint="look at the line")
@@ -221,8 +222,11 @@ async def test_what_is_gone_on_with_or_said_again_was_not_given_up(tmp_path: Pat
     assert [turn.text for turn in response.turns if isinstance(turn, Asked)] == ["slow", "one", "two"]
 
 
-async def test_an_answer_that_came_together_with_a_stop_counts_and_is_not_handed_out_later(tmp_path: Path) -> None:
+async def test_an_answer_that_came_together_with_a_stop_counts_and_is_not_handed_out_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is paid for, and stands in the conversation; the message ends as it did."""
+    monkeypatch.setattr(writer, "PROVEN", math.inf)  # the thread commits, while the task waits
     asked = list[str]()
 
     def answer(request: Request) -> str:

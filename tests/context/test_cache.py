@@ -166,6 +166,17 @@ def test_a_vendor_that_needs_no_marks_reads_up_to_the_first_difference() -> None
     assert free.watch(changed).read > marked.watch(changed).read > 0
 
 
+def test_a_common_beginning_that_is_shorter_than_the_least_is_read_by_nobody() -> None:
+    changed = asked(3, CONFIG, replace(BOOK, text="other"))
+    free = CacheMonitor(BY_ITSELF)
+    free.watch(asked(3, CONFIG, BOOK))
+    common = free.watch(changed).read
+    for least, read in ((common, common), (common + 1, 0)):
+        monitor = CacheMonitor(replace(BY_ITSELF, least=least))
+        monitor.watch(asked(3, CONFIG, BOOK))
+        assert monitor.watch(changed).read == read
+
+
 def test_what_was_reported_comes_first_and_estimates_are_marked() -> None:
     monitor = CacheMonitor(MARKED)
     monitor.watch(asked(1), Usage(1_000, 10, 0))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.context.streams import call, exchange, orphans, turns
 from tests.fuzzing import examples
 from transom.context import Compaction, Event, History, Mark, TokenCorrection
-from transom.context.compaction import compact, shrink
+from transom.context.compaction import compact, shrink, swallow
 from transom.context.history import turn_size
 from transom.llm import Asked, CameBack, Said, Text, ToolCall, ToolResult, Turn
 from transom.llm.render import turn_text
@@ -250,3 +250,11 @@ def test_what_was_asked_last_stays_however_often_it_is_folded(*, fails: bool) ->
     assert sum(history.size) == sum(sum(turn_size(turn)) for turn in history.turns)
     history = shrink(history.add(Asked("And now?")), 400, TokenCorrection(), hard=True)
     assert [turn for turn in history.turns if isinstance(turn, Asked)][1:] == [Asked("And now?")]
+
+
+def test_only_results_are_swallowed_and_what_has_to_be_answered_stays() -> None:
+    for ends in ((), exchange(1), (*exchange(1), Asked("And now?"))):
+        history = History.of(ends)
+        assert swallow(history, PLAIN) is history
+    swallowed = swallow(History.of([Asked("Look."), *call(2)]), PLAIN)
+    assert not swallowed.live and swallowed.folded is not None and swallowed.folded.unseen

@@ -18,6 +18,7 @@ GOOD = [
     "http://[::1]:11434",
     "http://user:pa%40ss@host:1/",
     "https://köln.example/v1",
+    "https://xn--e1afmkfd.example/v1",
     "https://gateway.example/v1/@account/openai",
     "HTTP://HOST:65535",
 ]
@@ -42,6 +43,8 @@ BAD = {
     f"http://{'a' * 64}": "host is none",
     f"http://{'a.' * 130}b": "host is none",
     "http://☃.net": "host is none",
+    "http://\u00b9": "host is none",
+    "http://\u0661.net": "host is none",
     "http://h /": "space",
     "http://h\t/": "space",
     "http://h/\x00": "space",

@@ -5,6 +5,9 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pytest
+
+from transom.tools.excerpts import search
 from transom.tools.files import Viewer, ViewLimits, discover, file_type, fits, named_files
 
 
@@ -118,3 +121,12 @@ def test_globs_of_names_and_of_paths() -> None:
     name = "logs/a.v.gz"
     assert [fits(name, glob) for glob in ("*.v", "*.gz", "logs/*.v", "**/*.v", "logs/**/a.v")] == [True] * 5
     assert [fits(name, glob) for glob in ("a", "x/*.v", "*.V")] == [False] * 3
+
+
+@pytest.mark.parametrize("characters", [1, 2, 3, 7, 20, 21])
+def test_what_stands_around_a_match_has_no_more_characters_than_it_may(tmp_path: Path, characters: int) -> None:
+    (tmp_path / "log").write_text("\n".join([*"abcdefghijklmnop", "X", *"qrstuvw"]))
+    (match,), total = search(tmp_path / "log", ["x"], context=30, most=1, characters=characters)
+    assert (match.line_number, total) == (17, 1)
+    assert characters - 2 <= len(match.content) <= characters
+    assert "X" in match.content

@@ -172,3 +172,29 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
         ran_from_json({"note": 1})
     with pytest.raises(ValueError, match="not a tool's result"):
         ran_from_json({"result": 1})
+
+
+async def test_a_note_is_taken_in_once_for_a_place_however_often_a_message_goes_on() -> None:
+    notes: list[Json] = []
+
+    async def run(arguments: Arguments) -> Outcome:
+        return Outcome("ok", note=len(notes))
+
+    tool = ToolDefinition("look", "", {"type": "object"}, run, recall=notes.append, limits=ToolLimits(calls=2))
+    ran = await Toolbox([tool]).run(ToolCall("1", "look", {}))
+    box = Toolbox([tool])
+    for place in ("a", "a", "b"):
+        box.recall(ran, place)
+    assert notes == [0, 0]
+    assert (await box.run(ToolCall("2", "look", {}))).error == "ToolQuotaError", "two places were used"
+
+
+async def test_a_quota_holds_for_a_conversation_and_those_within_it_together() -> None:
+    async def run(arguments: Arguments) -> str:
+        return "ok"
+
+    tool = ToolDefinition("look", "", {"type": "object"}, run, limits=ToolLimits(calls=2))
+    outer = Toolbox([tool])
+    inner = outer.within([tool])
+    ends = [(await box.run(ToolCall("1", "look", {}))).error for box in (inner, outer, outer, inner)]
+    assert ends == ["", "", "ToolQuotaError", "ToolQuotaError"]

@@ -16,6 +16,7 @@ from transom.agent.views import Response
 from transom.errors import CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError
 from transom.llm import Asked
 from transom.runs.doubts import owner
+from transom.runs.opened import call_in
 
 ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError)
 """How a message may have ended without an answer; its handler went on, or came to its end with it."""
@@ -35,7 +36,9 @@ def _is_of_others(talk: Conversation, told: Any) -> bool:
         call = owner(state, (stage.name, stage.epoch, told["sub"]))
     if told["event"] not in ("asked", "found") or not call:
         return False
-    place = (stage.name, stage.epoch, *call)
+    mine, place = call_in(stage), (stage.name, stage.epoch, *call)
+    if mine and talk.name in mine.named:
+        return False  # it is said again by an equal call, which opens it anew
     return place in state.tools and (talk.lasting or stage.has_met(place))
 
 

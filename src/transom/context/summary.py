@@ -17,6 +17,7 @@ _LEAST = 200
 _IDS_PART = 0.25  # of a summary's room, for the ids that it does not mention
 _AND_MORE = ", and more"
 STRUCK = "[struck: not in the source]"
+_HOLES = [chr(code) for code in (0, *range(0xE000, 0xF900))]  # one stands for it while there may be more to strike
 
 _BAD = re.compile(r"\b(fatal|error|fail(?:ed|ure|s)?|violat\w*|warn\w*|blocker|critical)\b", re.IGNORECASE)
 _HEADING = re.compile(r"^\s{0,3}#{1,6} ")
@@ -101,8 +102,12 @@ def hold(said: str, source: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _hold(said: str, *known: Source) -> tuple[str, tuple[str, ...]]:
-    wrong = [fact for fact in facts_of(said) if not any(source.has(fact) for source in known)]
-    return strike(said, wrong, STRUCK), tuple(fact.text for fact in wrong)
+    text, struck = said, list[str]()
+    hole = next(sign for sign in _HOLES if sign not in said)
+    while wrong := [fact for fact in facts_of(text) if not any(source.has(fact) for source in known)]:
+        text = strike(text, wrong, hole)  # what is left of a word may be an id by itself
+        struck += [fact.text for fact in wrong]
+    return text.replace(hole, STRUCK), tuple(struck)
 
 
 def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from ipaddress import IPv6Address
+from unicodedata import normalize
 from urllib.parse import SplitResult, urlsplit
 
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _LONGEST_NAME = 253
 _HIDDEN = "..."
+_LAST_LATIN = "\u024f"
 
 
 def checked(address: str) -> SplitResult:
@@ -78,7 +80,11 @@ def _is_name(host: str) -> bool:
         name = host.removesuffix(".").encode("idna").decode()
     except UnicodeError:
         return False
-    letters = host.replace("-", "").replace("_", "").replace(".", "")
-    # Of names beyond ASCII the standards differ in signs, not in letters and digits.
-    plain = host.isascii() or letters.isalnum()
+    plain = all(map(_is_plain, host))
     return plain and len(name) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, name.split(".")))
+
+
+def _is_plain(sign: str) -> bool:
+    """Whether all standards of names have it. Beyond Latin letters they differ; such a name is given as `xn--...`."""
+    small = sign.lower()
+    return sign.isascii() or (sign.isalpha() and small <= _LAST_LATIN and normalize("NFKC", small) == small)

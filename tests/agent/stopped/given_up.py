@@ -26,12 +26,10 @@ async def passes_by(life: Life, agent: Agent) -> None:
     """Says one thing after the other, whatever stops it; what is left last would be asked again, and is not stopped."""
     ended = []
     for message in (*life.scene.messages, END):
+        life.stop = NEVER if message == END else life.stop
         work = asyncio.ensure_future(agent.send(message))
         await asyncio.sleep(0)  # what never began was not said
-        if message == END:
-            life.stop = NEVER
-        else:
-            life.under_way = work
+        life.under_way = None if message == END else work
         try:
             ended.append((await work).text)
         except (asyncio.CancelledError, TransomError):

@@ -9,11 +9,12 @@ from typing import Any
 
 from tests.agent.helpers import SEAT
 from tests.agent.stopped.life import Life
-from tests.agent.stopped.scenes import calls, handled, in_a_stage, paying, steps, subs, tools_of
+from tests.agent.stopped.scenes import NESTED, calls, deeper, handled, in_a_stage, paying, steps, subs, tool, tools_of
 from tests.agent.stopped.world import Scene
 from transom.agent import Home, Setup
 from transom.config import Settings
 from transom.context import Budget
+from transom.llm import Reply
 
 MANY = tuple(f"message {number}" for number in range(5))
 
@@ -129,4 +130,26 @@ IN_A_STAGE = replace(
     program=in_a_stage(budget=Budget.of(SMALL.window)),
     lasting=False,
 )
-MORE = [FOLDED, IN_A_STAGE, TWO_SUBS, OPENING, BETWEEN, AT_ONCE]
+
+
+async def waits(life: Life, x: str) -> str:
+    """Waits for a task in a sub-conversation, which goes on when who waits is stopped; there another handler talks."""
+    sub = life.inner[x] = await life.agent.create_sub_conversation("go deep")
+    work = asyncio.create_task(sub.send(f"item deep{x}"))
+    await asyncio.wait({work})
+    return str(work.result().text)
+
+
+def in_turn(item: str) -> list[Reply | str]:
+    if not item.startswith("deep"):
+        return paying(item)
+    return [calls(f"dig {item[4:]}"), calls(f"pay {item}"), calls(f"look {item}"), "Dug."]
+
+
+WAITING = replace(
+    NESTED,
+    name="a handler that waits for a task",
+    tools=lambda life: [tool(life, "ask", waits), tool(life, "dig", deeper), *tools_of(life)],
+    answer=steps({"one": [calls("ask a", "ask b"), "Done."], "two": ["Done, too."]}, subs(in_turn)),
+)
+MORE = [FOLDED, IN_A_STAGE, TWO_SUBS, OPENING, BETWEEN, AT_ONCE, WAITING]
