@@ -250,3 +250,24 @@ async def test_in_a_stage_a_finding_is_told_where_the_code_has_it_today(tmp_path
     assert await life(looks=False) == ["go", "two"]
     go, found, two = await life(looks=True)
     assert (go, two) == ("go", "two") and "There are bolts." in found
+
+
+async def test_what_is_new_is_told_in_the_order_in_which_it_was_begun_however_long_it_takes(tmp_path: Path) -> None:
+    first_is_over = asyncio.Event()
+
+    async def slow(request: Request) -> Reply:
+        reply = answer(request)
+        if "bolts" in reply.text:
+            await first_is_over.wait()
+        return reply
+
+    async def handler(what: str) -> str:
+        sub = await agent.create_sub_conversation("look into it", what)
+        await sub.send(what)
+        await agent.complete_sub_conversation(sub.id)
+        first_is_over.set()
+        return what
+
+    async with Agent(SEAT, provider=ScriptedProvider(slow), tools=[tool(handler)], at=Home(tmp_path, "t")) as agent:
+        _, bolts, nuts = [turn.text for turn in (await agent.send("go")).turns if isinstance(turn, Asked)]
+    assert "There are bolts." in bolts and "There are nuts." in nuts
