@@ -100,7 +100,7 @@ async def talk(agents: Iterator[Agent], messages: list[str], moves: Iterator[Mov
 
 
 def replies(store: Store, home: Home) -> list[Any]:
-    runs = {str(row["inputs"]["name"]): row["id"] for row in store.items("runs").values()}  # type: ignore[call-overload,index]
+    runs = {str(row["inputs"]["name"]): row["id"] for row in store.items("runs").values()}  # type: ignore[call-overload,index]  # a row is a table of texts
     return [record.data for record in store.read(f"run/{runs[home.name]}") if record.kind == "reply"]
 
 
@@ -178,7 +178,7 @@ async def test_the_same_life_goes_on_as_the_next_one_would(
         response = await (agent.go_on() if lives == 1 else agent.resume())
         await agent.close()
         assert response and (response.text, len(response.turns)) == (answer, 2)
-        assert [record.data.get("then") for record in await journaled(home.workspace) if record.kind == "reply"] == then  # type: ignore[union-attr]
+        assert [record.data.get("then") for record in await journaled(home.workspace) if record.kind == "reply"] == then  # type: ignore[union-attr]  # a record's data is a table
         asked.append([request.to_json() for request in model.provider.requests])
     assert asked[0] == asked[1] and asked[0][-1] == asked[0][-2] and seen in json.dumps(asked[0][-1])
 

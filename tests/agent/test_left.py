@@ -178,7 +178,7 @@ async def test_what_was_kept_from_being_said_stays_without_an_answer(by: str, tm
                 raise StoreError(f"the disk is full: {conversation}, {told}")
 
             for message in ("one", "one", "two", "three"):
-                talk.stage.tell = full if message == "one" and by != STOP and lives == 1 else tell  # type: ignore[method-assign]
+                talk.stage.tell = full if message == "one" and by != STOP and lives == 1 else tell  # type: ignore[method-assign]  # the store is full then
                 try:
                     seconds = 0.05 if message == "one" and by == STOP else 60
                     ended.append((await asyncio.wait_for(agent.send(message), seconds)).text)

@@ -148,7 +148,7 @@ async def test_only_what_is_over_is_passed_by(tmp_path: Path) -> None:
         await asyncio.sleep(1)
         return at
 
-    world.use = use  # type: ignore[method-assign]
+    world.use = use  # type: ignore[method-assign]  # of this test
     async with Agent(SEAT, provider=provider, tools=world.tools(), at=Home(tmp_path, "t")) as agent:
         world.other = sub = await agent.create_sub_conversation("look")
         await sub.send("a")
@@ -173,7 +173,7 @@ async def test_what_is_gone_on_with_and_what_is_marked_stand_behind_it(tmp_path:
         return at
 
     stopped: list[str] = []
-    world.wait = wait  # type: ignore[method-assign]
+    world.wait = wait  # type: ignore[method-assign]  # of this test
     for _ in range(3):
         provider = ScriptedProvider(world.answer)
         async with Agent(SEAT, provider=provider, tools=world.tools(), at=Home(tmp_path, "t")) as agent:
@@ -197,7 +197,7 @@ async def test_in_a_stage_nothing_is_passed_by_that_the_code_has_no_call_for_tod
         last = await other.send("c")
         return [last.turns], last.usage
 
-    world.talk = talk  # type: ignore[method-assign]
+    world.talk = talk  # type: ignore[method-assign]  # of this test
     ([turns], _) = await world.in_a_stage(tmp_path)
     assert [turn.text for turn in turns if isinstance(turn, Asked)] == ["a", "c"]
 

@@ -54,6 +54,19 @@ def finish(exporting: Exporter) -> None:
         exporting._thread.join(GENEROUS)
 
 
+def fork_and_finish(telemetry: Telemetry, exporting: Exporter) -> None:
+    """Have a process that is forked tell of a span `child`, and send what it has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of newer Pythons, of threads in a process that forks
+        child = os.fork()
+    if not child:
+        with telemetry.span("child"):
+            pass
+        finish(exporting)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 def sent(server: LocalServer) -> list[dict[str, Any]]:
     """The spans that it took, each request of which must be one of OTLP."""
     found = []
@@ -223,15 +236,7 @@ def test_a_process_that_was_forked_sends_its_own_spans_alone(tmp_path: Path, col
     with Telemetry.open(tmp_path, exporter=exporting) as telemetry, telemetry.span("around"):
         with telemetry.span("before"):
             pass
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of newer Pythons, of threads in a process that forks
-            child = os.fork()
-        if not child:
-            with telemetry.span("child"):
-                pass
-            finish(exporting)
-            os._exit(0)
-        os.waitpid(child, 0)
+        fork_and_finish(telemetry, exporting)
     finish(exporting)
     assert sorted(span["name"] for span in sent(collector)) == ["around", "before", "child"]
 

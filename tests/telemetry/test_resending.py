@@ -14,7 +14,7 @@ import pytest
 
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from tests.telemetry.test_destination import until
-from tests.telemetry.test_otlp import GENEROUS, finish, sent, series, taken, to
+from tests.telemetry.test_otlp import GENEROUS, finish, fork_and_finish, sent, series, taken, to
 from transom.telemetry import Telemetry, otlp, read_trace
 
 
@@ -84,15 +84,7 @@ def test_what_waits_is_its_own_processes_to_send(
             threading.Event().wait(0.2)
         collector.seen.clear()
         busy.set()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of newer Pythons, of threads in a process that forks
-            child = os.fork()
-        if not child:
-            with telemetry.span("child"):
-                pass
-            finish(exporting)
-            os._exit(0)
-        os.waitpid(child, 0)
+        fork_and_finish(telemetry, exporting)
         assert [span["name"] for span in sent(collector)] == ["child"]
     finish(exporting)
     assert [span["name"] for span in sent(collector)] == ["child", "before"]

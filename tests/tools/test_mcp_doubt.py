@@ -38,7 +38,7 @@ class Till(BaseHTTPRequestHandler):
                 self.server.begun += 1  # type: ignore[attr-defined]  # of this test
                 told = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
                 self.say(200, asked, result={**told, "serverInfo": {"name": "till", "version": "1"}})
-            case "tools/list" if self.server.begun > 1 and self.server.lists_once:  # type: ignore[attr-defined]
+            case "tools/list" if self.server.begun > 1 and self.server.lists_once:  # type: ignore[attr-defined]  # of this test
                 self.say(200, asked, error={"code": -32603, "message": "the till has no list any more"})
             case "tools/list":
                 shape = {"type": "object", "properties": {"n": {"type": "integer"}}}

@@ -150,7 +150,7 @@ class Life:
         last, said = None, list(messages or self.scene.messages)
         if self.resumes:
             last = await self.until(agent, agent.resume, "")
-            before = [turn.text for turn in agent._talk.turns if isinstance(turn, Asked)]  # type: ignore[union-attr]
+            before = [turn.text for turn in agent._talk.turns if isinstance(turn, Asked)]  # type: ignore[union-attr]  # something was said
             said = [message for message in said if message not in before]
         for message in said:
             last = await self.until(agent, lambda: agent.send(message), message)  # noqa: B023  # awaited at once
