@@ -12,26 +12,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from transom.agent.asking import Asking
 from transom.agent.caps import Meter
-from transom.agent.events import Event, Heard, OnEvent, Replied, nobody
+from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.findings import Findings, recall_findings, turn_of
 from transom.agent.floor import Floor
 from transom.agent.hands import Hands, Keep, Shrink, as_it_is
 from transom.agent.in_calls import InCalls
-from transom.agent.late import tell_registered
 from transom.agent.left import left_from_json
+from transom.agent.requesting import Requests
 from transom.canonical import Json
 from transom.context import Budget, History, Mark, TokenCorrection
-from transom.context.tokens import Measure
-from transom.context.window import UNCORRECTED
-from transom.errors import CapReached, LeftUnanswered, OutOfTurns, ReplyError, ToolError
+from transom.errors import OutOfTurns, ReplyError, ToolError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
-from transom.llm.answering import CUT_OFF, VOID, Answering
-from transom.llm.deltas import Again, Delta
 from transom.llm.turns import Egress
 from transom.runs import Stage
-from transom.runs.models import AskOptions
 from transom.runs.opened import Call
 from transom.tools import Toolbox
 from transom.tools.definition import Ran
@@ -107,11 +101,7 @@ class Conversation:
     egress: Egress = "any"
     floor: Floor = field(default_factory=Floor)
     findings: Findings = field(default_factory=Findings)
-    _came: int = 0
     _unheard: Exception | None = None
-    _stop: BaseException | None = None
-    _settled: bool = False
-    _half: bool = False  # whether a part was heard of a reply that has not come
 
     def __post_init__(self) -> None:
         if self.role.tools != self.toolbox.specs:
@@ -122,9 +112,9 @@ class Conversation:
             raise ToolError(what, where=self.role.name, hint="give the role the specs of its toolbox")
         self.role = self.window.held(self.role)
         mine = weakref.proxy(self)  # for its parts, which hold it in no circle
-        self._hands, self._asking = Hands(mine), Asking(mine)
+        self._hands, self._requests = Hands(mine), Requests(mine)
         self.learned = {**self.learned} or self.stage.counted(self.name)
-        self._count()
+        self._requests.count()
         if self.lasting:
             kept = self.stage.marks(self.name)
             self.marks = {event: [Mark.from_json(one) for one in marks] for event, marks in kept.items()}
@@ -156,9 +146,9 @@ class Conversation:
 
     async def _answer(self, given: tuple[Block, ...]) -> tuple[Request, Reply]:
         while True:
-            request, reply = self.pending = self.pending or await self._request(given)
-            if held := self._stop or self._unheard:
-                self._stop = self._unheard = None
+            request, reply = self.pending = self.pending or await self._requests.answered(given)
+            if held := self._requests.take_stop() or self._unheard:
+                self._unheard = None
                 raise held
             if not reply.calls or reply.stop == "length":
                 return request, reply
@@ -226,98 +216,9 @@ class Conversation:
         """Whether whatever was said has its answer."""
         return self.pending is None and (not self.turns or isinstance(self.turns[-1], Said))
 
-    async def _request(self, blocks: tuple[Block, ...]) -> tuple[Request, Reply]:
-        """A request, and the whole reply to it, however many it takes."""
-        self.failed = False
-        while True:
-            if self.findings.ready:
-                await self.findings.tell(self)
-            await self.before()
-            if not self._settled:
-                self._count()
-            if self.late:
-                tell_registered(self.stage, self.name, self.late)
-            seconds = self._seconds()
-            answering = self._asking.now(blocks)
-            first = answering.then is None
-            if answering.then != "failed":  # which a stop came together with
-                reply = await self._paid(answering, seconds)
-                if first:
-                    self._learn(reply, self._asking.size)
-                if self._asking.folded:
-                    self._asking.folded = False
-                    self.folded()
-            if answering.then == "whole":
-                return answering.request, self._asking.outcome(answering)
-            self._asking.leave(answering)
-            if answering.then == "mend":
-                self._heard(VOID)
-            if self._stop:
-                stop, self._stop = self._stop, None
-                raise stop
-            if answering.then == "failed":
-                self.failed = True
-                return answering.request, self._asking.outcome(answering)
-
-    def _count(self) -> None:
-        """Have tokens estimated as the model counts that answers next."""
-        by, self._settled = self.stage.answering(self.role.name, self.name)
-        self.tokens = self.learned.get(by, UNCORRECTED)
-
-    def _learn(self, reply: Reply, size: Measure) -> None:
-        """From what a model says that it read; conversations that begin later in this run begin with it."""
-        known = self.learned.get(reply.by, UNCORRECTED)
-        self.tokens = self.learned[reply.by] = known.learned(size, reply.usage.input_tokens)
-        self.stage.host.learned[reply.by] = self.tokens
-
-    def _seconds(self) -> float | None:
-        """That are left for the next reply; a cap takes away nothing that the journal has."""
-        if self.meter.behind and self.lasting and not (self.left_then or self.stage.answered_next(self.name)):
-            self.meter.catch_up()
-        try:
-            return self.meter.left(self.deadline)
-        except CapReached:
-            if self.stage.answered_next(self.name):
-                return None
-            raise
-
-    async def _paid(self, answering: Answering, seconds: float | None) -> Reply:
-        """One request and its reply; each is journaled, counted and told by itself."""
-        self.requests += 1
-        options = AskOptions(
-            lasting=self.lasting,
-            answering=answering,
-            on_delta=self._heard,
-            seconds=seconds,
-            else_raise=left_from_json(self.left_then, self) if self.left_then else None,
-            held=self._hold,
-        )
-        if self._half:  # an error, a stop or a cap cut it off
-            self._heard(CUT_OFF)
-        try:
-            reply = await self.stage.ask(
-                self._asking.next(answering), self.role, conversation=self.name, options=options
-            )
-        except TimeoutError as error:
-            raise error if isinstance(error, LeftUnanswered) else self.meter.late() from error
-        if reply.egress != "any":
-            self.egress = "local"
-        self.meter.add(reply, (self.name, self._came))
-        self._came, self._half = self._came + 1, False
-        self.hear(Replied(self.name, reply))
-        return reply
-
     def hear(self, event: Event) -> None:
         """Tell of what is paid for. A listener's error is raised as soon as the reply is in its place."""
         try:
             self.tell(event)
         except Exception as error:  # noqa: BLE001  see above
             self._unheard = self._unheard or error
-
-    def _hold(self, stop: BaseException) -> None:
-        """What comes while a reply is written is raised when that is in its place: it is paid for."""
-        self._stop = stop
-
-    def _heard(self, piece: Delta) -> None:
-        self._half = piece.__class__ is not Again
-        self.hear(Heard(self.name, piece))
