@@ -27,8 +27,8 @@ def model(name: str, each: float) -> ScriptedProvider:
 
 
 def tokens(agent: Agent) -> TokenCorrection:
-    assert agent._talk is not None
-    return agent._talk.tokens
+    assert agent._life.talk is not None
+    return agent._life.talk.tokens
 
 
 def each(correction: TokenCorrection) -> float:
@@ -40,7 +40,7 @@ async def test_a_new_conversation_begins_with_what_the_run_learned_of_its_model(
     async with Agent(SEAT, provider=model("a:1", 0.6)) as agent:
         await agent.send("Is it so?")
         sub = await agent.create_sub_conversation("Look.")
-        await sub._open()
+        await sub._life.open()
         assert tokens(sub) == tokens(agent)
         assert tokens(sub).seen == 1
         await sub.send("Well?")
@@ -53,7 +53,7 @@ async def test_models_do_not_teach_each_other() -> None:
     async with Agent(SEAT, provider=chain) as agent:
         await agent.send("Is it so?")
         sub = await agent.create_sub_conversation("Look.")
-        await sub._open()
+        await sub._life.open()
         assert tokens(sub).seen == 0, "nothing is known of b:1"
         await sub.send("Well?")
         await agent.complete_sub_conversation(sub.id)
@@ -85,7 +85,7 @@ async def test_who_falls_back_counts_as_who_answers() -> None:
             await agent.send(f"number {number}")
         assert tokens(agent).seen == 3
         sub = await agent.create_sub_conversation("Look.")
-        await sub._open()
+        await sub._life.open()
         assert tokens(sub).seen == 3
 
 
@@ -95,7 +95,7 @@ async def test_what_a_conversation_began_with_is_the_same_in_every_life(tmp_path
             await agent.send("Is it so?")
             sub = await agent.create_sub_conversation("Look.")
             await more(agent)
-            begun = (await sub._open()).tokens
+            begun = (await sub._life.open()).tokens
             await sub.send("Well?")
             return sub.id, begun, tokens(sub)
 
@@ -103,7 +103,7 @@ async def test_what_a_conversation_began_with_is_the_same_in_every_life(tmp_path
         pass
 
     async def teach(agent: Agent) -> None:
-        agent._talk.stage.host.learned["a:1"] = TokenCorrection(9, (9.0,) * 6)  # type: ignore[union-attr]  # it is open
+        agent._life.talk.stage.host.learned["a:1"] = TokenCorrection(9, (9.0,) * 6)  # type: ignore[union-attr]  # it is open
 
     provider = model("a:1", 0.6)
     first = await program(provider, nothing)

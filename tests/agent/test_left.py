@@ -106,7 +106,7 @@ async def test_what_was_asked_again_and_answered_is_so(tmp_path: Path) -> None:
 )
 async def test_an_error_is_the_same_when_it_is_read_back(error: TransomError, tmp_path: Path) -> None:
     async with Agent(SEAT, provider=ScriptedProvider(Line()), at=Home(tmp_path, "t")) as agent:
-        talk = await agent._open()
+        talk = await agent._life.open()
         again = left_from_json(left_to_json(error), talk)
         assert (type(again), str(again)) == (type(error), str(error))
         assert getattr(again, "retryable", None) == getattr(error, "retryable", None)
@@ -170,7 +170,7 @@ async def test_what_was_kept_from_being_said_stays_without_an_answer(by: str, tm
         async with Agent(SEAT, provider=ScriptedProvider(answer), at=Home(tmp_path, "t")) as agent:
             slow = asyncio.create_task(agent.send("slow"))
             await asyncio.sleep(0.05)
-            talk = agent._talk
+            talk = agent._life.talk
             assert talk is not None
             tell = talk.stage.tell
 
@@ -253,7 +253,7 @@ async def test_an_answer_that_came_together_with_a_stop_counts_and_is_not_handed
                     except (asyncio.CancelledError, LeftUnanswered):
                         ended.append("left")
                     task[0] = None
-                talk = agent._talk
+                talk = agent._life.talk
                 assert talk is not None
                 lives.append((ended, list(talk.turns), agent.context().input_tokens))
     assert lives[0][0] == ["left", "so two"]

@@ -151,7 +151,7 @@ async def test_a_person_who_has_it_done_again_settles_the_doubt(tmp_path: Path) 
         await sub.send("Pay.")
         with pytest.raises(Paused):
             await talking.send("Pay.")
-        run = talking._desk.run  # type: ignore[union-attr]  # it is open
+        run = talking._life.desk.run  # type: ignore[union-attr]  # it is open
         assert run is not None
         await run.decide("redo")
         assert (await talking.go_on()).text == "end"

@@ -244,6 +244,6 @@ async def test_what_failed_in_a_delegate_is_as_local_as_what_it_was_given() -> N
     given = Block("background", SECRET, trust="untrusted", egress="local")
     _, _, chain = two([], [NetworkFailed("down")])
     async with Agent(DELEGATING, provider=chain) as agent:
-        talk = await agent._open()
+        talk = await agent._life.open()
         found = await Delegation(talk)._found("main/1", "look", (given,), 100)
     assert (found.text, found.egress) == ("", "local")

@@ -182,7 +182,7 @@ async def test_what_is_gone_on_with_and_what_is_marked_stand_behind_it(tmp_path:
             await agent.send("use it")
             went_on = await sub.go_on()
             await sub.mark(Mark("it counts"))
-            talk = sub._talk
+            talk = sub._life.talk
             assert talk is not None
             ended.append([went_on.text, str(sorted(talk.marks)), str(len(talk.turns))])
     assert ended == [ended[0]] * 3 and world.asked == ["a 0", "use it 0", "b 0", "use it 1", "b 1"]

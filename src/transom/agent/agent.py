@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Self
 
-from transom.agent.answer import answer
-from transom.agent.caps import Caps, Meter
-from transom.agent.events import Event, OnEvent, nobody
+from transom.agent.caps import Caps
+from transom.agent.events import OnEvent, nobody
 from transom.agent.finding import floor_of, hand_back, open_sub, sub_span, sum_up, taken
-from transom.agent.floor import Floor
-from transom.agent.given import (
-    check_given,
-    check_tried,
-    check_turns_alone,
-    given_name,
-    given_purpose,
-    given_role,
-    given_setup,
-)
-from transom.agent.home import Desk, Place, open_desk, stage_of
+from transom.agent.given import check_turns_alone, given_purpose
+from transom.agent.home import Place
 from transom.agent.late import register, warn_of_missing
+from transom.agent.life import Life
+from transom.agent.made import Made
 from transom.agent.opening import given_back, knew, own, take_name
-from transom.agent.passing import pass_by, stands_before
 from transom.agent.readable import Readable
 from transom.agent.resume import walk_through
 from transom.agent.saying import COMPLETED, mark_last, say
-from transom.agent.setup import LateShelf, Setup
-from transom.agent.sub import sub_role, task, without_own
-from transom.agent.taken_up import take_up
-from transom.agent.turns import Conversation
-from transom.agent.unsaid import Unsaid
+from transom.agent.setup import Setup
 from transom.agent.views import Response
 from transom.context import Mark
 from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block, Chain, Provider, Role
-from transom.runs import Approval, Named
+from transom.runs import Approval
 from transom.runs.approvals import check_asked, decided
 from transom.runs.opened import call_in
-from transom.telemetry import Redactor
-from transom.tools import Toolbox, ToolDefinition
+from transom.tools import ToolDefinition
 
 
 class Agent(Readable):
@@ -83,43 +68,39 @@ class Agent(Readable):
         caps: Caps | None = None,
         on_event: OnEvent = nobody,
     ) -> None:
-        check_given(role, tools, at)
-        tools = list(tools)
-        self._setup = given_setup(provider, at)
-        self._role = self._setup.role(given_role(role, tools))
-        self._shelf = LateShelf()
-        stage = stage_of(at)
-        self._chain = stage.host.chain if stage else self._setup.chain(role.name, self._shelf)
-        self._at, self.on_event = at, on_event
-        self._toolbox = Toolbox(tools, redact=Redactor(secrets=self._chain.secrets))
-        self._parent: Conversation | None = None
-        self._talk: Conversation | None = None
-        self._meter = Meter()
-        self._subs: dict[str, Agent] = {}
-        self.caps = caps or Caps()
-        self._always: tuple[Block, ...] = ()
-        self._floor, self._opening, self._unsaid = Floor(role.name), asyncio.Lock(), Unsaid()
-        self._lasting, self._archived, self._left = stage is None, False, False
-        self._given: tuple[Block, ...] = ()
-        self._desk: Desk | None = None
-        self._last: Response | None = None
-        self._name = given_name(at, self._floor, self._begin_anew)  # behind all that may be refused
+        made = Made.of(role, tools, provider, at)
+        made.hold(caps or Caps())
+        made.toolbox.max_turns = made.meter.caps.turns
+        self._settle(made, on_event)
+
+    def _settle(self, made: Made, on_event: OnEvent) -> None:
+        self._made, self._subs = made, dict[str, Self]()
+        self._life = Life(made, on_event)
+
+    @property
+    def on_event(self) -> OnEvent:
+        """Hears what happens while it happens; may become another one at any time."""
+        return self._life.on_event
+
+    @on_event.setter
+    def on_event(self, on_event: OnEvent) -> None:
+        self._life.on_event = on_event
 
     @property
     def caps(self) -> Caps:
         """How much it may use; may be raised at any time. A sub-conversation has the agent's, but turns of its own."""
-        return replace(self._meter.caps, turns=self._toolbox.max_turns)
+        return self._made.caps
 
     @caps.setter
     def caps(self, caps: Caps) -> None:
-        if self._parent:
-            check_turns_alone(caps, self._meter.caps)
+        if self._made.parent:
+            check_turns_alone(caps, self._made.meter.caps)
         else:
-            self._meter.hold(caps, self._chain.everyone, self._setup.settings.paths.prices)
+            self._made.hold(caps)
         self._hold_turns(caps.turns)
 
     def _hold_turns(self, turns: int) -> None:
-        self._toolbox.max_turns = turns
+        self._made.toolbox.max_turns = turns
         for sub in self._subs.values():
             sub._hold_turns(turns)
 
@@ -131,11 +112,12 @@ class Agent(Readable):
         Raises:
             ToolError: its name is taken, or its schema is none.
         """
-        if register(self._toolbox, tool, self._talk) and self._talk:
-            self._talk.role = replace(self._talk.role, tools=self._toolbox.specs)
-            self._talk.late.append(tool.spec)
+        talk, box = self._life.talk, self._made.toolbox
+        if register(box, tool, talk) and talk:
+            talk.role = replace(talk.role, tools=box.specs)
+            talk.late.append(tool.spec)
         for sub in self._subs.values():
-            if all(one.name != tool.name for one in sub._toolbox.tools):
+            if all(one.name != tool.name for one in sub._made.toolbox.tools):
                 sub.register_tool(tool)
 
     async def send(self, content: str, *blocks: Block) -> Response:
@@ -153,16 +135,16 @@ class Agent(Readable):
             ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
                 whole after any of them, and `go_on` tries again.
         """
-        with self._unsaid.message(content, blocks) as message:
-            async with self._floor:
-                talk = await self._open()
-                if self._archived:
+        life = self._life
+        with life.unsaid.message(content, blocks) as message:
+            async with life.floor:
+                talk = await life.open()
+                if life.archived:
                     raise RunError(COMPLETED, where=talk.name, hint="open another")
-                if stands_before(talk):
-                    await self._pass_by(talk)
-                await self._unsaid.say(talk, self._always, message)
-                said = await say(talk, message, beside=self._always)
-                return said or await self._answer(talk, blocks)
+                await life.pass_by(talk)
+                await life.unsaid.say(talk, self._made.always, message)
+                said = await say(talk, message, beside=self._made.always)
+                return said or await life.answer(talk, blocks)
 
     async def go_on(self, *blocks: Block) -> Response:
         """Go on where the last message was left: at a cap that is raised now, a pause, an error.
@@ -172,13 +154,15 @@ class Agent(Readable):
         Raises:
             RunError: there is nothing to go on with.
         """
-        async with self._floor:
-            if await self._pass_by(talk := await self._open()) and self._last and talk.at_rest:
-                return self._last
-            await self._unsaid.say(talk, self._always)
+        life = self._life
+        async with life.floor:
+            talk = await life.open()
+            if await life.pass_by(talk) and life.last and talk.at_rest:
+                return life.last
+            await life.unsaid.say(talk, self._made.always)
             if talk.at_rest:
                 raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
-            return await self._answer(talk, blocks)
+            return await life.answer(talk, blocks)
 
     async def resume(self) -> Response | None:
         """Walk through what the journal has of this conversation, and finish what was cut off; None for a new one.
@@ -190,31 +174,12 @@ class Agent(Readable):
             RunError: something was said already; or the last message is not answered yet and came with blocks of its
                 own, which are not kept: then `go_on` with them.
         """
-        async with self._floor:
-            if (talk := await self._open()).turns:
+        async with self._life.floor:
+            talk = await self._life.open()
+            if talk.turns:
                 raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
-            warn_of_missing(self._toolbox)
-            return await walk_through(talk, lambda: self._answer(talk, ()))
-
-    async def _pass_by(self, talk: Conversation) -> bool:
-        """Go through what handlers said here that are not called again; whether there was any of it."""
-        if passed := stands_before(talk) is not None:
-            await pass_by(talk, lambda: self._answer(talk, ()))
-        return passed
-
-    async def _catch_up(self) -> None:
-        talk = await self._open()
-        if stands_before(talk):
-            async with self._floor:
-                await self._pass_by(talk)
-
-    async def _answer(self, talk: Conversation, blocks: tuple[Block, ...]) -> Response:
-        if self._parent:  # it will be asked to sum up, and held to what it was given
-            self._given += tuple(block for block in blocks if block not in self._given)
-        outer = self._parent.deadline if self._parent else None
-        seen = self._last.window if self._last else None
-        self._last = await answer(talk, (*self._always, *blocks), outer, seen)
-        return self._last
+            warn_of_missing(self._made.toolbox)
+            return await walk_through(talk, lambda: self._life.answer(talk))
 
     async def mark(self, mark: Mark) -> None:
         """Say of what was said last what is to be known of it when it is folded; a tool does so in its `Outcome`.
@@ -224,9 +189,8 @@ class Agent(Readable):
         Raises:
             RunError: nothing was said yet.
         """
-        if not self._floor.is_taken:
-            await self._catch_up()
-        await mark_last(await self._open(), mark)
+        life = self._life
+        await mark_last(await (life.open() if life.floor.is_taken else life.catch_up()), mark)
 
     async def decide(self, approval: Approval) -> None:
         """Record what a person says to a tool call that waits for her; then `go_on`, or run the program again.
@@ -234,36 +198,8 @@ class Agent(Readable):
         Raises:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
-        talk = await self._open()
-        host = talk.stage.host
+        host = (await self._life.open()).stage.host
         await host.append("decided", decided(approval, check_asked(approval, host.records())))
-
-    def _hear(self, event: Event) -> None:
-        self.on_event(event)
-
-    async def _open(self) -> Conversation:
-        async with self._opening:
-            return self._talk or await self._opened()
-
-    async def _opened(self) -> Conversation:
-        self._left = self._left and check_tried(self._at)
-        if self._desk is None:
-            if self._parent is None:  # who opens it again counts anew: what the journal has, or nothing
-                caps, self._meter = self.caps, Meter()
-                self.caps = caps
-            self._desk = await open_desk(self._at, self._role.name, self._chain, self._setup.settings)
-            self._desk.settle(self._setup, self._chain, self._shelf)
-        self._talk = talk = Conversation(
-            self._desk.stage,
-            replace(self._role, tools=self._toolbox.specs),
-            self._toolbox,
-            name=self._name or given_name(self._at, self._floor, self._begin_anew),
-            meter=self._meter,
-            tell=self._hear,
-            lasting=self._lasting,
-            floor=self._floor,
-        )
-        return take_up(talk, self._setup.settings.llm.sub_conversation)
 
     async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Self:
         """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
@@ -275,30 +211,25 @@ class Agent(Readable):
             purpose: what it is to find out.
             context_summary: what it has to know for that.
         """
-        talk = await self._open()
+        talk = await self._life.open()
         purpose, context_summary = given_purpose(purpose, context_summary, talk.name)
-        idle = {name: partial(self._put_back, name, sub) for name, sub in self._subs.items() if not sub._floor.is_taken}
-        name = take_name(talk, purpose, context_summary, idle)
-        tools = without_own(self._toolbox)
-        role = sub_role(self._role, self._setup.settings.llm.sub_conversation)
-        hear = talk.hear if call_in(talk.stage) else self._hear  # its error is the program's, and not the handler's
-        sub = type(self)(role, tools=tools, at=Named(talk.stage, name), on_event=hear)
-        with sub_span(talk, "open", role.name, name), given_back(talk, name):
+        free = [(name, sub) for name, sub in self._subs.items() if not sub._life.floor.is_taken]
+        name = take_name(
+            talk, purpose, context_summary, {name: partial(self._put_back, name, sub) for name, sub in free}
+        )
+        made, of_call = self._made.sub(talk, name, purpose, context_summary), call_in(talk.stage)
+        sub = self.__new__(type(self))
+        # A listener's error is the program's, and not the handler's.
+        sub._settle(made, talk.hear if of_call else self._life.hear)
+        with sub_span(talk, "open", made.role.name, name), given_back(talk, name):
             await open_sub(talk, name, purpose, knew(context_summary))
-        sub._always, sub._parent = task(purpose, context_summary, talk.egress), talk
-        sub._meter, sub._lasting, sub._toolbox = self._meter, self._lasting, self._toolbox.within(tools)
-        sub._setup, sub._given = self._setup, sub._always
         self._subs[name] = sub
         own(talk, name, partial(self._put_back, name, sub))
         return sub
 
-    def _put_back(self, name: str, sub: Agent) -> None:
-        sub._begin_anew()
+    def _put_back(self, name: str, sub: Self) -> None:
+        sub._life.begin_anew()
         self._subs[name] = sub
-
-    def _begin_anew(self) -> None:
-        self._unsaid = Unsaid()
-        self._talk, self._last, self._archived, self._left = None, None, False, True
 
     async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
         """Have a sub-conversation sum up, tell this conversation, and archive it.
@@ -311,17 +242,16 @@ class Agent(Readable):
             InputError: none of that id is open.
             RunError: it is the tool of a message in that very sub-conversation, or was not waited for.
         """
-        talk = await self._open()
-        ratio = self._setup.settings.llm.sub_conversation.ratio
+        talk = await self._life.open()
+        ratio = self._made.setup.settings.llm.sub_conversation.ratio
         async with floor_of(talk):
             with taken(self._subs, id, talk.name) as sub:
-                await sub._catch_up()
-                inner = await sub._open()
+                inner, life = await sub._life.catch_up(), sub._life
                 with sub_span(talk, "complete", inner.role.name, id):
-                    with self._floor.part():
-                        summary = await sum_up(inner, sub._given, ratio, (sub.send, sub.go_on), sub._last)
-                    await hand_back(talk, inner, sub.purpose, sub._given, summary)
-                sub._archived, inner.tell = True, nobody
+                    with self._life.floor.part():
+                        summary = await sum_up(inner, life.given, ratio, (sub.send, sub.go_on), life.last)
+                    await hand_back(talk, inner, sub.purpose, life.given, summary)
+                life.archived, inner.tell = True, nobody
                 return summary
 
     async def close(self) -> None:
@@ -330,24 +260,17 @@ class Agent(Readable):
         A message that is under way in another task comes to its end first. A sub-conversation is there until it is
         completed, or the conversation that opened it is closed.
         """
-        if self._parent is None or self._archived:
+        if self._made.parent is None or self._life.archived:
             await self._let_go()
 
     async def _let_go(self) -> None:
         try:
-            await self._floor.over()
+            await self._life.floor.over()
             for sub in self._subs.values():
                 await sub._let_go()
         finally:
-            await self._leave()
-
-    async def _leave(self) -> None:
-        self._subs.clear()
-        self._unsaid = Unsaid()
-        desk, talk, self._desk, self._talk = self._desk, self._talk, None, None
-        if desk:
-            await desk.close(answered=talk is not None and bool(talk.turns) and talk.at_rest)
-            self._name = self._name if self._parent else ""  # what is said later is said in another one
+            self._subs.clear()
+            await self._life.leave()
 
     async def __aenter__(self) -> Self:
         return self

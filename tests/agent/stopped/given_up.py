@@ -36,9 +36,9 @@ async def passes_by(life: Life, agent: Agent) -> None:
             ended.append("left")
         finally:
             life.under_way = None
-    talk: Any = agent._talk
+    talk: Any = agent._life.talk
     turns = [turn.to_json() for turn in talk.turns]
-    life.answers["main"] = {"ended": ended, "turns": turns, "usage": agent._meter.usage}
+    life.answers["main"] = {"ended": ended, "turns": turns, "usage": agent._made.meter.usage}
 
 
 async def kept(life: Life) -> None:

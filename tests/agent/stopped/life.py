@@ -150,12 +150,12 @@ class Life:
         last, said = None, list(messages or self.scene.messages)
         if self.resumes:
             last = await self.until(agent, agent.resume, "")
-            before = [turn.text for turn in agent._talk.turns if isinstance(turn, Asked)]  # type: ignore[union-attr]  # something was said
+            before = [turn.text for turn in agent._life.talk.turns if isinstance(turn, Asked)]  # type: ignore[union-attr]  # something was said
             said = [message for message in said if message not in before]
         for message in said:
             last = await self.until(agent, lambda: agent.send(message), message)  # noqa: B023  # awaited at once
         if last is not None:
-            talk: Any = agent._talk
+            talk: Any = agent._life.talk
             turns = [turn.to_json() for turn in talk.turns]
             self.answers[name] = {"text": last.text, "ended": last.ended, "usage": last.usage, "turns": turns}
         return last
@@ -178,9 +178,9 @@ class Life:
             if self.stopped and self.stop.then == "new":
                 raise Gone
             await self.note_lost()
-            talk: Any = agent._talk
+            talk: Any = agent._life.talk
             if message and talk and talk.at_rest and _asked(talk) == message and isinstance(talk.turns[-1], Said):
-                return agent._last  # the answer is there; what failed came behind it
+                return agent._life.last  # the answer is there; what failed came behind it
             if message and (talk is None or _asked(talk) != message):
                 step = lambda: agent.send(message)  # noqa: E731  # as short as the others
             else:
@@ -217,7 +217,7 @@ class Life:
 
     async def decide(self, agent: Agent) -> None:
         """A person answers all that was begun."""
-        host: Any = agent._talk.stage.host  # type: ignore[union-attr]  # something was said
+        host: Any = agent._life.talk.stage.host  # type: ignore[union-attr]  # something was said
         for choice in list(host.state.waiting.values()):
             if choice.get("kind") == "begun":
                 self.world.note(f"{self.stop.answer} {choice['tool']} {choice['arguments']}")
