@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +10,16 @@ from transom.canonical import Json
 from transom.context import Budget, TokenCorrection
 from transom.errors import StoreError
 from transom.llm import AnsweredFrom, Reply, Request, Role, Usage
-from transom.llm.capabilities import UNBOUNDED
-from transom.llm.codec import reply_from_json
 from transom.llm.deltas import tell
 from transom.runs.called import Calls
 from transom.runs.host import Host
-from transom.runs.journal import ToolKey, talk_key
+from transom.runs.journal import ToolKey
 from transom.runs.models import PLAIN, AskOptions, Models
 from transom.runs.names import Named, Names, checked, is_within
+from transom.runs.replies import Replies
 from transom.runs.spans import of_reply, of_request
-from transom.runs.standing import standing, stood
-from transom.runs.windows import Talk, keep_window, talk_after
+from transom.runs.standing import stood
+from transom.runs.windows import Talk, talk_after
 from transom.runs.written import write_file
 
 NOTHING_USED = Usage()
@@ -48,7 +45,7 @@ class Stage(Calls):
         self.memoise = True
         self.answered: dict[str, set[AnsweredFrom]] = {}
         self._used: dict[str, Usage] = {}
-        self._models = Models(run)
+        self._models, self._replies = Models(run), Replies(run, attempt)
         self._talks: dict[str, Talk] = {}
         self._told: Counter[str] = Counter()
         self._under_way: set[ToolKey] = set()
@@ -108,9 +105,9 @@ class Stage(Calls):
         """Ask the run's chain, or take the journaled reply.
 
         A reply is synced to the journal before it is used. Who is stopped meanwhile is so when it is there and counts.
-        A stage's result must follow from its inputs, so a journaled
-        reply counts for the very same request. In a conversation that lasts, what was said stays said: there it counts
-        for its place, after the same words, whatever prompt, tools or model are today.
+        A stage's result must follow from its inputs, so a journaled reply counts for the very same request. In a
+        conversation that lasts, what was said stays said: there it counts for its place, after the same words, whatever
+        prompt, tools or model are today.
 
         Args:
             request: what is asked.
@@ -128,16 +125,12 @@ class Stage(Calls):
         key = self._key(talk, request, role, conversation, lasting=options.lasting)
         about = of_request(request, self.place, conversation)
         with self._run.telemetry.span(f"chat {role.name}", "client", **about) as span:
-            reply, found = self._journaled(key)
+            reply, found = self._replies.found(key)
             replayed, stop = reply is not None, None
             if reply is None:
                 reply = await self._models.reply(request, chain, options, span)
                 then = options.judge(reply)
-                came = {"reply": reply.to_json(), **standing(key, then)}
-                try:
-                    await self._journal(key, talk, request, role, came)
-                except BaseException as error:  # noqa: BLE001  it is raised when the reply counts
-                    stop = await self._written(error, key, came, lambda: self._journal(key, talk, request, role, came))
+                stop = await self._replies.put(key, reply, then, talk=talk, request=request, role=role)
                 if self._run.spending:
                     self._run.spending.add(reply.by, reply.usage)
             else:
@@ -185,21 +178,7 @@ class Stage(Calls):
         """Whether the journal of a conversation that lasts has a reply to what it holds now."""
         ordinal = self._talks.get(conversation, Talk()).next
         key = {**self._where(conversation), "ordinal": ordinal, "told": self._told[conversation]}
-        return self._said(key) is not None
-
-    def _journaled(self, key: dict[str, Any]) -> tuple[Reply | None, dict[str, Any]]:
-        """The journaled reply, if there is one, and the key by which it was journaled."""
-        if "told" in key:
-            record = self._said(key)
-            return (reply_from_json(record["reply"]), record) if record else (None, key)
-        data = self._run.journaled_reply(key)
-        reply = None if data is None else reply_from_json(data)
-        return (reply if reply and self._run.chain.still(reply.by, reply.answered_from) else None), key
-
-    def _said(self, key: dict[str, Any]) -> Any | None:
-        """The record of a reply at a place of a conversation that lasts."""
-        found = self._run.state.said.get(talk_key(key), {}).get(key["ordinal"])
-        return found if found and found["told"] == key["told"] else None
+        return self._replies.said(key) is not None
 
     def _key(self, talk: Talk, request: Request, role: Role, conversation: str, *, lasting: bool) -> dict[str, Any]:
         """What a reply is journaled under."""
@@ -213,43 +192,6 @@ class Stage(Calls):
 
     def _where(self, conversation: str) -> dict[str, object]:
         return {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
-
-    async def _written(
-        self, stop: BaseException, key: dict[str, Any], came: dict[str, Json], again: Callable[[], Awaitable[None]]
-    ) -> BaseException:
-        """Have a reply be in the journal, although something came while it was written: it is paid for.
-
-        Args:
-            stop: what came; it is returned, or raised where the reply is not there.
-            key: what the reply is journaled under.
-            came: with what.
-            again: journals it.
-        """
-        if self._run.journaled_reply(key) != came["reply"]:
-            if not isinstance(stop, asyncio.CancelledError):
-                raise stop
-            try:
-                await again()  # it came before this was begun
-            except BaseException:
-                if self._run.journaled_reply(key) != came["reply"]:
-                    raise
-        return stop
-
-    async def _journal(
-        self, key: dict[str, object], talk: Talk, request: Request, role: Role, came: dict[str, Json]
-    ) -> None:
-        marked = self._run.chain.policy.mark(request)
-        window = await keep_window(self._run.store, talk, marked, self._run.state.tools)
-        shares = {name: [used, limit] for name, used, limit in request.window.shares}
-        told: dict[str, Any] = {
-            "role": request.role,
-            "sees": sorted(role.sees),
-            "window": window,
-            **came,
-        }
-        if talk.next == 0 and (room := self._run.chain.of(role.name).caps).context_tokens < UNBOUNDED:
-            told |= {"context_tokens": room.context_tokens} if room.context_known else {}
-        await self._run.append("reply", {**key, "attempt": self.attempt, **told, "shares": shares})
 
     def _use(self, reply: Reply, conversation: str) -> None:
         """Count a reply to what the stage's result comes of."""
