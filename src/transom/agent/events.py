@@ -3,8 +3,8 @@
 Of what the journal has, a resumed conversation says what a fresh one said: each reply, that each call began, and what
 came of it. Four things differ: a reply comes in fewer pieces; the calls of one reply, which may have been over in any
 order, come in the order of the reply; of results that are too much together, each was told whole when it came, and is
-told later as the model was told it; and of a call that is over, its result is told, but nothing of the sub-conversations
-in which it was found. What an error or a pause cut off is told again when it goes on.
+told later as the model was told it; and of a call that is over, its result is told, but nothing of what went on in its
+sub-conversations. What an error or a pause cut off is told again when it goes on.
 """
 
 from __future__ import annotations
