@@ -91,30 +91,47 @@ def _is_void(state: RunState, call: ToolKey, today: Today) -> bool:
 
 
 def _is_left(state: RunState, talk: TalkKey, today: Today) -> bool:
-    """Whether the call that a conversation is of failed, or one of those around it; or goes another way this time."""
+    """Whether the call that a conversation is of failed or is void, or one of those around it; or goes another way."""
     seen: set[TalkKey] = set()
     while talk not in seen and state.told.get(talk):
         seen.add(talk)
-        call = owner(state, talk)
+        call, inner = owner(state, talk), talk[2]
+        talk = _around(state, talk, call)
         if call is None:
-            talk = (*talk[:2], state.told[talk][0].get("parent", ""))
             continue
         place: Any = (*talk[:2], *call)
         outcome = state.tools.get(place)
         waits = place in today.met and place not in today.within  # it is tried again beside this, and may find it yet
-        if outcome.get("error") if outcome else talk[2] not in today.next and not waits:
+        if outcome.get("error") if outcome else inner not in today.next and not waits:
             return True
-        talk = (*talk[:2], call[0])
+        if _is_void(state, place, today):  # what it found is nothing that whoever goes on was told of
+            return True
     return False
 
 
+def _around(state: RunState, talk: TalkKey, call: list[Any] | None) -> TalkKey:
+    """The conversation that opened one: that of the call whose it is, or the one that the program opened it in."""
+    told = state.told.get(talk)
+    name = call[0] if call else told[0].get("parent", "") if told else ""
+    return (*talk[:2], name)
+
+
 def begun_in(state: RunState, stage: str, epoch: str, name: str) -> set[str]:
-    """Marks of the calls that were begun in a conversation and its sub-conversations, and must not be repeated."""
+    """Marks of the calls that must not be repeated and were begun in a conversation, or in what was opened in it."""
     found = set[str]()
     for key, reply in state.replies.items():
-        if key[:2] == (stage, epoch) and is_within(key[2], name):
+        if key[:2] == (stage, epoch) and _is_in(state, key[:3], name):
             found.update(_begun(state, key, reply))
     return found
+
+
+def _is_in(state: RunState, talk: TalkKey, name: str) -> bool:
+    """Whether it is that conversation or was opened in it, also by its calls, which may open it anywhere."""
+    seen: set[TalkKey] = set()
+    while talk not in seen and not is_within(talk[2], name):
+        seen.add(talk)
+        talk = _around(state, talk, owner(state, talk))
+    return is_within(talk[2], name)
 
 
 def _begun(state: RunState, key: ReplyKey, reply: Json) -> Iterator[str]:
