@@ -14,6 +14,7 @@ from transom.agent.bill import Bill
 from transom.agent.prices import Prices
 from transom.errors import CapReached, InputError
 from transom.llm import Provider, Reply, Usage
+from transom.runs.names import is_within
 from transom.runs.spending import Spending
 from transom.tools import MAX_TURNS
 
@@ -63,7 +64,7 @@ class Meter:
     """What a conversation and its sub-conversations have used.
 
     Replies from the journal count as they did at first. A sub-conversation that came to its end is not walked through
-    again, so what it used is counted together with the reply that followed upon it.
+    again, so what it used is counted together with the reply that followed upon it, or where a program completes it.
     """
 
     caps: Caps = field(default_factory=Caps)
@@ -145,8 +146,17 @@ class Meter:
             self.catch_up()
             self._count(reply)
         else:
-            for _ in range(max((number for number, one in enumerate(self._past, 1) if one[0] == place), default=0)):
-                self._count(self._past.popleft()[1])
+            self._count_past(max((number for number, one in enumerate(self._past, 1) if one[0] == place), default=0))
+
+    def skip(self, name: str) -> None:
+        """A conversation is over and not gone through to its end: what it and its sub-conversations used counts."""
+        found = (number for number, ((talk, _), _) in enumerate(self._past, 1) if is_within(talk, name))
+        self._count_past(max(found, default=0))
+
+    def _count_past(self, first: int) -> None:
+        """Count so many of the replies of earlier lives, oldest first."""
+        for _ in range(first):
+            self._count(self._past.popleft()[1])
 
     def _count(self, reply: Reply) -> None:
         self.usage += reply.usage

@@ -146,6 +146,7 @@ async def sum_up(
     """
     held = completed(talk, talk.name)
     if talk.lasting and held and talk.stage.told(talk.name):
+        talk.meter.skip(talk.name)
         by: Literal["model", "extract"] = "model" if held["how"] == "summary" else "extract"
         return Summary(held["summary"], by, tuple(held["struck"]))
     asked = max((number for number, turn in enumerate(talk.turns) if isinstance(turn, Asked)), default=0)
