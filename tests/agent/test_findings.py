@@ -14,10 +14,11 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home
 from transom.canonical import Json
-from transom.errors import LeftUnanswered, NetworkFailed, StoreError
+from transom.errors import LeftUnanswered, NetworkFailed, Paused, StoreError
 from transom.llm import Asked, CameBack, Chain, Reply, Request, ScriptedProvider, Text
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.store import SqliteStore
+from transom.tools import ToolLimits
 
 
 def answer(request: Request) -> Reply:
@@ -193,6 +194,33 @@ async def test_what_could_not_be_written_is_told_once_and_first(then: str, tmp_p
         assert told(tmp_path) == [sub.id for sub in subs]
 
 
+async def test_lines_that_stood_in_for_a_sum_up_stay_where_they_could_not_be_told_at_once(tmp_path: Path) -> None:
+    """It is over by then: it is not asked to sum up once more, and later lives tell the same."""
+    down = [NetworkFailed("the line is dead")]
+
+    def reply(request: Request) -> Reply:
+        last = request.window.turns[-1]
+        if isinstance(last, Asked) and last.text.startswith("Now sum up") and down:
+            raise down.pop()
+        return Reply((Text("done"),))
+
+    async def life(store: Refusing | None = None) -> tuple[str, Any, int]:
+        provider = ScriptedProvider(reply)
+        async with Agent(SEAT, provider=provider, at=Home(tmp_path, "t", store)) as agent:
+            sub = await agent.create_sub_conversation("look into it")
+            await sub.send("how many?")
+            if store:
+                with pytest.raises(StoreError):
+                    await agent.complete_sub_conversation(sub.id)
+            summary = await agent.complete_sub_conversation(sub.id)
+            return summary.by, (await agent.send("go")).turns, len(provider.requests)
+
+    async with Refusing.open(Workspace.at(tmp_path).database) as store:
+        by, turns, asked = await life(store)
+    assert (by, asked) == ("extract", 3)
+    assert [await life() for _ in range(2)] == [("extract", turns, 0)] * 2
+
+
 async def test_a_finding_that_was_told_later_is_told_later_whoever_comes_first(tmp_path: Path) -> None:
     async def life(*order: str) -> tuple[Any, int]:
         provider = ScriptedProvider(answer)
@@ -271,3 +299,73 @@ async def test_what_is_new_is_told_in_the_order_in_which_it_was_begun_however_lo
     async with Agent(SEAT, provider=ScriptedProvider(slow), tools=[tool(handler)], at=Home(tmp_path, "t")) as agent:
         _, bolts, nuts = [turn.text for turn in (await agent.send("go")).turns if isinstance(turn, Asked)]
     assert "There are bolts." in bolts and "There are nuts." in nuts
+
+
+async def test_what_a_call_found_that_ran_out_of_its_time_is_told_once(tmp_path: Path) -> None:
+    """It had completed it by then; an equal call goes on with that, and finds nothing new."""
+
+    async def life() -> tuple[list[str], int]:
+        async def handler(what: str) -> str:
+            tries.append(what)
+            sub = await agent.create_sub_conversation("look into it")
+            await sub.send(what)
+            await agent.complete_sub_conversation(sub.id)
+            if len(tries) == 1:
+                await asyncio.sleep(3_600)
+            return what
+
+        def reply(request: Request) -> Reply:
+            turns = request.window.turns
+            if request.role == SEAT.name and sum(isinstance(turn, CameBack) for turn in turns) < 2:
+                return asks(look("bolts"))
+            return Reply((Text("There are bolts."),))
+
+        tries, provider = list[str](), ScriptedProvider(reply)
+        tools = [tool(handler, limits=ToolLimits(seconds=0.5))]
+        async with Agent(SEAT, provider=provider, tools=tools, at=Home(tmp_path, "t")) as agent:
+            turns = (await agent.send("go")).turns
+        return [turn.__class__.__name__ for turn in turns], len(provider.requests)
+
+    order = ["Asked", "Said", "CameBack", "Asked", "Said", "CameBack", "Said"]
+    assert [await life() for _ in range(3)] == [(order, 5), (order, 0), (order, 0)]
+
+
+async def test_in_a_stage_it_is_told_what_the_last_try_of_its_call_found(tmp_path: Path) -> None:
+    """The first one could have nothing summed up."""
+
+    async def life(number: int) -> tuple[list[str], int]:
+        def reply(request: Request) -> Reply:
+            turns = request.window.turns
+            last = turns[-1]
+            if isinstance(last, Asked) and last.text.startswith("Now sum up") and not number:
+                raise NetworkFailed("the line is dead")
+            if request.role == SEAT.name and not any(isinstance(turn, CameBack) for turn in turns):
+                return asks(look("bolts"))
+            return Reply((Text("There are bolts."),))
+
+        async def work(stage: Stage) -> str:
+            async def handler(what: str) -> str:
+                sub = await agent.create_sub_conversation("look into it")
+                await sub.send(what)
+                summary = await agent.complete_sub_conversation(sub.id)
+                if not number:
+                    raise Paused("later", run_id="t")
+                return summary.by
+
+            async with Agent(SEAT, at=stage, tools=[tool(handler)]) as agent:
+                turns = (await agent.send("go")).turns
+            found.extend(turn.text for turn in turns if isinstance(turn, Asked))
+            return "done"
+
+        workspace, found, provider = Workspace.at(tmp_path), list[str](), ScriptedProvider(reply)
+        async with workspace.open_store() as store:
+            run = await Run.open("test", {}, name="t", workspace=workspace, store=store, chain=Chain((provider,)))
+            async with run:
+                with suppress(Paused):
+                    await run.stage("talk", work, out=text_file("t.md"), reuse=False)
+        return found, len(provider.requests)
+
+    assert (await life(0))[0] == []
+    (go, found), asked = await life(1)
+    assert (go, asked) == ("go", 2) and "look into it\n\nThere are bolts." in found
+    assert await life(2) == ([go, found], 0)

@@ -145,7 +145,7 @@ async def sum_up(
         last: what came of its last message in this life.
     """
     held = completed(talk, talk.name)
-    if talk.lasting and held and talk.stage.told(talk.name):
+    if talk.lasting and held:  # in an earlier life, or before what it found could not be told
         talk.meter.skip(talk.name)
         by: Literal["model", "extract"] = "model" if held["how"] == "summary" else "extract"
         return Summary(held["summary"], by, tuple(held["struck"]))
