@@ -260,3 +260,25 @@ async def test_an_answer_that_came_together_with_a_stop_counts_and_is_not_handed
     assert [type(turn) for turn in lives[0][1]] == [Asked, Said, Asked, Said]
     assert lives[1:] == lives[:1] * 2
     assert asked == ["one", "two"]
+
+
+@pytest.mark.parametrize("caps", [Caps(), Caps(seconds=60)], ids=["no cap", "seconds"])
+async def test_a_stop_that_comes_together_with_a_reply_is_heard(caps: Caps) -> None:
+    """Nothing that the reply asks for is done."""
+    paid, loop = list[str](), asyncio.get_running_loop()
+
+    async def answer(_: Request) -> Any:
+        await asyncio.sleep(0.01)
+        loop.call_soon(going.cancel)
+        return asks(look("rent", name="pay"))
+
+    async def pay(at: str) -> str:
+        paid.append(at)
+        return "paid"
+
+    tools = [tool(pay, name="pay", effect="once")]
+    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=tools, caps=caps) as agent:
+        going = asyncio.create_task(agent.send("pay the rent"))
+        with pytest.raises(asyncio.CancelledError):
+            await going
+    assert not paid

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from transom.errors import TransomError
@@ -75,7 +75,7 @@ class Models:
                 self._run.spending.check()
             asked = self._answer(request, id(chain), options.on_delta)
             asked = logged(request, asked, self._run.chain, told=self._run.log_calls)
-            reply = await (asked if options.seconds is None else asyncio.wait_for(asked, options.seconds))
+            reply = await (asked if options.seconds is None else _in_time(asked, options.seconds))
         except (TransomError, TimeoutError) as error:
             span.update(of_provider(self.pinned.get(id(chain)) or chain.failed(error)))
             raise
@@ -90,3 +90,13 @@ class Models:
             reply = await self._run.chain.answer(request, only=self.pinned.get(chain), on_delta=hear)
             self.pinned[chain] = reply.by
             return reply
+
+
+async def _in_time(asked: Awaitable[Reply], seconds: float) -> Reply:
+    """A reply, waited for in this very task: a stop that comes together with it is heard.
+
+    Raises:
+        TimeoutError: none in that many seconds.
+    """
+    async with asyncio.timeout(seconds):
+        return await asked
