@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transom.agent.left import left_then
-from transom.agent.turns import Conversation
-from transom.agent.views import Response
 from transom.errors import CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError
 from transom.llm import Asked
 from transom.runs.doubts import owner
 from transom.runs.opened import call_in
+
+if TYPE_CHECKING:
+    from transom.agent.turns import Conversation
+    from transom.agent.views import Response
 
 ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError)
 """How a message may have ended without an answer; its handler went on, or came to its end with it."""

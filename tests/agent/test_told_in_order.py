@@ -1,0 +1,89 @@
+"""What a conversation is told stands where it stood when the program ran before: nothing is asked twice for it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, tool
+from transom.agent import Agent, Home, Response
+from transom.llm import Asked, Chain, Reply, Request, ScriptedProvider, Text, Turn
+from transom.runs import Run, Stage, Workspace, text_file
+from transom.tools import ToolDefinition
+
+Answer: TypeAlias = Callable[[Request], Reply | Awaitable[Reply]]
+Program: TypeAlias = Callable[[Agent], Awaitable[Response]]
+
+
+async def at_home(folder: Path, answer: Answer, tools: list[ToolDefinition], program: Program) -> Response:
+    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=tools, at=Home(folder, "t")) as agent:
+        return await program(agent)
+
+
+async def in_a_stage(folder: Path, answer: Answer, tools: list[ToolDefinition], program: Program) -> Response:
+    workspace, found = Workspace.at(folder), list[Response]()
+    async with workspace.open_store() as store:
+        chain = Chain((ScriptedProvider(answer),))
+        run = await Run.open("test", {}, name="t", workspace=workspace, store=store, chain=chain)
+
+        async def work(stage: Stage) -> str:
+            found.append(await program(Agent(SEAT, at=stage.named("talk"), tools=tools)))
+            return "done"
+
+        async with run:
+            await run.stage("talk", work, out=text_file("t.md"), reuse=False)
+    return found[0]
+
+
+WHERE = {"home": at_home, "stage": in_a_stage}
+
+
+def said(turns: tuple[Turn, ...]) -> list[str]:
+    """What stands in a conversation, in its order; of a finding what it is of."""
+    return [
+        (turn.text.split("\n")[3] if turn.text.startswith("<finding>") else turn.text)
+        if isinstance(turn, Asked)
+        else type(turn).__name__
+        for turn in turns
+    ]
+
+
+def last_asked(request: Request) -> str:
+    """Where nothing came since; else ""."""
+    turn = request.window.turns[-1]
+    return turn.text if isinstance(turn, Asked) else ""
+
+
+@pytest.mark.parametrize("how", ["completes"])
+@pytest.mark.parametrize("where", WHERE)
+async def test_what_a_call_told_before_is_told_before_what_the_program_finds(
+    where: str, how: str, tmp_path: Path
+) -> None:
+    """A tool of a sub-conversation completes another one further up; then that is completed."""
+    agents, asked = list[Agent](), list[str]()
+
+    def answer(request: Request) -> Reply:
+        asked.append(last_asked(request))
+        return asks(look("it")) if asked[-1] == "go" else Reply((Text("found"),))
+
+    async def handler(what: str) -> Any:
+        if how == "says":
+            return (await agents[-1].send("by the way")).text
+        sub = await agents[-1].create_sub_conversation("inner")
+        await sub.send(what)
+        return (await agents[-1].complete_sub_conversation(sub.id)).text
+
+    async def program(agent: Agent) -> Response:
+        agents.append(agent)
+        sub = await agent.create_sub_conversation("outer")
+        await sub.send("go")
+        await agent.complete_sub_conversation(sub.id)
+        return await agent.send("last")
+
+    lives = [said((await WHERE[where](tmp_path, answer, [tool(handler)], program)).turns) for _ in range(3)]
+    first = ["by the way", "Said"] if how == "says" else ["inner"]
+    assert lives == [[*first, "outer", "last", "Said"]] * 3
+    assert asked.count("last") == 1
