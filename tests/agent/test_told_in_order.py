@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -57,12 +58,12 @@ def last_asked(request: Request) -> str:
     return turn.text if isinstance(turn, Asked) else ""
 
 
-@pytest.mark.parametrize("how", ["completes"])
+@pytest.mark.parametrize("how", ["completes", "says"])
 @pytest.mark.parametrize("where", WHERE)
 async def test_what_a_call_told_before_is_told_before_what_the_program_finds(
     where: str, how: str, tmp_path: Path
 ) -> None:
-    """A tool of a sub-conversation completes another one further up; then that is completed."""
+    """A tool of a sub-conversation completes another one further up, or says something there; then that is over."""
     agents, asked = list[Agent](), list[str]()
 
     def answer(request: Request) -> Reply:
@@ -87,3 +88,53 @@ async def test_what_a_call_told_before_is_told_before_what_the_program_finds(
     first = ["by the way", "Said"] if how == "says" else ["inner"]
     assert lives == [[*first, "outer", "last", "Said"]] * 3
     assert asked.count("last") == 1
+
+
+@pytest.mark.parametrize("where", WHERE)
+async def test_what_is_found_stands_behind_a_reply_whose_tool_was_stopped(where: str, tmp_path: Path) -> None:
+    asked = list[str]()
+
+    def answer(request: Request) -> Reply:
+        asked.append(last_asked(request))
+        return asks(look("it")) if asked[-1] == "one" else Reply((Text("found"),))
+
+    async def slow(what: str) -> str:
+        await asyncio.sleep(60)
+        return what
+
+    async def program(agent: Agent) -> Response:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(agent.send("one"), 0.2)
+        sub = await agent.create_sub_conversation("inner")
+        await sub.send("go")
+        await agent.complete_sub_conversation(sub.id)
+        return await agent.send("last")
+
+    lives = [said((await WHERE[where](tmp_path, answer, [tool(slow)], program)).turns) for _ in range(3)]
+    assert lives == [["one", "Said", "CameBack", "inner", "last", "Said"]] * 3
+    assert asked.count("last") == 1
+
+
+async def test_what_is_found_while_a_tool_waits_keeps_that_from_nothing(tmp_path: Path) -> None:
+    """A call was stopped, a sub-conversation completed, and then it is gone on with."""
+    tries = list[str]()
+
+    async def slow(what: str) -> str:
+        tries.append(what)
+        await asyncio.sleep(0 if tries[1:] else 60)
+        return "looked"
+
+    def answer(request: Request) -> Reply:
+        return asks(look("it")) if last_asked(request) == "one" else Reply((Text("found"),))
+
+    async def program(agent: Agent) -> Response:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(agent.send("one"), 0.2)
+        sub = await agent.create_sub_conversation("inner")
+        await sub.send("go")
+        await agent.complete_sub_conversation(sub.id)
+        return await agent.go_on()
+
+    turns = (await at_home(tmp_path, answer, [tool(slow)], program)).turns
+    assert said(turns) == ["one", "Said", "CameBack", "inner", "Said"]
+    assert "looked" in str(turns[2])

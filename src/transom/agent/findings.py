@@ -105,9 +105,9 @@ async def _say(talk: Conversation, told: Any) -> None:
     try:
         await talk.stage.tell(talk.name, told)
     except asyncio.CancelledError:
-        talk.add(Asked(told["text"], told.get("egress", "any")))
+        talk.find(Asked(told["text"], told.get("egress", "any")))
         raise
-    talk.add(Asked(told["text"], told.get("egress", "any")))
+    talk.find(Asked(told["text"], told.get("egress", "any")))
 
 
 def turn_of(talk: Conversation, reply: Reply) -> str:

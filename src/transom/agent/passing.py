@@ -55,14 +55,14 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
         See `Conversation.ask`, but for how a message may have ended.
     """
     while told := stands_before(talk):
-        await talk.give_up()
+        await (talk.findings.tell(talk) if told["event"] == "found" else talk.give_up())
         if stands_before(talk) != told:  # that told something
             continue
         await talk.stage.tell(talk.name, told)
         asked = Asked(told["text"], told.get("egress", "any"))
         if told["event"] == "found":
             talk.stage.names.is_over(told["sub"])
-            talk.add(asked)
+            talk.find(asked)
             continue
         talk.ask_for(asked, told["call"])
         left = left_then(talk.stage.told(talk.name))
