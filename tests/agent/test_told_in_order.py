@@ -138,3 +138,40 @@ async def test_what_is_found_while_a_tool_waits_keeps_that_from_nothing(tmp_path
     turns = (await at_home(tmp_path, answer, [tool(slow)], program)).turns
     assert said(turns) == ["one", "Said", "CameBack", "inner", "Said"]
     assert "looked" in str(turns[2])
+
+
+SUM_UP = "Now sum up"
+
+
+@pytest.mark.parametrize("by", ["count", "dig", "meanwhile"])
+@pytest.mark.parametrize("where", WHERE)
+async def test_a_number_that_came_back_is_not_struck(where: str, by: str, tmp_path: Path) -> None:
+    """Beside a call that was stopped a tool yielded it, or found it further down; or one does `meanwhile`."""
+    subs, asked, at = list[Agent](), list[str](), SUM_UP if by == "meanwhile" else "go"
+
+    def answer(request: Request) -> Reply:
+        asked.append(last_asked(request))
+        if not asked[-1].startswith(at):
+            return Reply((Text("There are 4711."),))
+        return asks(look("count")) if by == "meanwhile" else asks(look(by), look("wait", "2"))
+
+    async def handler(what: str) -> str:
+        if what == "dig":
+            deep = await subs[-1].create_sub_conversation("deeper", "4711 pieces")
+            await deep.send("how many?")
+            await subs[-1].complete_sub_conversation(deep.id)
+        await asyncio.sleep(60 if what == "wait" else 0)
+        return "4711 pieces" if what == "count" else "done"
+
+    async def program(agent: Agent) -> Response:
+        subs.append(await agent.create_sub_conversation("inner"))
+        if by != "meanwhile":
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(subs[-1].send("go"), 0.3)
+        summary = await agent.complete_sub_conversation(subs[-1].id)
+        assert (summary.text, summary.by) == ("There are 4711.", "model")
+        return await agent.send("last")
+
+    for _ in range(3):
+        await WHERE[where](tmp_path, answer, [tool(handler)], program)
+    assert asked.count("last") == 1

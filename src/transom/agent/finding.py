@@ -25,6 +25,7 @@ _log = logging.getLogger(__name__)
 
 Send: TypeAlias = Callable[[str], Awaitable[Response]]
 GoOn: TypeAlias = Callable[[], Awaitable[Response]]
+Settle: TypeAlias = Callable[[], Awaitable[None]]
 _Sub = TypeVar("_Sub")
 _SUM_UP = "Now sum up what you found"
 FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
@@ -131,7 +132,7 @@ def taken(subs: dict[str, _Sub], name: str, where: str) -> Iterator[_Sub]:
 
 
 async def sum_up(
-    talk: Conversation, given: Sequence[Block], ratio: float, ask: tuple[Send, GoOn], last: Response | None
+    talk: Conversation, given: Sequence[Block], ratio: float, ask: tuple[Send, GoOn, Settle], last: Response | None
 ) -> Summary:
     """What a sub-conversation of a program found, in its own words and held to what was said in it.
 
@@ -141,7 +142,7 @@ async def sum_up(
         talk: the sub-conversation.
         given: what it is to find out, what it knew, and what its messages came with.
         ratio: tokens of what was said in it to one of the summary.
-        ask: says something in it; and goes on with what was said.
+        ask: says something in it; goes on with what was said; and gives up what nobody waits for there.
         last: what came of its last message in this life.
     """
     held = completed(talk, talk.name)
@@ -149,18 +150,24 @@ async def sum_up(
         by: Literal["model", "extract"] = "model" if held["how"] == "summary" else "extract"
         return Summary(held["summary"], by, tuple(held["struck"]))
     asked = max((number for number, turn in enumerate(talk.turns) if isinstance(turn, Asked)), default=0)
-    done = last is not None and talk.at_rest and _is_sum_up(talk.turns[asked])
-    turns = talk.turns[:asked] if done else talk.turns
+    begun = bool(talk.turns) and _is_sum_up(talk.turns[asked])
+    if not begun:
+        await ask[2]()  # what came of the calls of its last reply was seen there
+    done = last is not None and talk.at_rest and begun
+    turns = talk.turns[:asked] if begun else talk.turns
     seen, said = seen_in(given, turns), said_in(turns)
     room = summary_room(talk.tokens.count(f"{seen}\n{said}"), talk.window.result_tokens, ratio)
     with suppress(*FAILURES):
         if done and last:
             response = last
-        elif not talk.at_rest and _is_sum_up(talk.turns[asked]):  # it was stopped while it did
+        elif not talk.at_rest and begun:  # it was stopped while it did
             response = await ask[1]()
         else:
             response = await ask[0](f"{_SUM_UP}, in at most {room} tokens.")
         if response.ended == "answered" and response.text.strip():
+            seen = seen_in(
+                given, [turn for turn in talk.turns if not _is_sum_up(turn)]
+            )  # also what came back meanwhile
             text, tokens = response.text, talk.tokens
             return await aside(len(seen), lambda: summarised(text, seen, room, tokens))
     tokens, sized = talk.tokens, len(seen) + len(said)
