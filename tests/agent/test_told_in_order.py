@@ -11,6 +11,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home, Response
+from transom.errors import NetworkFailed
 from transom.llm import Asked, Chain, Reply, Request, ScriptedProvider, Text, Turn
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import ToolDefinition
@@ -174,4 +175,44 @@ async def test_a_number_that_came_back_is_not_struck(where: str, by: str, tmp_pa
 
     for _ in range(3):
         await WHERE[where](tmp_path, answer, [tool(handler)], program)
+    assert asked.count("last") == 1
+
+
+@pytest.mark.parametrize("how", ["fails", "is stopped"])
+async def test_what_a_call_found_behind_a_message_is_there_when_that_is_answered_later(
+    how: str, tmp_path: Path
+) -> None:
+    """The message fails, or its tool is stopped; a tool of a sub-conversation completes another one; a kill; again."""
+    agents, asked, lives = list[Agent](), list[str](), list[int]()
+
+    def answer(request: Request) -> Reply:
+        asked.append(last_asked(request))
+        if asked[-1] == "one" and how == "is stopped":
+            return asks(look("wait"))
+        if asked[-1] == "one" and len(lives) == 1:
+            raise NetworkFailed("the line is dead")
+        return asks(look("dig")) if asked[-1] == "go" else Reply((Text("found"),))
+
+    async def handler(what: str) -> str:
+        if what == "wait":
+            await asyncio.sleep(60 if len(lives) == 1 else 0)
+            return "waited"
+        deep = await agents[-1].create_sub_conversation("inner")
+        await deep.send("look")
+        return (await agents[-1].complete_sub_conversation(deep.id)).text
+
+    async def program(agent: Agent) -> Response:
+        agents.append(agent)
+        lives.append(len(lives))
+        sub = await agent.create_sub_conversation("outer")
+        try:
+            last = await asyncio.wait_for(agent.send("one"), 0.2)
+        except (NetworkFailed, TimeoutError):
+            last = None
+        went_on = await sub.send("go")
+        return await agent.send("last") if last else went_on
+
+    found = [said((await at_home(tmp_path, answer, [tool(handler)], program)).turns) for _ in range(3)]
+    waited = ["Said", "CameBack"] if how == "is stopped" else []
+    assert found[1:] == [["one", *waited, "inner", "Said", "last", "Said"]] * 2
     assert asked.count("last") == 1
