@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,12 +17,14 @@ from transom.llm import Asked, Chain, Reply, Request, ScriptedProvider, Text, Tu
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import ToolDefinition
 
+DELEGATING = replace(SEAT, strategy="sub_conversation")
+
 Answer: TypeAlias = Callable[[Request], Reply | Awaitable[Reply]]
 Program: TypeAlias = Callable[[Agent], Awaitable[Response]]
 
 
 async def at_home(folder: Path, answer: Answer, tools: list[ToolDefinition], program: Program) -> Response:
-    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=tools, at=Home(folder, "t")) as agent:
+    async with Agent(DELEGATING, provider=ScriptedProvider(answer), tools=tools, at=Home(folder, "t")) as agent:
         return await program(agent)
 
 
@@ -32,7 +35,7 @@ async def in_a_stage(folder: Path, answer: Answer, tools: list[ToolDefinition], 
         run = await Run.open("test", {}, name="t", workspace=workspace, store=store, chain=chain)
 
         async def work(stage: Stage) -> str:
-            found.append(await program(Agent(SEAT, at=stage.named("talk"), tools=tools)))
+            found.append(await program(Agent(DELEGATING, at=stage.named("talk"), tools=tools)))
             return "done"
 
         async with run:
@@ -55,7 +58,7 @@ def said(turns: tuple[Turn, ...]) -> list[str]:
 
 def last_asked(request: Request) -> str:
     """Where nothing came since; else ""."""
-    turn = request.window.turns[-1]
+    *_, turn = (None, *request.window.turns)
     return turn.text if isinstance(turn, Asked) else ""
 
 
@@ -216,3 +219,34 @@ async def test_what_a_call_found_behind_a_message_is_there_when_that_is_answered
     waited = ["Said", "CameBack"] if how == "is stopped" else []
     assert found[1:] == [["one", *waited, "inner", "Said", "last", "Said"]] * 2
     assert asked.count("last") == 1
+
+
+@pytest.mark.parametrize("what", ["a sub-conversation", "a large result"])
+@pytest.mark.parametrize("where", WHERE)
+async def test_lines_that_stood_for_a_summary_stand_there_in_later_lives(where: str, what: str, tmp_path: Path) -> None:
+    """Nobody could sum up then; what was answered from these lines is not asked again."""
+    asked, failed = list[str](), list[bool]()
+
+    def answer(request: Request) -> Reply:
+        asked.append(last_asked(request))
+        sums_up = asked[-1].startswith(SUM_UP) or (what == "a large result" and request.role != SEAT.name)
+        if sums_up and not failed:
+            failed.append(True)
+            raise NetworkFailed("the line is dead")
+        return asks(look("it")) if asked[-1] == "one" else Reply((Text("found"),))
+
+    async def large(at: str) -> str:
+        return "\n".join(f"Row {number} has {at}." for number in range(20_000))
+
+    async def program(agent: Agent) -> Response:
+        if what == "a large result":
+            await agent.send("one")
+        else:
+            sub = await agent.create_sub_conversation("inner")
+            await sub.send("go")
+            assert (await agent.complete_sub_conversation(sub.id)).by == "extract"
+        return await agent.send("last")
+
+    lives = [(await WHERE[where](tmp_path, answer, [tool(large)], program)).turns for _ in range(3)]
+    assert lives == [lives[0]] * 3
+    assert failed and asked.count("last") == 1

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from transom.agent.events import Completed, Opened
 from transom.agent.findings import found, turn_of
+from transom.agent.left import left_to_json
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json
@@ -65,7 +66,15 @@ async def open_sub(talk: Conversation, name: str, purpose: str, knew: str = "") 
     talk.hear(Opened(name, talk.name, purpose))
 
 
-async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: Egress, within: str = "") -> None:
+async def complete_sub(
+    talk: Conversation,
+    name: str,
+    summary: Summary,
+    egress: Egress,
+    *,
+    within: str = "",
+    left: BaseException | None = None,
+) -> None:
     """Journal what came of a sub-conversation, and how local it is; from then on it is archived.
 
     Args:
@@ -74,6 +83,7 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: 
         summary: what came of it.
         egress: how local that is.
         within: the reply, one of whose calls completed it, see `turn_of`; "" where the program did.
+        left: what left its last message without an answer; lines chosen by rule stand for that in later lives, too.
     """
     if completed(talk, name) and (talk.lasting or not talk.stage.told(name)):  # in an earlier life, or try
         return
@@ -82,6 +92,8 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: 
     told: dict[str, Json] = {"event": "completed", "summary": summary.text, "how": how, "struck": struck}
     if within:
         told["within"] = within
+    if summary.by == "extract" and isinstance(left, ProviderError):
+        told["after"] = left_to_json(left)
     await talk.stage.tell(name, {**told, "egress": egress} if egress != "any" else told)
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.hear(Completed(name, summary.text, how))
@@ -201,7 +213,7 @@ async def hand_back(
         raise RunError("the call that completes a sub-conversation is over by now", where=talk.name, hint=hint)
     held = completed(talk, sub.name) if sub.lasting else None  # wherever this life is in what was said there
     egress = strictest(seen_egress(sub, given), held.get("egress", "any") if held else "any")
-    await complete_sub(talk, sub.name, summary, egress, within)
+    await complete_sub(talk, sub.name, summary, egress, within=within, left=sub.left_by)
     told = found(talk, sub.name, purpose, summary.text, egress)
     if within:
         if (completed(talk, sub.name) or {}).get("within") == within:  # else the call that left it found it
