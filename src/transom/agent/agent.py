@@ -249,7 +249,10 @@ class Agent(Readable):
                 inner, life = await sub._life.catch_up(), sub._life
                 with sub_span(talk, "complete", inner.role.name, id):
                     with self._life.floor.part():
-                        summary = await sum_up(inner, life.given, ratio, (sub.send, sub.go_on), life.last)
+                        ask = (sub.send, sub.go_on, life.settle)
+                        summary = await sum_up(inner, life.given, ratio, ask, life.last)
+                    if not self._life.floor.is_ours:  # what calls told here before that are over is told before it
+                        await self._life.pass_by(talk)
                     await hand_back(talk, inner, sub.purpose, life.given, summary)
                 life.archived, inner.tell = True, nobody
                 return summary

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from transom.agent.events import Completed, Opened
 from transom.agent.findings import found, turn_of
+from transom.agent.left import left_to_json
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json
@@ -25,6 +26,7 @@ _log = logging.getLogger(__name__)
 
 Send: TypeAlias = Callable[[str], Awaitable[Response]]
 GoOn: TypeAlias = Callable[[], Awaitable[Response]]
+Settle: TypeAlias = Callable[[], Awaitable[None]]
 _Sub = TypeVar("_Sub")
 _SUM_UP = "Now sum up what you found"
 FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
@@ -64,7 +66,15 @@ async def open_sub(talk: Conversation, name: str, purpose: str, knew: str = "") 
     talk.hear(Opened(name, talk.name, purpose))
 
 
-async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: Egress, within: str = "") -> None:
+async def complete_sub(
+    talk: Conversation,
+    name: str,
+    summary: Summary,
+    egress: Egress,
+    *,
+    within: str = "",
+    left: BaseException | None = None,
+) -> None:
     """Journal what came of a sub-conversation, and how local it is; from then on it is archived.
 
     Args:
@@ -73,6 +83,7 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: 
         summary: what came of it.
         egress: how local that is.
         within: the reply, one of whose calls completed it, see `turn_of`; "" where the program did.
+        left: what left its last message without an answer; lines chosen by rule stand for that in later lives, too.
     """
     if completed(talk, name) and (talk.lasting or not talk.stage.told(name)):  # in an earlier life, or try
         return
@@ -81,6 +92,8 @@ async def complete_sub(talk: Conversation, name: str, summary: Summary, egress: 
     told: dict[str, Json] = {"event": "completed", "summary": summary.text, "how": how, "struck": struck}
     if within:
         told["within"] = within
+    if summary.by == "extract" and isinstance(left, ProviderError):
+        told["after"] = left_to_json(left)
     await talk.stage.tell(name, {**told, "egress": egress} if egress != "any" else told)
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.hear(Completed(name, summary.text, how))
@@ -131,7 +144,7 @@ def taken(subs: dict[str, _Sub], name: str, where: str) -> Iterator[_Sub]:
 
 
 async def sum_up(
-    talk: Conversation, given: Sequence[Block], ratio: float, ask: tuple[Send, GoOn], last: Response | None
+    talk: Conversation, given: Sequence[Block], ratio: float, ask: tuple[Send, GoOn, Settle], last: Response | None
 ) -> Summary:
     """What a sub-conversation of a program found, in its own words and held to what was said in it.
 
@@ -141,7 +154,7 @@ async def sum_up(
         talk: the sub-conversation.
         given: what it is to find out, what it knew, and what its messages came with.
         ratio: tokens of what was said in it to one of the summary.
-        ask: says something in it; and goes on with what was said.
+        ask: says something in it; goes on with what was said; and gives up what nobody waits for there.
         last: what came of its last message in this life.
     """
     held = completed(talk, talk.name)
@@ -150,18 +163,24 @@ async def sum_up(
         by: Literal["model", "extract"] = "model" if held["how"] == "summary" else "extract"
         return Summary(held["summary"], by, tuple(held["struck"]))
     asked = max((number for number, turn in enumerate(talk.turns) if isinstance(turn, Asked)), default=0)
-    done = last is not None and talk.at_rest and _is_sum_up(talk.turns[asked])
-    turns = talk.turns[:asked] if done else talk.turns
+    begun = bool(talk.turns) and _is_sum_up(talk.turns[asked])
+    if not begun:
+        await ask[2]()  # what came of the calls of its last reply was seen there
+    done = last is not None and talk.at_rest and begun
+    turns = talk.turns[:asked] if begun else talk.turns
     seen, said = seen_in(given, turns), said_in(turns)
     room = summary_room(talk.tokens.count(f"{seen}\n{said}"), talk.window.result_tokens, ratio)
     with suppress(*FAILURES):
         if done and last:
             response = last
-        elif not talk.at_rest and _is_sum_up(talk.turns[asked]):  # it was stopped while it did
+        elif not talk.at_rest and begun:  # it was stopped while it did
             response = await ask[1]()
         else:
             response = await ask[0](f"{_SUM_UP}, in at most {room} tokens.")
         if response.ended == "answered" and response.text.strip():
+            seen = seen_in(
+                given, [turn for turn in talk.turns if not _is_sum_up(turn)]
+            )  # also what came back meanwhile
             text, tokens = response.text, talk.tokens
             return await aside(len(seen), lambda: summarised(text, seen, room, tokens))
     tokens, sized = talk.tokens, len(seen) + len(said)
@@ -195,7 +214,7 @@ async def hand_back(
         raise RunError("the call that completes a sub-conversation is over by now", where=talk.name, hint=hint)
     held = completed(talk, sub.name) if sub.lasting else None  # wherever this life is in what was said there
     egress = strictest(seen_egress(sub, given), held.get("egress", "any") if held else "any")
-    await complete_sub(talk, sub.name, summary, egress, within)
+    await complete_sub(talk, sub.name, summary, egress, within=within, left=sub.left_by)
     told = found(talk, sub.name, purpose, summary.text, egress)
     if within:
         if (completed(talk, sub.name) or {}).get("within") == within:  # else the call that left it found it

@@ -11,6 +11,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from transom.agent.passing import stands_before
 from transom.errors import StoreError
 from transom.llm import Asked, Block, Reply, Said
 from transom.llm.render import render_block
@@ -80,7 +81,8 @@ class Findings:
     def _next(self, talk: Conversation, waits: bool) -> Any | None:
         """What was told next when the code ran before is told next; then what is new, where nothing else follows.
 
-        A conversation that lasts went on without whatever it has not told.
+        What others told before it is passed by first. A conversation that lasts went on without whatever it has not
+        told.
         """
         if not self.ready:
             return None
@@ -89,7 +91,9 @@ class Findings:
         told = next((one for one in self.ready if one["sub"] == sub), None)
         if told or (sub and waits):
             return told
-        if not talk.lasting or not (then or answered):
+        if not talk.lasting:
+            return None if stands_before(talk) else self.ready[0]
+        if not (then or answered):
             return self.ready[0]
         later = {one["sub"] for one in then if one["event"] == "found"}
         self.ready = [one for one in self.ready if one["sub"] in later]
@@ -101,9 +105,9 @@ async def _say(talk: Conversation, told: Any) -> None:
     try:
         await talk.stage.tell(talk.name, told)
     except asyncio.CancelledError:
-        talk.add(Asked(told["text"], told.get("egress", "any")))
+        talk.find(Asked(told["text"], told.get("egress", "any")))
         raise
-    talk.add(Asked(told["text"], told.get("egress", "any")))
+    talk.find(Asked(told["text"], told.get("egress", "any")))
 
 
 def turn_of(talk: Conversation, reply: Reply) -> str:

@@ -67,4 +67,4 @@ def left_then(told: list[Any]) -> Any | None:
     Args:
         told: what the journal has behind it.
     """
-    return next((one.get("after") for one in told if one["event"] == "asked"), None)
+    return next((one.get("after") for one in told if one["event"] in ("asked", "completed")), None)

@@ -119,6 +119,13 @@ class Life:
                 await self.pass_by(talk)
         return talk
 
+    async def settle(self) -> None:
+        """Have whatever was called for in it be over: what came to no end never will, since nobody waits for it."""
+        async with self.floor:
+            talk = await self.open()
+            await self.pass_by(talk)
+            await talk.give_up()
+
     async def leave(self) -> None:
         """Let go of it; a kept one can be gone on with."""
         self.unsaid = Unsaid()

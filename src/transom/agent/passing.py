@@ -7,16 +7,19 @@ its call has its outcome in the journal. So it is passed by, with what came of i
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transom.agent.left import left_then
-from transom.agent.turns import Conversation
-from transom.agent.views import Response
 from transom.errors import CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError
 from transom.llm import Asked
 from transom.runs.doubts import owner
 from transom.runs.opened import call_in
+
+if TYPE_CHECKING:
+    from transom.agent.turns import Conversation
+    from transom.agent.views import Response
 
 ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError)
 """How a message may have ended without an answer; its handler went on, or came to its end with it."""
@@ -53,16 +56,14 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
         See `Conversation.ask`, but for how a message may have ended.
     """
     while told := stands_before(talk):
+        if told["event"] == "found":
+            await _take_in(talk, told)
+            continue
         await talk.give_up()
         if stands_before(talk) != told:  # that told something
             continue
         await talk.stage.tell(talk.name, told)
-        asked = Asked(told["text"], told.get("egress", "any"))
-        if told["event"] == "found":
-            talk.stage.names.is_over(told["sub"])
-            talk.add(asked)
-            continue
-        talk.ask_for(asked, told["call"])
+        talk.ask_for(Asked(told["text"], told.get("egress", "any")), told["call"])
         left = left_then(talk.stage.told(talk.name))
         talk.left_then = left or {"left": asyncio.CancelledError.__name__}
         try:
@@ -71,3 +72,29 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
             continue
         finally:
             talk.left_then = left
+
+
+async def _take_in(talk: Conversation, told: Any) -> None:
+    """What a call found that is over."""
+    await talk.findings.tell(talk)
+    if stands_before(talk) == told:  # else that told it
+        await talk.stage.tell(talk.name, told)
+        talk.stage.names.is_over(told["sub"])
+        talk.find(Asked(told["text"], told.get("egress", "any")))
+
+
+def found_before(talk: Conversation) -> Callable[[], Awaitable[None]]:
+    """Before each request that is to be sent now: has what such calls found be told, which its answer else would void.
+
+    They found it behind a message that was left without an answer then, and is answered now.
+    """
+    mine = weakref.proxy(talk)  # which holds this
+
+    async def before() -> None:
+        stage, name = mine.stage, mine.name
+        while (told := stands_before(mine)) and told["event"] == "found":
+            if mine.left_then or stage.answered_next(name):
+                return
+            await _take_in(mine, told)
+
+    return before

@@ -16,6 +16,7 @@ from typing import cast
 
 from transom.agent.delegate import DELEGATE
 from transom.agent.finding import FAILURES, complete_sub, completed, open_sub, seen_egress
+from transom.agent.left import left_then
 from transom.agent.opening import rewind
 from transom.agent.setup import SUB, seated
 from transom.agent.sources import sources_of
@@ -71,12 +72,14 @@ class Found:
         why: it failed.
         egress: the strictest of all that it saw and was given.
         seen: what it was given and what came back to it, without its sources; its text is held to both.
+        left: what left it without its answer.
     """
 
     text: str
     why: str
     egress: Egress
     seen: str
+    left: BaseException | None = None
 
 
 @dataclass
@@ -136,7 +139,7 @@ class Delegation:
         tokens, ratio = self.talk.tokens, self.seat.ratio
         sized = len(whole.content) + len(found.seen)
         result, summary = await aside(sized, lambda: big.returned(found.text, tokens, ratio=ratio, also=found.seen))
-        await complete_sub(self.talk, sub, summary, found.egress)
+        await complete_sub(self.talk, sub, summary, found.egress, left=found.left)
         return replace(ran, result=replace(result, egress=strictest(result.egress, found.egress)))
 
     def delegate_tool(self) -> ToolDefinition:
@@ -172,7 +175,7 @@ class Delegation:
         source, also = (whole, found.seen) if sources else (found.seen, "")
         tokens, sized = talk.tokens, len(source) + len(also)
         summary = await aside(sized, lambda: summarised(found.text, source, room, tokens, also=also))
-        await complete_sub(talk, sub, summary, found.egress)
+        await complete_sub(talk, sub, summary, found.egress, left=found.left)
         return Outcome(summary.text, egress=found.egress)
 
     async def _found(
@@ -204,7 +207,7 @@ class Delegation:
                 await sub.give_up()
                 span.fail(type(error).__name__, "lines of its sources stand in for its answer")
                 talk.stage.doubt(name)
-                return Found("", error.what, seen_egress(sub, blocks), "")
+                return Found("", error.what, seen_egress(sub, blocks), "", sub.left_by)
             finally:
                 span.set(keys.MESSAGES, len(sub.turns))
         good = reply.stop in ("end", "tool_calls") and reply.text.strip()
@@ -232,6 +235,7 @@ class Delegation:
             hands.offer_reading()
         rewind(talk, name, lambda: None)  # where what asked for it was left in the middle before
         await open_sub(talk, name, purpose)
+        sub.left_then = left_then(talk.stage.told(name))
         return sub
 
     def _shown(self, purpose: str, sources: dict[str, ToolResult]) -> list[Block]:

@@ -24,7 +24,7 @@ from transom.canonical import Json
 from transom.context import Budget, History, Mark, TokenCorrection
 from transom.errors import OutOfTurns, ReplyError, ToolError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
-from transom.llm.turns import Egress
+from transom.llm.turns import Egress, strictest
 from transom.runs import Stage
 from transom.runs.opened import Call
 from transom.tools import Toolbox
@@ -102,6 +102,7 @@ class Conversation:
     floor: Floor = field(default_factory=Floor)
     findings: Findings = field(default_factory=Findings)
     _unheard: Exception | None = None
+    _behind: list[Turn] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.role.tools != self.toolbox.specs:
@@ -184,6 +185,14 @@ class Conversation:
             for mark in self.marks.get(self.history.count, ()):
                 self.history = self.history.add(mark=mark)
 
+    def find(self, told: Asked) -> None:
+        """Be told what was found; behind a reply whose calls are under way or were stopped, and what comes of them."""
+        if self.pending:
+            self._behind.append(told)
+            self.egress = strictest(self.egress, told.egress)  # the program knows it
+        else:
+            self.add(told)
+
     def ask_for(self, asked: Asked, call: Json = None, trying: Call | None = None) -> None:
         """Have somebody ask something: from now on rounds are counted anew.
 
@@ -205,6 +214,9 @@ class Conversation:
         for ran in came:
             if ran.mark:
                 self.history = self.history.add(mark=ran.mark)
+        if self._behind:
+            behind, self._behind = self._behind, []
+            self.add(*behind)
 
     @cached_property
     def window(self) -> Budget:
