@@ -203,8 +203,8 @@ async def test_what_was_completed_before_is_as_local_as_it_was_however_little_of
     life: str, tmp_path: Path
 ) -> None:
     main, _, chain = two(
-        ["hello", asks(look("a", name="say_b")), "said", "ok"],
-        ["Nothing.", asks(look("a", name="read_log")), SECRET, f"In short, {SECRET}"],
+        ["hello", "ok"],
+        ["Nothing.", asks(look("a", name="say_b")), asks(look("a", name="read_log")), SECRET, "said", f"Yes, {SECRET}"],
     )
 
     async def program() -> None:
@@ -218,7 +218,8 @@ async def test_what_was_completed_before_is_as_local_as_it_was_however_little_of
             await agent.send("hi")
             sub = await agent.create_sub_conversation("look")
             await sub.send("a")
-            await agent.send("let b be said")
+            other = await agent.create_sub_conversation("have b said")  # the role itself hears nothing of it
+            await other.send("let b be said")
             agent.on_event = stop_at_completed if again else nobody
             await agent.complete_sub_conversation(sub.id)
             await agent.send("go")

@@ -20,6 +20,7 @@ from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block
 from transom.runs import Approval
+from transom.runs.opened import hear_in_calls
 from transom.tools import ToolDefinition
 
 T = TypeVar("T")
@@ -137,6 +138,8 @@ class SyncAgent:
                 return runner.run(work)
         finally:
             work.close()  # one that never began
+            if talk := self.agent._life.talk:  # of a plain handler, whose variables the loop here does not have
+                hear_in_calls(talk)
 
     @contextmanager
     def _alone(self) -> Iterator[asyncio.Runner]:

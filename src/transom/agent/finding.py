@@ -213,7 +213,7 @@ async def hand_back(
         hint = "await this in the tool's handler"
         raise RunError("the call that completes a sub-conversation is over by now", where=talk.name, hint=hint)
     held = completed(talk, sub.name) if sub.lasting else None  # wherever this life is in what was said there
-    egress = strictest(seen_egress(sub, given), held.get("egress", "any") if held else "any")
+    egress = sub.egress = strictest(seen_egress(sub, given), held.get("egress", "any") if held else "any")
     await complete_sub(talk, sub.name, summary, egress, within=within, left=sub.left_by)
     told = found(talk, sub.name, purpose, summary.text, egress)
     if within:

@@ -163,6 +163,8 @@ class Hands:
                 talk.floor.end(part)
             if ran.error == ToolTimeoutError.__name__ and here.talked and talk.meter.is_late(talk.deadline):
                 raise talk.meter.late()  # not the tool's time is over but the message's: what it found is gone on with
+            if here.heard and here.egress != "any":
+                ran = replace(ran, result=replace(ran.result, egress=here.egress))
             return await talk.keep(call, ran, talk.window.result_tokens)
 
         runs = accepted and not answer  # what is not run has no effect
@@ -175,6 +177,8 @@ class Hands:
             await here.fail()
             raise
         here.over = True
+        if here.heard:
+            here.heard = {}  # which are free, whatever its handler began and did not wait for
         if came.error:
             await here.end()
         return self._over(call, came)

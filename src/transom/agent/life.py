@@ -17,6 +17,7 @@ from transom.agent.turns import Conversation
 from transom.agent.unsaid import Unsaid
 from transom.agent.views import Response
 from transom.llm import Block
+from transom.runs.opened import hear_in_calls
 
 
 class Life:
@@ -62,14 +63,16 @@ class Life:
         self.on_event(event)
 
     async def open(self) -> Conversation:
-        """It as it goes on.
+        """It as it goes on; a tool's handler that asks for it hears what is said there.
 
         Raises:
             RunError: it is part of a call that was left in the middle, and is not tried again.
             RunBusy, InputError: see `open_desk`.
         """
         async with self._opening:
-            return self.talk or await self._opened()
+            talk = self.talk or await self._opened()
+        hear_in_calls(talk)
+        return talk
 
     async def _opened(self) -> Conversation:
         made = self._made

@@ -8,9 +8,10 @@ from transom.agent.life import Life
 from transom.agent.made import Made
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
-from transom.agent.record import conversations
+from transom.agent.record import conversations, kept_of
 from transom.agent.recorded import write_talk
 from transom.agent.views import context_of
+from transom.runs.opened import calls_under_way, hear_in_calls
 
 
 class Readable:
@@ -39,6 +40,12 @@ class Readable:
     def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  the model's field
         """The conversation as data, or one of its sub-conversations; None where nothing was said yet."""
         talk = self._life.talk
+        if talk and calls_under_way():  # a tool's handler reads it
+            hear_in_calls(kept_of(talk.stage.host.records(), talk.stage.name, id or talk.name))
+        return self._view(id)
+
+    def _view(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  see above
+        talk = self._life.talk
         if talk is None:
             return None
         stage = talk.stage
@@ -46,7 +53,7 @@ class Readable:
 
     def context(self) -> ConversationContext:
         """What is known of the conversation beside its words."""
-        return context_of(self._life.talk, self.conversation(), self._made.meter, self._made.chain.name)
+        return context_of(self._life.talk, self._view(), self._made.meter, self._made.chain.name)
 
     def record(self, path: Path | str, *, local: bool = False) -> None:
         """Write what was asked and answered so far, its sub-conversations' too, to a file that `replay:PATH` plays.

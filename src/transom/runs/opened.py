@@ -10,10 +10,11 @@ import asyncio
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from transom.errors import RunError
 from transom.llm import ToolCall
+from transom.llm.turns import Egress, strictest
 from transom.runs.doubts import mark_of
 from transom.runs.journal import ToolKey, tool_key
 from transom.runs.windows import CallKey
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 
 _UNDER_WAY: ContextVar[tuple[Call, ...]] = ContextVar("under_way", default=())
 Entered: TypeAlias = "Token[tuple[Call, ...]]"
+
+
+class Heard(Protocol):
+    """What a handler talks in, or reads; it may become local meanwhile."""
+
+    @property
+    def egress(self) -> Egress:
+        """How local it is by now."""
+        ...
 
 
 class Call:
@@ -36,6 +46,7 @@ class Call:
         rewinds: by the names of what it opened, each begins that anew for the next try.
         named: those of them that its handler gave a name of their own in the stage.
         said: how much it said, or said again, in conversations that it did not open, by their names.
+        heard: the conversations that its handler talked in, wherever they live, by their ids in Python.
         busy: its tasks that have the floor somewhere, by the floors: one that has several is in each of them.
 
     Args:
@@ -51,6 +62,7 @@ class Call:
         self.rewinds: dict[str, Callable[[], None]] = {}
         self.named: set[str] = set()
         self.said: dict[str, int] = {}
+        self.heard: dict[int, Heard] = {}
         self.busy: dict[object, asyncio.Task[Any] | None] = {}
         self._call = call
 
@@ -77,6 +89,11 @@ class Call:
     def talked(self) -> bool:
         """Whether its handler opened a conversation, or said anything in one."""
         return bool(self.rewinds or self.said)
+
+    @property
+    def egress(self) -> Egress:
+        """How local that is which its handler yields: as all that it heard."""
+        return strictest(*[one.egress for one in self.heard.values()])
 
     def enter(self) -> Entered:
         """What is done from here on is done in it, until `leave`."""
@@ -117,6 +134,12 @@ class Call:
 def calls_under_way() -> list[Call]:
     """All calls that this is done in, whosever they are."""
     return [one for one in _UNDER_WAY.get() if not one.over]
+
+
+def hear_in_calls(heard: Heard) -> None:
+    """Have what the handlers yield, in whose calls this is done, be as local as what they talk in."""
+    for call in calls_under_way():
+        call.heard[id(heard)] = heard
 
 
 def check_not_over(where: str) -> None:
