@@ -13,12 +13,21 @@ from typing import Any
 from transom.agent.left import left_then
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
-from transom.errors import CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError
+from transom.errors import (
+    CapReached,
+    LeftUnanswered,
+    OutOfTurns,
+    Paused,
+    ProviderError,
+    ReplyError,
+    RunBusy,
+    StoreError,
+)
 from transom.llm import Asked
 from transom.runs.doubts import owner
 from transom.runs.opened import call_in
 
-ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError)
+ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError, RunBusy)
 """How a message may have ended without an answer; its handler went on, or came to its end with it."""
 
 
@@ -69,5 +78,8 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
             await answer()
         except ENDS:
             continue
+        except StoreError as error:
+            if error is not talk.as_then:  # it is today's
+                raise
         finally:
             talk.left_then = left

@@ -36,6 +36,7 @@ class Message:
         said: whether it stands in the conversation.
         kept_by: what kept it from that.
         said_by: the same, said again.
+        in_call: whether a tool's handler says it, and not the program.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Message:
     said: bool = False
     kept_by: BaseException | None = None
     said_by: Message | None = None
+    in_call: bool = False
 
 
 async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] = ()) -> Response | None:
@@ -63,7 +65,7 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
         RunError: in a conversation that lasts something else was said at this place, or with other blocks; or it is
             completed.
     """
-    call, blocks = call_in(talk.stage), message.blocks
+    call, blocks = call_in(talk.stage) if message.in_call else None, message.blocks
     content = given_message(message.text, talk.name, blocks)
     if call and (before := talk.in_calls.before(talk.name, content, call, at_rest=talk.at_rest)):
         return before.answer
@@ -79,7 +81,7 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
     if held and _is_same(held, told, mine):
         told = held  # whatever left the message before it today
     if held not in (None, told):
-        _say_other(talk, held)
+        _say_other(talk, held, mine)
     if held != told:  # what is in the journal is there
         check_message(talk.role, (*beside, *blocks), content, budget=talk.window, tokens=talk.tokens)
     await talk.give_up()
@@ -96,14 +98,18 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
     return None
 
 
-def _say_other(talk: Conversation, held: Any) -> None:
+def _say_other(talk: Conversation, held: Any, mine: bool) -> None:
     """Something is said in the place of what was said there when the code ran before.
+
+    Args:
+        talk: where.
+        held: what was said there.
+        mine: whether the call says it that has the conversation now.
 
     Raises:
         RunError: in a conversation that lasts what was said stays said.
     """
-    call = call_in(talk.stage)
-    if call and _is_of(talk, call):  # its handler need not say the same again: what followed is void, but it was done
+    if mine:  # its handler need not say the same again: what followed is void, but it was done
         talk.stage.doubt(talk.name)
         return
     if not talk.lasting:
