@@ -14,7 +14,7 @@ from transom.agent import Agent, Home
 from transom.canonical import Json
 from transom.context import Mark
 from transom.errors import NetworkFailed, RunError, StoreError
-from transom.llm import Asked, Request, ScriptedProvider
+from transom.llm import Asked, Block, Request, ScriptedProvider
 from transom.runs import Workspace
 from transom.store import SqliteStore
 
@@ -45,7 +45,7 @@ class Program:
 
     def __init__(self, folder: Path, **fails: int) -> None:
         self._folder, self._fails = folder, fails
-        self._asked: list[str] = []
+        self.asked: list[str] = []
         self.lives = 0
         self.ended: list[str]
         self.agent: Agent
@@ -58,7 +58,7 @@ class Program:
         if self.lives == 1 and self._fails.get(said, 0):
             self._fails[said] -= 1
             raise NetworkFailed("the line is dead")
-        self._asked.append(said)
+        self.asked.append(said)
         return f"so {said[-6:]}"
 
     async def end(self, what: Awaitable[Any], seconds: float | None = None) -> bool:
@@ -89,10 +89,10 @@ class Program:
     async def lives_alike(self, does: Callable[[Agent], Awaitable[None]], **refuses: int) -> tuple[list[str], Any]:
         """Three lives are one story, and nobody is asked again in the later ones: how it ends, and what was said."""
         first = await self.live(does, **refuses)
-        asked = list(self._asked)
+        asked = list(self.asked)
         for _ in range(2):
             assert await self.live(does) == first
-        assert self._asked == asked
+        assert self.asked == asked
         return first[0], first[1]
 
 
@@ -167,3 +167,87 @@ async def test_what_comes_later_does_not_stand_before_what_waits_for_its_turn(tm
     ended, said = await program.lives_alike(does)
     assert ended == ["TimeoutError", "so last"]
     assert (said[0], said[2:]) == ("slow", ["later", "last"])
+
+
+@pytest.mark.parametrize("gives_up", [True, False])
+async def test_who_tries_again_is_kept_from_it_as_often_in_later_lives(gives_up: bool, tmp_path: Path) -> None:
+    """Tries that the store refused are one message with the one that it took, whether that has an answer or not."""
+    program = Program(tmp_path, again=1 if gives_up else 0)
+
+    async def does(agent: Agent) -> None:
+        await program.end(agent.send("first"))
+        for _ in range(3):
+            if await program.end(agent.send("again")):
+                break
+        await program.end(agent.send("last"))
+
+    ended, said = await program.lives_alike(does, again=2)
+    assert ended == [
+        "so first",
+        NO_ROOM,
+        NO_ROOM,
+        "NetworkFailed: the line is dead" if gives_up else "so again",
+        "so last",
+    ]
+    assert said == ["first", "again", "last"]
+
+
+@pytest.mark.parametrize("kept", ["refused", "stopped"])
+async def test_who_says_the_same_whatever_comes_of_it_says_it_as_often_in_later_lives(
+    kept: str, tmp_path: Path
+) -> None:
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        slow = asyncio.create_task(agent.send("slow"))
+        await asyncio.sleep(0.02)
+        if kept == "stopped":
+            await program.end(agent.send("next"), 0.05 if program.lives == 1 else None)
+        program.gate.set()
+        await slow
+        for _ in range(3 if kept == "refused" else 2):
+            await program.end(agent.send("next"))
+        await program.end(agent.send("last"))
+
+    ended, said = await program.lives_alike(does, **({"next": 1} if kept == "refused" else {}))
+    assert ended == [NO_ROOM if kept == "refused" else "TimeoutError", "so next", "so next", "so last"]
+    assert said == ["slow", "next", "next", "last"]
+
+
+async def test_who_gives_up_sooner_than_before_goes_on_all_the_same(tmp_path: Path) -> None:
+    """And what was kept between two tries of the same, or with other blocks, is no try of it."""
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        for _ in range(3 if program.lives == 1 else 1):
+            if await program.end(agent.send("one")):
+                break
+        await program.end(agent.send("two"))
+        await program.end(agent.send("three", Block("extra", "of it")))
+        await program.end(agent.send("two"))
+        await program.end(agent.send("three"))
+
+    first = await program.live(does, one=2, two=1, three=1)
+    assert first[0] == [NO_ROOM, NO_ROOM, "so one", NO_ROOM, NO_ROOM, "so two", "so three"]
+    assert first[1] == ["one", "two", "three", "two", "three"]
+    for _ in range(2):
+        later = await program.live(does)
+        assert (later[0], later[1]) == ([NO_ROOM, *first[0][3:]], first[1])
+
+
+async def test_what_is_answered_already_keeps_its_answer_where_today_keeps_it_from_being_said(tmp_path: Path) -> None:
+    """A stop that comes in a later life, while something else is under way; nothing is asked again behind it."""
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        for message in ("one", "two", "three"):
+            if program.lives == 2 and message == "two":
+                async with agent._life.floor:
+                    await program.end(agent.send(message), 0.02)
+            else:
+                await program.end(agent.send(message))
+
+    first, second, third = [await program.live(does) for _ in range(3)]
+    assert (second[0], second[1]) == (["so one", "TimeoutError", "so three"], first[1])
+    assert third == first
+    assert program.asked == ["one", "two", "three"]

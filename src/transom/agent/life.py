@@ -123,7 +123,8 @@ class Life:
             Whether such handlers had said anything.
         """
         if self.unsaid:
-            await self.unsaid.say(talk, self._made.always, before, lambda: self.pass_by(talk))
+            ways = (lambda: self.pass_by(talk), lambda: self.answer(talk))
+            await self.unsaid.say(talk, self._made.always, before, *ways)
         return await self.pass_by(talk)
 
     async def catch_up(self) -> Conversation:

@@ -72,14 +72,27 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
             talk.add(asked)
             continue
         talk.ask_for(asked, told["call"])
-        left = left_then(talk.stage.told(talk.name))
-        talk.left_then = left or {"left": asyncio.CancelledError.__name__}
-        try:
-            await answer()
-        except ENDS:
-            continue
-        except StoreError as error:
-            if error is not talk.as_then:  # it is today's
-                raise
-        finally:
-            talk.left_then = left
+        await end_as_then(talk, answer)
+
+
+async def end_as_then(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> None:
+    """Take in what came of the last message when the code ran before; nobody is asked.
+
+    Args:
+        talk: where it was said.
+        answer: has the role answer it.
+
+    Raises:
+        See `pass_by`.
+    """
+    left = left_then(talk.stage.told(talk.name))
+    talk.left_then = left or {"left": asyncio.CancelledError.__name__}
+    try:
+        await answer()
+    except ENDS:
+        return
+    except StoreError as error:
+        if error is not talk.as_then:  # it is today's
+            raise
+    finally:
+        talk.left_then = left

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from transom.agent.given import given_message
-from transom.agent.left import left_then, left_to_json
+from transom.agent.left import left_from_json, left_then, left_to_json
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json, digest
@@ -36,6 +36,7 @@ class Message:
         said: whether it stands in the conversation.
         kept_by: what kept it from that.
         said_by: the same, said again.
+        tries: those that this one says again, none of which was said.
         in_call: whether a tool's handler says it, and not the program.
     """
 
@@ -45,6 +46,7 @@ class Message:
     said: bool = False
     kept_by: BaseException | None = None
     said_by: Message | None = None
+    tries: list[Message] = field(default_factory=list)
     in_call: bool = False
 
 
@@ -64,6 +66,7 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
         WindowOverflow, VisibilityError: it could never be answered, and is not said; see `check_message`.
         RunError: in a conversation that lasts something else was said at this place, or with other blocks; or it is
             completed.
+        Exception: what kept it from being said in as many tries, when the code ran before.
     """
     call, blocks = call_in(talk.stage) if message.in_call else None, message.blocks
     content = given_message(message.text, talk.name, blocks)
@@ -75,10 +78,16 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
     mine = call is not None and _is_of(talk, call)
     if call and not mine:
         told["call"] = call.in_stage
+    if message.tries:
+        told["tried"] = [left_to_json(one.kept_by) for one in message.tries if one.kept_by]
     if talk.left_by:
         told["after"] = left_to_json(talk.left_by)
     held = talk.stage.told_next(talk.name)
     if held and _is_same(held, told, mine):
+        tried = held.get("tried", [])[len(message.tries) :]
+        if tried and not message.kept_by:
+            message.kept_by = error = left_from_json(tried[0], talk)
+            raise error
         told = held  # whatever left the message before it today
     if held not in (None, told):
         _say_other(talk, held, mine)
@@ -126,7 +135,7 @@ def _say_other(talk: Conversation, held: Any, mine: bool) -> None:
 
 def _is_same(held: Any, told: dict[str, Json], mine: bool) -> bool:
     """Whether that was said here before; `mine`: by the call that has the conversation now."""
-    aside: dict[str, Json] = {"after": None, "call": None} if mine else {"after": None}
+    aside: dict[str, Json] = {"after": None, "tried": None, **({"call": None} if mine else {})}
     return {**held, **aside} == {**told, **aside}
 
 

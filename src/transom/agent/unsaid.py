@@ -11,8 +11,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from transom.agent.passing import end_as_then
 from transom.agent.saying import Message, say
 from transom.agent.turns import Conversation
+from transom.agent.views import Response
 from transom.errors import InputError, RunBusy, RunError, StoreError, VisibilityError, WindowOverflow
 from transom.llm import Block
 from transom.runs.opened import calls_under_way
@@ -45,9 +47,10 @@ class Unsaid:
         message = Message(self.turn(), text, blocks, in_call=bool(calls_under_way()))
         try:
             yield message
-        except _KEEPS as error:
-            if not message.said and not message.in_call:
+        except BaseException as error:
+            if isinstance(error, _KEEPS):
                 message.kept_by = error
+            if message.kept_by and not (message.said or message.in_call):
                 self._left.append(message)
             raise
         finally:
@@ -60,27 +63,36 @@ class Unsaid:
         beside: Sequence[Block],
         before: Message | int,
         pass_by: Callable[[], Awaitable[object]],
+        answer: Callable[[], Awaitable[Response]],
     ) -> None:
-        """Say all that was kept from being said, in the order of the program; who says the same again says it once.
+        """Say all that was kept from being said, in the order of the program.
+
+        Who says the same again says it once, and what kept it from being said is journaled with it.
 
         Args:
             talk: where it is said.
             beside: what every message is answered from.
             before: what comes now: a message, or the turn of something else.
             pass_by: goes through what handlers said before one of them when the code ran before.
+            answer: has the role answer what was said last; the journal has it where only today something kept it.
 
         Raises:
             StoreError: it cannot be said now either.
         """
-        message, turn = (before, before.number) if isinstance(before, Message) else (None, before)
+        turn = before.number if isinstance(before, Message) else before
         left = sorted((one for one in self._left if one.number < turn), key=_number)
-        while message and left and (left[-1].text, left[-1].blocks) == (message.text, message.blocks):
-            left.pop().said_by = message
+        if isinstance(before, Message) and not before.in_call:
+            before.tries = []
+            while left and (left[-1].text, left[-1].blocks) == (before.text, before.blocks):
+                left[-1].said_by = before
+                before.tries.insert(0, left.pop())
         for one in left:
             await pass_by()
             try:
                 await say(talk, one, beside=beside)
                 talk.left_by = one.kept_by
+                if talk.lasting and talk.stage.answered_next(talk.name):
+                    await end_as_then(talk, answer)
             except _REFUSES:  # whenever it is said
                 one.said = True
             finally:
