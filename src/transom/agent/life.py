@@ -12,6 +12,7 @@ from transom.agent.given import check_tried, given_name
 from transom.agent.home import Desk, open_desk
 from transom.agent.made import Made
 from transom.agent.passing import pass_by, stands_before
+from transom.agent.saying import Message
 from transom.agent.taken_up import take_up
 from transom.agent.turns import Conversation
 from transom.agent.unsaid import Unsaid
@@ -114,12 +115,27 @@ class Life:
             await pass_by(talk, lambda: self.answer(talk))
         return passed
 
+    async def take_in(self, talk: Conversation, before: Message | int) -> bool:
+        """Take in what stands before whatever comes now: what such handlers said, and what was kept from being said.
+
+        Args:
+            talk: it, as it goes on.
+            before: what comes now, see `Unsaid.say`.
+
+        Returns:
+            Whether such handlers had said anything.
+        """
+        if self.unsaid:
+            ways = (lambda: self.pass_by(talk), lambda: self.answer(talk))
+            await self.unsaid.say(talk, self._made.always, before, *ways)
+        return await self.pass_by(talk)
+
     async def catch_up(self) -> Conversation:
-        """It as it goes on, with what such handlers said behind it."""
-        talk = await self.open()
-        if stands_before(talk):
+        """It as it goes on, with all of that behind it."""
+        turn, talk = self.unsaid.turn(), await self.open()
+        if stands_before(talk) or self.unsaid:
             async with self.floor:
-                await self.pass_by(talk)
+                await self.take_in(talk, turn)
         return talk
 
     async def settle(self) -> None:

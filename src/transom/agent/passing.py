@@ -12,7 +12,16 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from transom.agent.left import left_then
-from transom.errors import CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError
+from transom.errors import (
+    CapReached,
+    LeftUnanswered,
+    OutOfTurns,
+    Paused,
+    ProviderError,
+    ReplyError,
+    RunBusy,
+    StoreError,
+)
 from transom.llm import Asked
 from transom.runs.doubts import owner
 from transom.runs.opened import call_in
@@ -21,7 +30,7 @@ if TYPE_CHECKING:
     from transom.agent.turns import Conversation
     from transom.agent.views import Response
 
-ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError)
+ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError, RunBusy)
 """How a message may have ended without an answer; its handler went on, or came to its end with it."""
 
 
@@ -64,14 +73,30 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
             continue
         await talk.stage.tell(talk.name, told)
         talk.ask_for(Asked(told["text"], told.get("egress", "any")), told["call"])
-        left = left_then(talk.stage.told(talk.name))
-        talk.left_then = left or {"left": asyncio.CancelledError.__name__}
-        try:
-            await answer()
-        except ENDS:
-            continue
-        finally:
-            talk.left_then = left
+        await end_as_then(talk, answer)
+
+
+async def end_as_then(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> None:
+    """Take in what came of the last message when the code ran before; nobody is asked.
+
+    Args:
+        talk: where it was said.
+        answer: has the role answer it.
+
+    Raises:
+        See `pass_by`.
+    """
+    left = left_then(talk.stage.told(talk.name))
+    talk.left_then = left or {"left": asyncio.CancelledError.__name__}
+    try:
+        await answer()
+    except ENDS:
+        return
+    except StoreError as error:
+        if error is not talk.as_then:  # it is today's
+            raise
+    finally:
+        talk.left_then = left
 
 
 async def _take_in(talk: Conversation, told: Any) -> None:
