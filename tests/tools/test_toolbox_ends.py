@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from transom.errors import ToolError, ToolRefused
+from tests.agent.helpers import SEAT, asks, scripted
+from transom.agent import Agent
+from transom.errors import Paused, ToolError, ToolRefused
 from transom.llm import ToolCall
 from transom.telemetry import Redactor
 from transom.tools import Outcome, Toolbox, ToolDefinition, ToolLimits, carrying
@@ -64,6 +68,49 @@ async def test_however_a_handler_ends_the_model_is_told(handler: Callable[[Any],
     ran = await box.run(ToolCall("1", "look", {}))
     assert (ran.result.is_error, ran.error) == (True, "ToolExecutionError")
     assert told in json.loads(ran.result.content)["error"]
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+NOT_KEPT: dict[str, Any] = {
+    "NaN": float("nan"),
+    "bytes": b"bytes",
+    "a time": {"paid_at": datetime(2026, 1, 1, tzinfo=UTC), "eur": 100},
+    "too many lists": nested(5_000),
+    "a note": Outcome("ok", note={"at": {1}}),  # type: ignore[dict-item]  # on purpose
+    "a mark": Outcome("ok", mark=None),  # type: ignore[arg-type]  # on purpose
+}
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("value", NOT_KEPT.values(), ids=NOT_KEPT)
+async def test_what_was_carried_out_once_is_in_doubt_where_its_result_cannot_be_kept(value: Any, plain: bool) -> None:
+    paid: list[int] = []
+
+    def pay(arguments: Any) -> Any:
+        paid.append(arguments["eur"])
+        return value
+
+    async def later(arguments: Any) -> Any:
+        return pay(arguments)
+
+    tool = ToolDefinition("pay", "Pays.", ANY, pay if plain else later, effect="once")
+    ran = await Toolbox([tool]).run(ToolCall("1", "pay", {"eur": 7}))
+    assert (ran.error, ran.result.trust) == ("ToolInDoubtError", "untrusted")
+    assert "it was carried out: do not make the same call again" in ran.result.content
+    again = asks(ToolCall("1", "pay", {"eur": 100})), asks(ToolCall("2", "pay", {"eur": 100}))
+    async with Agent(SEAT, provider=scripted(*again), tools=[tool]) as agent:
+        with pytest.raises(Paused, match="pay was begun"):
+            await agent.send("go")
+    assert paid == [7, 100]
+    async with Agent(SEAT, provider=scripted(*again, "ok"), tools=[replace(tool, effect="idempotent")]) as agent:
+        assert (await agent.send("go")).text == "ok"
+    assert paid == [7, 100, 100, 100], "what may be repeated is"
 
 
 @pytest.mark.parametrize("before", range(485, 501, 3))

@@ -14,6 +14,7 @@ from transom.errors import (
     RunError,
     StoreError,
     ToolExecutionError,
+    ToolInDoubtError,
     ToolRefused,
     ToolTimeoutError,
     TransomError,
@@ -29,6 +30,8 @@ _OF_RUN = (RunError, StoreError, EgressError, VisibilityError, CapReached)
 _TOO_LONG = "ask for less at once, or go on without it"
 _TOO_LONG_ONCE = "it may have been carried out, or still be: do not make the same call again"
 _GO_ON = "try other arguments or go on without it"
+_NOT_KEPT = "it came to its end: go on without its result"
+_NOT_KEPT_ONCE = "it was carried out: do not make the same call again before a person has said whether it may be"
 
 
 async def carried_out(
@@ -49,7 +52,6 @@ async def carried_out(
         given = _own(arguments)
         limit = await _begun(tool, seconds)
         outcome = await within(limit, tool.run(given))
-        return _came(tool, call, outcome, redact)
     except (ToolRefused, *_OF_RUN):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
@@ -63,8 +65,14 @@ async def carried_out(
             most = _less(tool.limits.seconds, seconds) or 0
             what = f"the tool took longer than the {round(most, 3 if most < 1 else 1):g} s that it may"
             raise ToolTimeoutError(what, hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG) from error
-        said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
-        raise ToolExecutionError(f"the tool failed: {type(error).__name__}: {said}", hint=_GO_ON) from error
+        raise ToolExecutionError(f"the tool failed: {_named(error, redact)}", hint=_GO_ON) from error
+    try:
+        return _came(tool, call, outcome, redact)
+    except Exception as error:  # behind the work: whatever it is, the tool has not failed
+        what = f"the tool came to its end, and its result cannot be kept: {_named(error, redact)}"
+        if tool.effect == "once":
+            raise ToolInDoubtError(what, hint=_NOT_KEPT_ONCE) from error
+        raise ToolExecutionError(what, hint=_NOT_KEPT) from error
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -79,7 +87,7 @@ def _came(tool: ToolDefinition, call: ToolCall, outcome: Outcome, redact: Redact
     """An outcome as it comes back from the journal.
 
     Raises:
-        ValueError, TypeError: it is no JSON; else see `_marked`.
+        ValueError, TypeError, RecursionError: it is no JSON; else see `_marked`.
     """
     text = redact(whole_text(as_text(outcome.content)))
     mark = outcome.mark if outcome.mark is UNMARKED else _marked(outcome.mark, redact)
@@ -113,6 +121,12 @@ def _is_cancelled(error: BaseException) -> bool:
     """Whether somebody cancelled the call; a handler may also raise the like of its own accord."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _named(error: BaseException, redact: Redactor) -> str:
+    """An error in a line."""
+    said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
+    return f"{type(error).__name__}: {said}"
 
 
 def _said(error: BaseException) -> str:

@@ -73,7 +73,8 @@ class ToolDefinition:
         parameters: JSON Schema (2020-12) of an object, see `Check`.
         handler: arguments, checked and with defaults filled in -> what the model is told. A plain function runs in a
             thread of its own. It raises `ToolRefused` for a call that it does not carry out, `ToolInDoubtError` for one
-            that it may have carried out or not; any other error is told to the model as the tool's failure.
+            that it may have carried out or not; any other error is told to the model as the tool's failure. What it
+            returns and cannot be kept (it is no JSON) is no failure: a `once` tool is in doubt from then on.
         effect: what a repetition would do. A `once` tool is never begun twice without a person's word.
         limits: seconds a call, calls a conversation.
         needs_approval: whether a person must approve each call before it is carried out.
