@@ -130,6 +130,16 @@ def api_version(bench: Bench) -> None:
     assert bench.server.seen[0].path == "/openai/deployments/m/chat/completions?api-version=v1"
 
 
+def service(bench: Bench) -> None:
+    """Of OpenAI's models behind a gateway holds what holds of them elsewhere."""
+    for told, name in ((None, "max_tokens"), ("openai", "max_completion_tokens"), ("azure", "max_completion_tokens")):
+        provider = bench.provider(service=told)
+        bench.ask(provider)
+        assert name in bench.server.seen[-1].body
+        assert provider.caps.structured_with_tools is (told is not None)
+    assert bench.provider(service="openrouter").caps.tells_cost
+
+
 def enable_streaming(bench: Bench) -> None:
     for told in (True, False):
         bench.ask(bench.provider(execution={"enable_streaming": told}))
@@ -155,6 +165,7 @@ EACH: dict[str, Callable[[Bench], None]] = {
 OBEYED: dict[str, Callable[[Bench], None]] = {
     **{f"llm.{kind}.{name}": check for kind in BY_KIND for name, check in EACH.items()},
     "llm.openai.api_version": api_version,
+    "llm.openai.service": service,
     "execution.enable_streaming": enable_streaming,
 }
 

@@ -165,6 +165,12 @@ WORDINGS: list[tuple[str, Sizes]] = [
     ),
     ("Input is too long for requested model.", (None, None)),
     (
+        "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= "
+        "n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input.",
+        (13_055, 4_096),
+    ),
+    ("Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)", (15_028, 7_424)),
+    (
         "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with "
         "context length of only 4096 tokens",
         (5_000, 4_096),
@@ -264,6 +270,27 @@ def test_an_overflow_carries_its_sizes_in_whoever_words(body: Json, sizes: Sizes
     assert not error.retryable
 
 
+@pytest.mark.parametrize(("body", "sizes"), [one for one in OVERFLOWS if isinstance(one[0], dict)])
+def test_an_overflow_is_one_too_where_it_stands_in_a_reply(body: dict[str, Json], sizes: Sizes) -> None:
+    error = from_error_in_reply(body.get("error") or body)
+    assert isinstance(error, ContextOverflow)
+    assert (error.needed, error.limit, error.retryable) == (*sizes, False)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"type": "rate_limit_error", "message": "Too many tokens, the context limit of this minute"},
+        {"message": "Too many tokens, please wait before trying again."},
+        {"code": "rate_limit_exceeded", "message": "too many tokens per minute"},
+        {"type": "overloaded_error", "message": "input length exceeds what can be served now"},
+    ],
+)
+def test_a_limit_of_tokens_in_a_time_is_no_overflow(error: Json) -> None:
+    assert not isinstance(from_error_in_reply(error), ContextOverflow)
+    assert from_error_in_reply(error).retryable
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -328,6 +355,7 @@ def test_any_body_of_an_error_can_be_read(body: Json) -> None:
 
 
 def test_an_error_in_a_reply_that_names_a_status_is_that() -> None:
-    assert type(from_error_in_reply({"code": 429, "message": "slow"})) is RateLimited
+    for code in (429, "429"):
+        assert type(from_error_in_reply({"code": code, "message": "slow"})) is RateLimited
     assert not from_error_in_reply({"type": "invalid_request_error", "message": "no"}).retryable
     assert from_error_in_reply({"type": "overloaded_error", "message": "busy"}).retryable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -60,6 +62,8 @@ class OpenAISettings(HostedSettings):
 
     Attributes:
         api_version: of Azure, which is spoken to where this is set; the model is then the deployment's name.
+        service: whose models a gateway hands requests to, where its address does not tell.
     """
 
     api_version: str | None = None
+    service: Literal["openai", "azure", "openrouter"] | None = None

@@ -125,8 +125,17 @@ def _torn(dialect: Dialect, wire: Wire, rest: list[bytes]) -> None:
 
 
 def _fails(dialect: Dialect, wire: Wire, rest: list[bytes]) -> None:
-    wire.chunk(dialect.error_frame())
+    wire.chunk(dialect.error_frame(dialect.failure()))
     wire.end()
+
+
+def _overflows(dialect: Dialect) -> Answer:
+    def answer(wire: Wire, _: Seen) -> None:
+        wire.begin(dialect.stream_type)
+        wire.chunk(dialect.error_frame(dialect.overflow()))
+        wire.end()
+
+    return answer
 
 
 def _stalls(dialect: Dialect, wire: Wire, rest: list[bytes]) -> None:
@@ -189,6 +198,13 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
         error=ContextOverflow,
         sizes=(9_000, 8_192),
     ),
+    Behaviour(
+        "overflow inside 200",
+        lambda dialect: lambda wire, _: wire.answer(200, _json(dialect.overflow())),
+        error=ContextOverflow,
+        sizes=(9_000, 8_192),
+    ),
+    Behaviour("overflow inside a stream", _overflows, error=ContextOverflow, sizes=(9_000, 8_192), stream=True),
     Behaviour("400 otherwise", _status(400), error=REFUSED, says=SAID),
     *(
         Behaviour(str(status), _status(status), error=ProviderError, retryable=True, says=SAID)

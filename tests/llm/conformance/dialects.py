@@ -64,8 +64,12 @@ class Dialect(ABC):
         """What is said of a request of 9,000 tokens where 8,192 fit."""
 
     @abstractmethod
-    def error_frame(self) -> bytes:
-        """An error in the middle of a stream."""
+    def failure(self) -> dict[str, Any]:
+        """What is said where a server breaks off."""
+
+    @abstractmethod
+    def error_frame(self, error: dict[str, Any]) -> bytes:
+        """The body of an error as it is told inside a stream."""
 
 
 def _halves(text: str) -> list[str]:
@@ -135,8 +139,11 @@ class Anthropic(Dialect):
         told = body.get("output_config")
         return told["format"]["schema"] if told else None, True
 
-    def error_frame(self) -> bytes:
-        return _event("error", self.error("overloaded_error", SAID))
+    def failure(self) -> dict[str, Any]:
+        return self.error("overloaded_error", SAID)
+
+    def error_frame(self, error: dict[str, Any]) -> bytes:
+        return _event("error", error)
 
 
 class OpenAI(Dialect):
@@ -206,8 +213,11 @@ class OpenAI(Dialect):
         told = body.get("response_format")
         return (told["json_schema"]["schema"], told["json_schema"]["strict"]) if told else (None, False)
 
-    def error_frame(self) -> bytes:
-        return _event(None, self.error("server_error", SAID))
+    def failure(self) -> dict[str, Any]:
+        return self.error("server_error", SAID)
+
+    def error_frame(self, error: dict[str, Any]) -> bytes:
+        return _event(None, error)
 
 
 class Ollama(Dialect):
@@ -252,8 +262,11 @@ class Ollama(Dialect):
     def schema(self, body: Any) -> tuple[dict[str, Any] | None, bool]:
         return body.get("format"), False
 
-    def error_frame(self) -> bytes:
-        return json.dumps({"error": SAID}).encode() + b"\n"
+    def failure(self) -> dict[str, Any]:
+        return self.error("", SAID)
+
+    def error_frame(self, error: dict[str, Any]) -> bytes:
+        return json.dumps(error).encode() + b"\n"
 
 
 def _event(name: str | None, data: Any) -> bytes:

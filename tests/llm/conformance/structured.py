@@ -29,6 +29,21 @@ BOUNDED: Schema = {
     "required": ["left"],
 }
 TABLE: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+DECIMAL: Schema = {
+    "type": "object",
+    "properties": {
+        "left": {
+            "anyOf": [
+                {"type": "number"},
+                {"type": "string", "pattern": r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$"},
+                {"type": "string", "pattern": "[0-9]"},
+                {"type": "string", "pattern": r"^(?:\d+)$"},
+            ]
+        }
+    },
+    "required": ["left"],
+}
+"""The first pattern is that of a decimal number, as pydantic writes it."""
 CALL, GOOD, BAD, MADE_UP = (
     ToolCall("call_1", "look", {"at": "a"}),
     Text('{"left": 7}'),
@@ -37,6 +52,13 @@ CALL, GOOD, BAD, MADE_UP = (
 )
 _REFUSED = {"minimum", "oneOf", "default"}
 """Keywords of these schemas that are in nobody's subset; OpenAI's has the first."""
+
+
+SEARCH = ToolSpec(
+    LOOK.name,
+    LOOK.description,
+    {"type": "object", "properties": {"at": {"type": "string", "pattern": "(?=.)a"}, "pattern": {"type": "string"}}},
+)
 
 
 class Compatible(OpenAI):
@@ -88,6 +110,14 @@ ASKINGS: tuple[Asking, ...] = (
         (CALL, GOOD),
         _all("schema tools", "schema tools", ollama=_WORDS, compatible=_WORDS),
         (LOOK,),
+    ),
+    Asking("structured answer, with patterns", DECIMAL, (GOOD,), _all("schema")),
+    Asking(
+        "tools with patterns",
+        COUNT,
+        (CALL, GOOD),
+        _all("schema tools", "schema tools", ollama=_WORDS, compatible=_WORDS),
+        (SEARCH,),
     ),
     Asking("structured answer, mended", COUNT, (BAD, GOOD), _all("schema", "schema repair")),
     Asking(
@@ -168,6 +198,9 @@ def _answer(dialect: Dialect, wire: Wire, seen: Seen, left: Iterator[Part]) -> N
     tools = bool(seen.body.get("tools"))
     words = _REFUSED & _keywords(schema) if strict else set()
     says: Part | None = None
+    if said := _refused_pattern(dialect, [schema, *seen.body.get("tools", [])]):
+        wire.answer(400, json.dumps(dialect.error("invalid_request_error", said)).encode())
+        return
     if words or (schema and tools and dialect.title == "compatible"):
         said = f"{sorted(words)} are not permitted" if words else "Cannot use custom grammar constraints with tools."
         wire.answer(400, json.dumps(dialect.error("invalid_request_error", said)).encode())
@@ -176,6 +209,31 @@ def _answer(dialect: Dialect, wire: Wire, seen: Seen, left: Iterator[Part]) -> N
     if schema and tools and dialect.name == "ollama":
         says = MADE_UP if isinstance(says, ToolCall) else says
     wire.answer(200, json.dumps(dialect.whole([says])).encode())
+
+
+def _refused_pattern(dialect: Dialect, sent: Any) -> str:
+    """What is said of a pattern that a server does not know, be it in an answer's schema or in a tool's."""
+    patterns = [one for one in _patterns(sent) if isinstance(one, str)]
+    if dialect.title == "openai" and any("(?=" in one or "(?!" in one for one in patterns):
+        return "Invalid JSON schema: regex lookaround is not supported."
+    if dialect.title == "ollama" and any(not _is_known(one) for one in patterns):
+        return "invalid JSON schema in format"
+    if dialect.title == "compatible" and any(not _is_known(one) for one in patterns):
+        return "JSON schema conversion failed: Pattern must start with '^' and end with '$'"
+    return ""
+
+
+def _is_known(pattern: str) -> bool:
+    return pattern[0] + pattern[-1] == "^$" and "(?" not in pattern and "\\d" not in pattern
+
+
+def _patterns(sent: Any) -> list[Any]:
+    if isinstance(sent, list):
+        return [pattern for one in sent for pattern in _patterns(one)]
+    if not isinstance(sent, dict):
+        return []
+    own = [sent["pattern"]] if isinstance(sent.get("pattern"), str) else []
+    return own + [pattern for one in sent.values() for pattern in _patterns(one)]
 
 
 def _keywords(schema: Any) -> set[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from transom.errors import InputError, SettingsError
+from transom.llm.hosted.addresses import service_of
 from transom.llm.hosted.anthropic import AnthropicVendor
 from transom.llm.hosted.models import known_model
 from transom.llm.hosted.ollama import OllamaVendor
@@ -51,7 +52,6 @@ _KEYS = {
     "openrouter": "OPENROUTER_API_KEY",
     "ollama": "OLLAMA_API_KEY",
 }
-_HOSTS = {"api.anthropic.com": "anthropic", "api.openai.com": "openai", "openrouter.ai": "openrouter"}
 _NEEDS_KEY = ("anthropic", "openai", "azure", "openrouter")
 
 
@@ -89,12 +89,11 @@ def place_of(
     if kind == "ollama" and "://" not in url:
         url = f"http://{url}"  # OLLAMA_HOST is often host:port alone
     try:
-        parts = checked(url)
+        checked(url)
     except ValueError as error:
         what = f"{shown(url)!r} is no address of a server: {error}"
         raise SettingsError(what, where=kind, hint="say http://HOST:PORT or https://HOST") from None
-    azure = getattr(settings, "api_version", None) is not None
-    service = "azure" if azure else kind if kind == "ollama" else _HOSTS.get(parts.hostname or "", "")
+    service = kind if kind == "ollama" else service_of(url, getattr(settings, "api_version", None))
     variable = settings.key_variable or _KEYS[service or kind]
     needs = service in _NEEDS_KEY or settings.key_variable is not None
     key = _key(variable, environ, kind)
@@ -137,6 +136,7 @@ def connect(
     place = place_of(kind, settings, base_url=base_url, environ=environ)
     if place.key is None and place.needs_key:
         raise InputError(f"there is no key: {place.key_variable} is not set", where=name, hint="set it and try again")
+    spoken = getattr(settings, "service", None) or place.service
     server = Server(
         place.url,
         place.key or NO_KEY,
@@ -145,9 +145,10 @@ def connect(
         stream,
         key_variable=place.key_variable,
         official=place.service == kind,
+        service=spoken,
         proxy=place.proxy,
     )
-    service = {"azure": "openai"}.get(place.service, "anthropic" if kind == "anthropic" else place.service)
+    service = {"azure": "openai"}.get(spoken, "anthropic" if kind == "anthropic" else spoken)
     known = known_model(service, model, context_tokens=settings.context_tokens, parallel_tools=settings.parallel_tools)
     provider = HostedProvider(_KINDS[kind].vendor(server), model, server, known, local=settings.local)
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -24,6 +25,12 @@ _NO_RETRY = {
     *("request_too_large", "insufficient_quota", "invalid_api_key", "model_not_found"),
 }
 """Kinds of errors that vendors name in a body, and that asking again does not mend."""
+_NOT_OF_LENGTH = re.compile(
+    r"rate_?limit|throttl|too_?many_?requests|quota|overloaded|server_?error|time_?out|unavailable"
+    r"|\bper (?:second|minute|hour|day)\b|\bplease wait\b",
+    re.I,
+)
+"""Errors that refuse no request for its length, though they may speak of tokens: too many of them a minute."""
 _RETRYABLE_4XX = {409, 425}
 _HOPELESS_5XX = {501, 505}
 
@@ -59,9 +66,12 @@ def from_error_in_reply(error: Json) -> ProviderError:
     """The error that stands in the body of a reply whose status promised success."""
     kind, said = _read({"error": error})
     what = f"an error in place of a reply: {said or 'no word of why'}"
-    code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, int) and 400 <= code < 600:
-        return from_status(code, {"error": error}, {})
+    status = _status_of(error)
+    if status is not None:
+        return from_status(status, {"error": error}, {})
+    of_length = not _NOT_OF_LENGTH.search(f"{kind} {said}")
+    if of_length and (sizes := overflow(kind, said, _error_of({"error": error}))) is not None:
+        return ContextOverflow(what, needed=sizes.needed, limit=sizes.limit)
     return ProviderError(what, retryable=kind not in _NO_RETRY)
 
 
@@ -109,6 +119,14 @@ def parsed(text: str) -> Json:
         return read_document(text)
     except ValueError:
         return text
+
+
+def _status_of(error: Json) -> int | None:
+    """The status that stands in an error for want of one of its own; some write it as a text."""
+    code = error.get("code") if isinstance(error, dict) else None
+    if isinstance(code, str) and len(code) == 3 and code.isdecimal():
+        code = int(code)
+    return code if isinstance(code, int) and 400 <= code < 600 else None
 
 
 def _read(body: Json) -> tuple[str, str]:

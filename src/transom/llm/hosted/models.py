@@ -81,7 +81,8 @@ def known_model(service: str, model: str, *, context_tokens: int | None = None, 
         parallel_tools: whether one reply may call several.
     """
     table = _TABLES.get(service, _OTHERS)
-    found = next(known for pattern, known in table.items() if fnmatchcase(model, pattern))
+    name = model.removeprefix("openai/") if service == "openai" else model  # as gateways call them
+    found = next(known for pattern, known in table.items() if fnmatchcase(name, pattern))
     caps = replace(found.caps, parallel_tools=parallel_tools)
     if caps.caching != "none":
         caps = replace(caps, cache_minimum=terms_of(f"{service}:{model}").least)

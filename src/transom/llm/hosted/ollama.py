@@ -17,6 +17,7 @@ from transom.llm.hosted.failures import (
     parsed,
     unreadable,
 )
+from transom.llm.hosted.patterns import grammar_pattern, with_patterns
 from transom.llm.hosted.server import HEADERS, NO_KEY, Clients, Server
 from transom.llm.hosted.wire import Document, body_guard
 from transom.llm.proxies import transport
@@ -67,7 +68,7 @@ class OllamaVendor:
         if shown.tools:
             body["tools"] = [_tool(tool) for tool in shown.tools]
         if request.output is not None and held:
-            body["format"] = dict(request.output)
+            body["format"] = with_patterns(request.output, grammar_pattern)
         return body
 
     def connect(self) -> None:

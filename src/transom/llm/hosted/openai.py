@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from transom.canonical import Json, canonical_json
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
+from transom.llm.hosted.addresses import service_of
 from transom.llm.hosted.draft import Draft, whole_number
 from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error, parsed
+from transom.llm.hosted.patterns import Taken, grammar_pattern, openai_pattern, with_patterns
 from transom.llm.hosted.schema import AZURE, OPENAI, Strict, closed
 from transom.llm.hosted.server import HEADERS, Clients, Server, send_only_ours
 from transom.llm.hosted.wire import Document, body_guard, documents
@@ -52,13 +54,15 @@ class OpenAIVendor:
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self._service = server.service or service_of(server.base_url, server.api_version)
         self._client = Clients(self._connect, lambda client: client.close())
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         # Compatible servers know the older name of the cap alone; newer models of OpenAI's refuse it.
-        official = self._server.base_url == OFFICIAL or self._server.api_version is not None
+        own = self._service in ("openai", "azure")
+        taken = openai_pattern if own else grammar_pattern
         held = request.output if is_held(request, caps) else None
-        if official and held is not None and held.get("type") != "object":
+        if own and held is not None and held.get("type") != "object":
             held = None  # it holds nothing but objects to a schema
         shown = render(request if held is not None else in_words(request))
         mark = caps.caching == "breakpoints"  # OpenRouter hands them on, but not those of results of tools
@@ -73,16 +77,17 @@ class OpenAIVendor:
         body: dict[str, object] = {
             "model": model,
             "messages": messages,
-            "max_completion_tokens" if official else "max_tokens": settings.max_tokens,
+            "max_completion_tokens" if own else "max_tokens": settings.max_tokens,
         }
         if settings.temperature is not None and caps.sampling:
             body["temperature"] = settings.temperature
         if shown.tools:
-            body["tools"] = [_tool(tool) for tool in shown.tools]
+            body["tools"] = [_tool(tool, taken) for tool in shown.tools]
             if not caps.parallel_tools:
                 body["parallel_tool_calls"] = False
         if held is not None:
-            body["response_format"] = _format(held, AZURE if self._server.api_version is not None else OPENAI)
+            schema = with_patterns(held, taken)
+            body["response_format"] = _format(schema, AZURE if self._service == "azure" else OPENAI)
         if mark and shown.turns:  # it marks the last place itself, which moves on as the conversation grows
             body["extra_body"] = {"cache_control": _MARK}
         return body
@@ -202,8 +207,9 @@ def _call(call: ToolCall) -> Any:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
 
 
-def _tool(tool: ToolSpec) -> Any:
-    described = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+def _tool(tool: ToolSpec, taken: Taken) -> Any:
+    parameters = with_patterns(tool.parameters, taken)
+    described = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": described}
 
 

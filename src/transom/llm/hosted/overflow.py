@@ -14,6 +14,7 @@ _WORDS = re.compile(
     r"|(?:prompt|input) (?:is )?too long|prompt exceeds max length|exceeded model token limit"
     r"|input (?:length|tokens) exceed|too many tokens|longer than the maximum model length"
     r"|input token count .{0,40}exceeds the maximum number of tokens|maximum prompt length is \d"
+    r"|\bn_keep\b.{0,30}>= ?n_ctx\b"
     r"|reduce the length of the (?:messages|input|prompt)|`inputs` (?:tokens \+ `max_new_tokens` )?must ",
     re.I,
 )
@@ -48,6 +49,7 @@ _SAID = (
     "must be <= {limit}\\. Given: {needed} `inputs` tokens and {more} ",  # TGI, Together
     "must have less than {limit} tokens\\. Given: {needed}",  # TGI
     "first {needed} tokens {gap}context length of only {limit} ",  # LM Studio
+    "n_keep:? ?\\(?{needed}\\)? ?>= ?n_ctx:? ?\\(?{limit}",  # LM Studio
     "too long: {needed}, model maximum context length: {limit}",  # Fireworks
     "cannot exceed {limit} - received {needed}",  # Cohere
     "token count of {needed} exceeds the limit of {limit}",  # GitHub

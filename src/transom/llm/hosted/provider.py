@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
-from transom.errors import ContextOverflow, InputError, NetworkFailed, ProviderError
+from transom.errors import ContextOverflow, InputError, NetworkFailed, ProviderError, RequestRefused
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
+from transom.llm.hosted.addresses import hint_of
 from transom.llm.hosted.draft import Draft
 from transom.llm.hosted.failures import unreadable
 from transom.llm.hosted.models import Known
@@ -184,6 +185,8 @@ class HostedProvider:
         error.where = error.where or self.name
         if isinstance(error, ContextOverflow):
             error.hint = error.hint or self._how_to_fit(error.limit)
+        if type(error) is RequestRefused:
+            error.hint = error.hint or hint_of(self._vendor.kind, error.what)
         if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
             error.hint = f"check the key in {self._server.key_variable}"
         return error

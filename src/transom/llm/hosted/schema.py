@@ -24,13 +24,13 @@ _Change = Callable[[Schema], dict[str, Json]]
 
 def closed(schema: Schema) -> dict[str, Json]:
     """The schema with every object closed that does not say otherwise: no keys beside its properties."""
-    made = _with_parts(schema, closed)
+    made = with_parts(schema, closed)
     if made.get("type") == "object" and "properties" in made:
         made.setdefault("additionalProperties", False)
     return made
 
 
-def _with_parts(schema: Schema, change: _Change) -> dict[str, Json]:
+def with_parts(schema: Schema, change: _Change) -> dict[str, Json]:
     """The schema with each schema in it changed. A value in it may look like a schema, and is none."""
 
     def changed(value: Json) -> Json:
@@ -165,7 +165,7 @@ def for_anthropic(schema: Schema) -> dict[str, Json] | None:
 
 def _split(schema: Schema) -> dict[str, Json]:
     """The schema with several types of one value as a union of them."""
-    made = _with_parts(schema, _split)
+    made = with_parts(schema, _split)
     types = made.get("type")
     if not isinstance(types, list) or made.keys() & {"enum", "const"}:
         return made

@@ -34,6 +34,7 @@ class Server:
         max_body: bytes that one reply may have.
         key_variable: the environment variable that holds the key, for messages.
         official: whether it is the vendor's own address, where an account's organization and project hold.
+        service: whose models answer, where that is known: `openai`, `azure`, `openrouter`, ...; "": its address tells.
         proxy: through which it is asked, as `proxy_of` says; None: directly, whatever the environment has.
     """
 
@@ -45,6 +46,7 @@ class Server:
     max_body: int = MAX_BODY
     key_variable: str = ""
     official: bool = False
+    service: str = ""
     proxy: str | None = field(default=None, repr=False)
 
 

@@ -1,0 +1,51 @@
+"""What a base URL tells of the server behind it."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+_OWN = {"api.anthropic.com": "anthropic", "api.openai.com": "openai", "openrouter.ai": "openrouter"}
+"""Hosts of vendors. A region has one of its own below: `eu.api.openai.com`."""
+_AZURE = ("openai.azure.com", "openai.azure.us")
+_AZURE_WITH_MORE = ("services.ai.azure.com", "cognitiveservices.azure.com")
+"""Hosts where Azure has other services too."""
+_AZURE_PATH = "/openai/v1"
+_NEWER_NAME = re.compile(r"\buse \W?max_completion_tokens\b", re.I)
+"""What newer models of OpenAI's say of the older name of the cap, which compatible servers are sent."""
+
+
+def service_of(base_url: str, api_version: str | None = None) -> str:
+    """Whose server an address names.
+
+    Args:
+        base_url: one that can be asked.
+        api_version: Azure alone has one.
+
+    Returns:
+        `anthropic`, `openai`, `azure` or `openrouter`; "" for one of which nothing is known, as of a gateway.
+    """
+    parts = urlsplit(base_url)
+    host = (parts.hostname or "").removesuffix(".")
+    path = f"{parts.path.rstrip('/')}/"
+    if api_version is not None or _is_below(host, _AZURE):
+        return "azure"
+    if path.startswith(f"{_AZURE_PATH}/") and _is_below(host, _AZURE_WITH_MORE):
+        return "azure"
+    return next((service for own, service in _OWN.items() if _is_below(host, (own,))), "")
+
+
+def _is_below(host: str, domains: tuple[str, ...]) -> bool:
+    return host in domains or host.endswith(tuple(f".{one}" for one in domains))
+
+
+def hint_of(kind: str, refused: str) -> str | None:
+    """What to do about a request that was refused because its server is taken for another than it is.
+
+    Args:
+        kind: of provider.
+        refused: what the server said.
+    """
+    if kind == "openai" and _NEWER_NAME.search(refused):
+        return "where OpenAI's own models are behind this address, set llm.openai.service: openai"
+    return None

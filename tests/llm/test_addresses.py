@@ -1,0 +1,88 @@
+"""What an address tells of a server: whose it is, and what is said where it is another one's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.llm.conformance.dialects import OpenAI
+from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.config import OpenAISettings
+from transom.errors import RequestRefused
+from transom.llm import Block, CallSettings, Request, Text, Tier, Window
+from transom.llm.hosted import connect
+from transom.llm.hosted.connecting import place_of
+
+ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
+AZURE_V1 = "https://name.openai.azure.com/openai/v1"
+EUROPE, ROUTER_EUROPE = "https://eu.api.openai.com/v1", "https://eu.openrouter.ai/api/v1"
+FOUNDRY, OTHERS_THERE = "https://name.services.ai.azure.com/openai/v1", "https://name.services.ai.azure.com/models"
+
+
+@pytest.fixture
+def server() -> Iterator[LocalServer]:
+    with LocalServer() as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("url", "service", "variable", "needs"),
+    [
+        (EUROPE, "openai", "OPENAI_API_KEY", True),
+        ("https://API.OpenAI.com:443/v1", "openai", "OPENAI_API_KEY", True),
+        (AZURE_V1, "azure", "AZURE_OPENAI_API_KEY", True),
+        (FOUNDRY, "azure", "AZURE_OPENAI_API_KEY", True),
+        (f"{FOUNDRY}/", "azure", "AZURE_OPENAI_API_KEY", True),
+        (OTHERS_THERE, "", "OPENAI_API_KEY", False),
+        (ROUTER_EUROPE, "openrouter", "OPENROUTER_API_KEY", True),
+        ("https://api.openai.com.example.test/v1", "", "OPENAI_API_KEY", False),
+        ("https://notopenrouter.ai/v1", "", "OPENAI_API_KEY", False),
+    ],
+)
+def test_a_host_tells_whose_server_it_is(url: str, service: str, variable: str, needs: bool) -> None:
+    found = place_of("openai", OpenAISettings(base_url=url), environ={})
+    assert (found.url, found.service, found.key_variable, found.needs_key) == (
+        url.rstrip("/"),
+        service,
+        variable,
+        needs,
+    )
+
+
+NEWER = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+
+@pytest.mark.parametrize("url", [EUROPE, "https://api.openai.com:443/v1", "https://API.openai.com/v1", AZURE_V1])
+def test_a_region_and_azure_take_what_openai_takes(url: str) -> None:
+    keys = {"OPENAI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k"}
+    provider = connect("openai:gpt-5", OpenAISettings(base_url=url), environ=keys)
+    caps = provider.caps
+    assert (caps.context_tokens, caps.sampling, caps.structured_with_tools) == (400_000, False, True)
+    body = provider._provider._vendor.body(ASK, "gpt-5", caps)  # type: ignore[attr-defined]  # nobody is asked here
+    assert "max_completion_tokens" in body
+    assert "max_tokens" not in body
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "openai/gpt-5"])
+async def test_a_gateway_to_openai_is_told_by_a_setting(model: str, server: LocalServer) -> None:
+    def answer(wire: Wire, seen: Seen) -> None:
+        if "max_tokens" in seen.body or "temperature" in seen.body:
+            wire.answer(400, json.dumps(OpenAI().error("invalid_request_error", NEWER)).encode())
+        else:
+            wire.answer(200, json.dumps(OpenAI().whole([Text("pong")])).encode())
+
+    server.answer = answer
+    plain = connect(f"openai:{model}", OpenAISettings(base_url=server.url), stream=False, environ={})
+    with pytest.raises(RequestRefused) as caught:
+        await plain.complete(ASK)
+    assert (caught.value.hint or "").endswith("set llm.openai.service: openai")
+    await plain.aclose()
+    settings = OpenAISettings(base_url=server.url, service="openai")
+    told = connect(f"openai:{model}", settings, stream=False, environ={})
+    warm = replace(ASK, settings=CallSettings(temperature=0.5))
+    assert (await told.complete(warm)).text == "pong"
+    assert told.caps.context_tokens == 400_000
+    await told.aclose()
