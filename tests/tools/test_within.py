@@ -29,7 +29,7 @@ async def test_what_is_over_at_once_arms_no_clock() -> None:
 
     limit = asyncio.timeout(60)
     assert await within(limit, at_once()) == "done"
-    with pytest.raises(RuntimeError, match="has not been entered"):
+    with pytest.raises((RuntimeError, AssertionError)):  # it was not entered; 3.11.2 asserts that
         limit.reschedule(None)
 
     async def fails() -> str:
