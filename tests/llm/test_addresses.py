@@ -10,7 +10,7 @@ import pytest
 
 from tests.llm.conformance.dialects import OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.config import OpenAISettings
+from transom.config import HostedSettings, OpenAISettings
 from transom.errors import RequestRefused
 from transom.llm import Block, CallSettings, Request, Text, Tier, Window
 from transom.llm.hosted import connect
@@ -86,3 +86,24 @@ async def test_a_gateway_to_openai_is_told_by_a_setting(model: str, server: Loca
     assert (await told.complete(warm)).text == "pong"
     assert told.caps.context_tokens == 400_000
     await told.aclose()
+
+
+@pytest.mark.parametrize(
+    ("told", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:11434"),
+        ("0.0.0.0", "http://0.0.0.0:11434"),
+        ("box", "http://box:11434"),
+        ("box:8080", "http://box:8080"),
+        (":8080", "http://127.0.0.1:8080"),
+        ("box:", "http://box:11434"),
+        ("box/behind", "http://box:11434/behind"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::1]:8080", "http://[::1]:8080"),
+        ("me:word@box", "http://me:word@box:11434"),
+        ("http://box", "http://box"),
+        ("https://box/", "https://box"),
+    ],
+)
+def test_ollama_is_found_where_its_own_variable_says(told: str, url: str) -> None:
+    assert place_of("ollama", HostedSettings(), environ={"OLLAMA_HOST": told}).url == url

@@ -11,6 +11,7 @@ _AZURE = ("openai.azure.com", "openai.azure.us")
 _AZURE_WITH_MORE = ("services.ai.azure.com", "cognitiveservices.azure.com")
 """Hosts where Azure has other services too."""
 _AZURE_PATH = "/openai/v1"
+_OLLAMA_PORT = 11434
 _NEWER_NAME = re.compile(r"\buse \W?max_completion_tokens\b", re.I)
 """What newer models of OpenAI's say of the older name of the cap, which compatible servers are sent."""
 
@@ -33,6 +34,18 @@ def service_of(base_url: str, api_version: str | None = None) -> str:
     if path.startswith(f"{_AZURE_PATH}/") and _is_below(host, _AZURE_WITH_MORE):
         return "azure"
     return next((service for own, service in _OWN.items() if _is_below(host, (own,))), "")
+
+
+def ollama_url(address: str) -> str:
+    """An address as `OLLAMA_HOST` has it: host, port or both may be left out, and where no scheme is named the port is
+    Ollama's own, not the usual one of the web."""
+    if "://" in address:
+        return address
+    authority, slash, path = address.partition("/")
+    user, at, place = authority.rpartition("@")
+    host, colon, port = place.rpartition(":") if not place.endswith("]") else (place, "", "")
+    host, port = (host, port) if colon else (place, "")
+    return f"http://{user}{at}{host or '127.0.0.1'}:{port or _OLLAMA_PORT}{slash}{path}"
 
 
 def _is_below(host: str, domains: tuple[str, ...]) -> bool:
