@@ -190,3 +190,24 @@ async def test_to_ask_again_at_once_is_not_taken_literally(server: LocalServer) 
 def _busy(wire: Wire, _: Seen, *, seen: list[float], header: str) -> None:
     seen.append(time.monotonic())
     wire.answer(429, b'{"error": {"message": "slow"}}', {"retry-after": header})
+
+
+@pytest.mark.parametrize(
+    ("told", "cost"),
+    [
+        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
+        ({"cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, 3.75),
+        ({"is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
+        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": None}}, None),
+        ({"cost": 0, "is_byok": True}, None),
+        ({"cost": 3.5, "is_byok": False, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
+        ({"cost": 3.5, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
+        ({"cost": -1}, None),
+    ],
+)
+async def test_what_the_vendor_takes_counts_where_the_key_is_ones_own(
+    told: dict[str, Any], cost: float | None, server: LocalServer
+) -> None:
+    body = OPENAI.whole([Text("hi")])
+    body["usage"] = {"prompt_tokens": 100, "completion_tokens": 5, **told}
+    assert (await whole(server, OPENAI, body)).usage == Usage(100, 5, cost=cost)

@@ -264,10 +264,20 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
     told = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
     kept = (cached.get("cached_tokens"), cached.get("cache_write_tokens"))
     asked, said, read, written = (whole_number(count) or 0 for count in (*told, *kept))
-    return Usage(asked, said, read, written, _cost(usage.get("cost")))
+    return Usage(asked, said, read, written, _cost(usage))
 
 
-def _cost(told: object) -> float | None:
-    """Dollars, as OpenRouter tells them; what is no amount of money was not told."""
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    """Dollars, as OpenRouter tells them: what it takes, and beside it what a vendor takes whose key is one's own."""
+    charged = _money(usage.get("cost"))
+    if usage.get("is_byok") is not True:
+        return charged
+    details = usage.get("cost_details")
+    upstream = _money(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
+    return None if upstream is None else upstream + (charged or 0.0)
+
+
+def _money(told: object) -> float | None:
+    """What is no amount of money was not told."""
     money = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < math.inf
     return float(told) if money else None  # type: ignore[arg-type]  # a number, as seen
