@@ -170,3 +170,20 @@ def test_halves_of_characters_are_joined_or_replaced() -> None:
 )
 def test_usage_that_cannot_be_is_estimated(told: Any, counted: Usage) -> None:
     assert put_together(piece(content="hello"), END, {"choices": [], "usage": told}).usage == counted
+
+
+def test_a_whole_message_behind_the_pieces_says_nothing_twice() -> None:
+    calls = [call(0, "a", '{"x": 1}')]
+    thought = {"reasoning_content": "Hm."}
+    last: dict[str, Any] = {"role": "assistant", "content": "hello", "tool_calls": calls, **thought}
+    end: dict[str, Any] = {"choices": [{"delta": {}, "message": last, "finish_reason": "tool_calls"}]}
+    whole = put_together(end)
+    pieces = (piece(**thought), piece(content="hel"), piece(content="lo"), piece(tool_calls=calls))
+    assert put_together(*pieces, end).parts == whole.parts
+    assert put_together(piece(role="assistant", content=""), end).text == "hello", "nothing was said before"
+    assert put_together(piece(content="hello"), end).calls == whole.calls, "calls stand in the message alone"
+
+
+def test_pieces_that_are_called_messages_go_on() -> None:
+    said = [{"choices": [{"message": {"content": half}}]} for half in ("hel", "lo")]
+    assert put_together(*said, END).text == "hello"

@@ -62,12 +62,14 @@ class Draft:
         stop: why the model stopped, in the vendor's word; None while nothing says so.
         usage: as far as it was told.
         counts: what the vendor told of it, for one that tells it bit by bit.
+        in_pieces: whether it came in pieces so far, for a vendor that may send it whole behind them.
     """
 
     def __init__(self, on_delta: OnDelta | None = None) -> None:
         self.stop: str | None = None
         self.usage: Usage | None = None
         self.counts: dict[str, int] = {}
+        self.in_pieces = False
         self._on_delta = on_delta
         self._pieces: dict[Hashable, _Piece] = {}
         self._chosen: object = None
@@ -138,6 +140,10 @@ class Draft:
         piece = self._pieces.setdefault(key, _Piece("opaque", data={vendor: {}}))
         block = piece.data.get(vendor) if isinstance(piece.data, dict) else None
         return block if isinstance(block, dict) else {}
+
+    def holds(self, kind: str) -> bool:
+        """Whether anything of a kind, `text`, `call` or `opaque`, has come; an empty text is nothing."""
+        return any(piece.kind == kind and (kind != "text" or any(piece.texts)) for piece in self._pieces.values())
 
     @property
     def calls(self) -> int:

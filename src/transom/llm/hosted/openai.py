@@ -30,6 +30,8 @@ _MARK = {"type": "ephemeral"}
 OFFICIAL = "https://api.openai.com/v1"
 _THOUGHTS = ("reasoning_content", "reasoning_details")
 """What servers call the thinking that they want back in the next request."""
+_KINDS = {"content": "text", "refusal": "text", "tool_calls": "call", **dict.fromkeys(_THOUGHTS, "opaque")}
+"""Parts of a message, and as what they are kept."""
 
 
 class OpenAIVendor:
@@ -120,8 +122,7 @@ class OpenAIVendor:
                     return True
                 if error := choice.get("error"):
                     raise from_error_in_reply(error)
-                # A piece of a stream and a whole message differ in this name alone.
-                said = choice.get("delta") or choice.get("message")
+                said = _told(choice, draft)
                 if isinstance(said, dict):
                     _hear(said, draft)
                 stop = choice.get("finish_reason")
@@ -218,6 +219,17 @@ def _format(schema: Mapping[str, Json], rules: Strict) -> Any:
     strict = rules.fits(tight)
     named = {"name": "answer", "schema": tight if strict else dict(schema), "strict": strict}
     return {"type": "json_schema", "json_schema": named}
+
+
+def _told(choice: Mapping[str, Any], draft: Draft) -> Any:
+    """What a choice tells: a piece, or a whole message; behind pieces that one only tells what was not in them."""
+    if piece := choice.get("delta"):
+        draft.in_pieces = True
+        return piece
+    message = choice.get("message")
+    if not draft.in_pieces or not isinstance(message, dict):
+        return message
+    return {name: told for name, told in message.items() if not draft.holds(_KINDS.get(name, ""))}
 
 
 def _hear(said: Mapping[str, Any], draft: Draft) -> None:
