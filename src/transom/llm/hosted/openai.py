@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from transom.canonical import Json, canonical_json
@@ -50,6 +51,7 @@ class OpenAIVendor:
         "function_call": "tool_calls",
         "length": "length",
         "max_tokens": "length",
+        "model_length": "length",
         "content_filter": "refusal",
         "refusal": "refusal",
     }
@@ -114,7 +116,7 @@ class OpenAIVendor:
     def take(self, document: Document, draft: Draft) -> bool:
         usage = document.get("usage")
         if isinstance(usage, dict):
-            draft.usage = _usage(usage)
+            draft.usage = _later(draft.usage, _usage(usage))
         match document.get("choices"):
             case [dict(), *_] as choices:
                 choice = draft.chosen([one for one in choices if isinstance(one, dict)])
@@ -279,6 +281,13 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
     kept = (cached.get("cached_tokens"), cached.get("cache_write_tokens"))
     asked, said, read, written = (whole_number(count) or 0 for count in (*told, *kept))
     return Usage(asked, said, read, written, _cost(usage))
+
+
+def _later(before: Usage | None, told: Usage) -> Usage:
+    """Of usage that is told several times the last counts, save for one that counts nothing."""
+    if before is None or told.input_tokens or told.output_tokens:
+        return told
+    return before if told.cost is None else replace(before, cost=told.cost)
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
