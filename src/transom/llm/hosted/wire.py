@@ -41,8 +41,9 @@ async def documents(
     """
     texts = _texts(body)
     named = "event-stream" in content_type.lower()
-    head = "" if named else await _beginning(texts)
-    if named or head.startswith(_FIELDS):
+    head = await _beginning(texts)
+    # What is named so and is JSON is an error, which proxies hand on under the name that was asked for.
+    if head.startswith(_FIELDS) or (named and not head.startswith("{")):
         events = _events(_after(head, texts))
         async for name, data in events:
             if data == "[DONE]":
