@@ -14,6 +14,7 @@ from transom.config import HostedSettings, OpenAISettings
 from transom.errors import RequestRefused
 from transom.llm import Block, CallSettings, Request, Text, Tier, Window
 from transom.llm.hosted import connect
+from transom.llm.hosted.addresses import hint_of
 from transom.llm.hosted.connecting import place_of
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
@@ -107,3 +108,41 @@ async def test_a_gateway_to_openai_is_told_by_a_setting(model: str, server: Loca
 )
 def test_ollama_is_found_where_its_own_variable_says(told: str, url: str) -> None:
     assert place_of("ollama", HostedSettings(), environ={"OLLAMA_HOST": told}).url == url
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "hint"),
+    [
+        ("openai", "", "let the base URL end in it"),
+        ("openai", "/", "let the base URL end in it"),
+        ("openai", "/v1/chat/completions", "leave /chat/completions out"),
+        ("openai", "/v1", ""),
+        ("openai", "/v1beta/openai/", ""),
+        ("anthropic", "/v1", "leave /v1 out"),
+        ("anthropic", "/v1/messages/", "leave /v1/messages out"),
+        ("anthropic", "", ""),
+        ("ollama", "/v1", "leave /v1 out"),
+        ("ollama", "/api", "leave /api out"),
+        ("ollama", "", ""),
+    ],
+)
+async def test_a_base_url_of_which_there_is_nothing_says_what_is_wrong_with_it(
+    kind: str, path: str, hint: str, server: LocalServer
+) -> None:
+    for status, said, wanted in ((404, "Not Found", hint), (405, "no", hint), (404, "model x not found", "")):
+        server.answer = lambda wire, _, status=status, said=said: wire.answer(
+            status, json.dumps({"detail": said}).encode()
+        )
+        settings = (OpenAISettings if kind == "openai" else HostedSettings)(base_url=server.url + path)
+        provider = connect(f"{kind}:m", settings, environ={"ANTHROPIC_API_KEY": "k"})
+        with pytest.raises(RequestRefused) as caught:
+            await provider.complete(ASK)
+        await provider.aclose()
+        told = caught.value.hint or ""
+        assert wanted in told and bool(told) is bool(wanted)
+
+
+def test_azure_without_a_version_says_so() -> None:
+    refused = "status 404: Resource not found"
+    assert "llm.openai.api_version" in (hint_of("openai", "https://name.openai.azure.com", refused) or "")
+    assert hint_of("openai", AZURE_V1, refused) is None
