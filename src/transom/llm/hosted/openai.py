@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from transom.canonical import Json, canonical_json
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.addresses import service_of
-from transom.llm.hosted.draft import Draft, whole_number
+from transom.llm.hosted.draft import Draft
 from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error, parsed
 from transom.llm.hosted.patterns import Taken, grammar_pattern, openai_pattern, with_patterns
 from transom.llm.hosted.schema import AZURE, OPENAI, Strict, closed
 from transom.llm.hosted.server import HEADERS, Clients, Server, send_only_ours
+from transom.llm.hosted.usage import latest
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.proxies import transport
 from transom.llm.render import render
-from transom.llm.reply import Stop, Usage
+from transom.llm.reply import Stop
 from transom.llm.shapes import Request, ToolSpec
 from transom.llm.structured import in_words, is_held
 from transom.llm.turns import Asked, CameBack, Opaque, Said, Text, ToolCall, Turn
@@ -116,7 +115,7 @@ class OpenAIVendor:
     def take(self, document: Document, draft: Draft) -> bool:
         usage = document.get("usage")
         if isinstance(usage, dict):
-            draft.usage = _later(draft.usage, _usage(usage))
+            draft.usage = latest(draft.usage, usage)
         match document.get("choices"):
             case [dict(), *_] as choices:
                 choice = draft.chosen([one for one in choices if isinstance(one, dict)])
@@ -272,35 +271,3 @@ def _hear_call(place: int, call: Any, draft: Draft) -> None:
                 name=name if isinstance(name, str) else "",
                 arguments="" if arguments is None else arguments,
             )
-
-
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    details = usage.get("prompt_tokens_details")
-    cached = details if isinstance(details, dict) else {}
-    told = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    kept = (cached.get("cached_tokens"), cached.get("cache_write_tokens"))
-    asked, said, read, written = (whole_number(count) or 0 for count in (*told, *kept))
-    return Usage(asked, said, read, written, _cost(usage))
-
-
-def _later(before: Usage | None, told: Usage) -> Usage:
-    """Of usage that is told several times the last counts, save for one that counts nothing."""
-    if before is None or told.input_tokens or told.output_tokens:
-        return told
-    return before if told.cost is None else replace(before, cost=told.cost)
-
-
-def _cost(usage: Mapping[str, Any]) -> float | None:
-    """Dollars, as OpenRouter tells them: what it takes, and beside it what a vendor takes whose key is one's own."""
-    charged = _money(usage.get("cost"))
-    if usage.get("is_byok") is not True:
-        return charged
-    details = usage.get("cost_details")
-    upstream = _money(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
-    return None if upstream is None else upstream + (charged or 0.0)
-
-
-def _money(told: object) -> float | None:
-    """What is no amount of money was not told."""
-    money = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < math.inf
-    return float(told) if money else None  # type: ignore[arg-type]  # a number, as seen
