@@ -10,16 +10,18 @@ import pytest
 
 from tests.llm.conformance.dialects import OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.config import OpenAISettings
+from transom.config import HostedSettings, OpenAISettings
 from transom.errors import RequestRefused
 from transom.llm import Block, CallSettings, Request, Text, Tier, Window
 from transom.llm.hosted import connect
+from transom.llm.hosted.addresses import hint_of
 from transom.llm.hosted.connecting import place_of
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
+S = "https://"
 AZURE_V1 = "https://name.openai.azure.com/openai/v1"
-EUROPE, ROUTER_EUROPE = "https://eu.api.openai.com/v1", "https://eu.openrouter.ai/api/v1"
-FOUNDRY, OTHERS_THERE = "https://name.services.ai.azure.com/openai/v1", "https://name.services.ai.azure.com/models"
+EUROPE, ROUTER_EUROPE = f"{S}eu.api.openai.com/v1", f"{S}eu.openrouter.ai/api/v1"
+FOUNDRY, OTHERS_THERE = f"{S}name.services.ai.azure.com/openai/v1", f"{S}name.services.ai.azure.com/models"
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def server() -> Iterator[LocalServer]:
         (OTHERS_THERE, "", "OPENAI_API_KEY", False),
         (ROUTER_EUROPE, "openrouter", "OPENROUTER_API_KEY", True),
         ("https://api.openai.com.example.test/v1", "", "OPENAI_API_KEY", False),
-        ("https://notopenrouter.ai/v1", "", "OPENAI_API_KEY", False),
+        (f"{S}notopenrouter.ai/v1", "", "OPENAI_API_KEY", False),
     ],
 )
 def test_a_host_tells_whose_server_it_is(url: str, service: str, variable: str, needs: bool) -> None:
@@ -86,3 +88,62 @@ async def test_a_gateway_to_openai_is_told_by_a_setting(model: str, server: Loca
     assert (await told.complete(warm)).text == "pong"
     assert told.caps.context_tokens == 400_000
     await told.aclose()
+
+
+@pytest.mark.parametrize(
+    ("told", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:11434"),
+        ("0.0.0.0", "http" + "://0.0.0.0:11434"),
+        ("box", "http://box:11434"),
+        ("box:8080", "http://box:8080"),
+        (":8080", "http://127.0.0.1:8080"),
+        ("box:", "http://box:11434"),
+        ("box/behind", "http://box:11434/behind"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::1]:8080", "http://[::1]:8080"),
+        ("me:word@box", "http://me:word@box:11434"),
+        ("http://box", "http://box"),
+        ("https://box/", "https://box"),
+    ],
+)
+def test_ollama_is_found_where_its_own_variable_says(told: str, url: str) -> None:
+    assert place_of("ollama", HostedSettings(), environ={"OLLAMA_HOST": told}).url == url
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "hint"),
+    [
+        ("openai", "", "let the base URL end in it"),
+        ("openai", "/", "let the base URL end in it"),
+        ("openai", "/v1/chat/completions", "leave /chat/completions out"),
+        ("openai", "/v1", ""),
+        ("openai", "/v1beta/openai/", ""),
+        ("anthropic", "/v1", "leave /v1 out"),
+        ("anthropic", "/v1/messages/", "leave /v1/messages out"),
+        ("anthropic", "", ""),
+        ("ollama", "/v1", "leave /v1 out"),
+        ("ollama", "/api", "leave /api out"),
+        ("ollama", "", ""),
+    ],
+)
+async def test_a_base_url_of_which_there_is_nothing_says_what_is_wrong_with_it(
+    kind: str, path: str, hint: str, server: LocalServer
+) -> None:
+    for status, said, wanted in ((404, "Not Found", hint), (405, "no", hint), (404, "model x not found", "")):
+        server.answer = lambda wire, _, status=status, said=said: wire.answer(
+            status, json.dumps({"detail": said}).encode()
+        )
+        settings = (OpenAISettings if kind == "openai" else HostedSettings)(base_url=server.url + path)
+        provider = connect(f"{kind}:m", settings, environ={"ANTHROPIC_API_KEY": "k"})
+        with pytest.raises(RequestRefused) as caught:
+            await provider.complete(ASK)
+        await provider.aclose()
+        told = caught.value.hint or ""
+        assert wanted in told and bool(told) is bool(wanted)
+
+
+def test_azure_without_a_version_says_so() -> None:
+    refused = "status 404: Resource not found"
+    assert "llm.openai.api_version" in (hint_of("openai", "https://name.openai.azure.com", refused) or "")
+    assert hint_of("openai", AZURE_V1, refused) is None

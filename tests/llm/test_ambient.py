@@ -62,7 +62,7 @@ async def test_a_server_is_sent_what_is_configured_for_it(
 
 @pytest.mark.parametrize(
     ("url", "sent"),
-    [(OFFICIAL, "planted"), ("https://eu.api.openai.com/v1", "planted"), ("https://openrouter.ai/api/v1", None)],
+    [(OFFICIAL, "planted"), (OFFICIAL.replace("api.", "eu.api."), "planted"), ("https://openrouter.ai/api/v1", None)],
 )
 async def test_an_organization_and_a_project_are_for_the_vendor_itself(
     url: str, sent: str | None, server: LocalServer

@@ -170,3 +170,49 @@ def test_halves_of_characters_are_joined_or_replaced() -> None:
 )
 def test_usage_that_cannot_be_is_estimated(told: Any, counted: Usage) -> None:
     assert put_together(piece(content="hello"), END, {"choices": [], "usage": told}).usage == counted
+
+
+def test_a_whole_message_behind_the_pieces_says_nothing_twice() -> None:
+    calls = [call(0, "a", '{"x": 1}')]
+    thought = {"reasoning_content": "Hm."}
+    last: dict[str, Any] = {"role": "assistant", "content": "hello", "tool_calls": calls, **thought}
+    end: dict[str, Any] = {"choices": [{"delta": {}, "message": last, "finish_reason": "tool_calls"}]}
+    whole = put_together(end)
+    pieces = (piece(**thought), piece(content="hel"), piece(content="lo"), piece(tool_calls=calls))
+    assert put_together(*pieces, end).parts == whole.parts
+    assert put_together(piece(role="assistant", content=""), end).text == "hello", "nothing was said before"
+    assert put_together(piece(content="hello"), end).calls == whole.calls, "calls stand in the message alone"
+
+
+def test_pieces_that_are_called_messages_go_on() -> None:
+    said = [{"choices": [{"message": {"content": half}}]} for half in ("hel", "lo")]
+    assert put_together(*said, END).text == "hello"
+
+
+@pytest.mark.parametrize("word", ["error", "abort", "insufficient_system_resource"])
+def test_a_reply_whose_server_gave_up_is_asked_for_again(word: str) -> None:
+    with pytest.raises(ProviderError, match=word) as caught:
+        put_together(piece(content="half"), {"choices": [{"delta": {}, "finish_reason": word}]})
+    assert caught.value.retryable
+
+
+def test_a_reply_as_long_as_the_model_can_is_cut_off() -> None:
+    assert put_together(piece(content="half"), {"choices": [{"delta": {}, "finish_reason": "model_length"}]}).stop == (
+        "length"
+    )
+
+
+@pytest.mark.parametrize("last", [{}, {"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": None}], ids=repr)
+def test_usage_that_was_told_is_not_wiped_by_one_that_tells_nothing(last: dict[str, Any]) -> None:
+    end = {**END, "usage": {"prompt_tokens": 100, "completion_tokens": 5, "cost": 0.5}}
+    told = put_together(piece(content="hello"), end, {"choices": [], "usage": last}).usage
+    assert told == Usage(100, 5, cost=0.5)
+    grown = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 7}}
+    assert put_together(piece(content="hello"), end, grown).usage.output_tokens == 7
+
+
+def test_a_cost_that_is_told_last_and_alone_counts() -> None:
+    end = {**END, "usage": {"prompt_tokens": 100, "completion_tokens": 5}}
+    assert put_together(piece(content="hello"), end, {"choices": [], "usage": {"cost": 0.5}}).usage == (
+        Usage(100, 5, cost=0.5)
+    )

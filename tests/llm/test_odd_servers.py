@@ -15,7 +15,7 @@ from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.harness import ASKED
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.canonical import canonical_json
-from transom.errors import ProviderError, RateLimited
+from transom.errors import ContextOverflow, ProviderError, RateLimited
 from transom.llm import Reply, Text, ToolCall, Usage
 from transom.llm.reading import LEVELS
 from transom.llm.retry import RetryPolicy
@@ -190,3 +190,39 @@ async def test_to_ask_again_at_once_is_not_taken_literally(server: LocalServer) 
 def _busy(wire: Wire, _: Seen, *, seen: list[float], header: str) -> None:
     seen.append(time.monotonic())
     wire.answer(429, b'{"error": {"message": "slow"}}', {"retry-after": header})
+
+
+@pytest.mark.parametrize(
+    ("told", "cost"),
+    [
+        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
+        ({"cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, 3.75),
+        ({"is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
+        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": None}}, None),
+        ({"cost": 0, "is_byok": True}, None),
+        ({"cost": 3.5, "is_byok": False, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
+        ({"cost": 3.5, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
+        ({"cost": -1}, None),
+    ],
+)
+async def test_what_the_vendor_takes_counts_where_the_key_is_ones_own(
+    told: dict[str, Any], cost: float | None, server: LocalServer
+) -> None:
+    body = OPENAI.whole([Text("hi")])
+    body["usage"] = {"prompt_tokens": 100, "completion_tokens": 5, **told}
+    assert (await whole(server, OPENAI, body)).usage == Usage(100, 5, cost=cost)
+
+
+@pytest.mark.parametrize("before", ["", "\n\n"], ids=repr)
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI], ids=lambda one: one.name)
+async def test_a_body_that_is_json_and_called_a_stream_is_read(
+    dialect: Dialect, before: str, server: LocalServer
+) -> None:
+    def sent(body: Any) -> list[bytes]:
+        text = before + json.dumps(body)
+        return [text[:3].encode(), text[3:].encode()]
+
+    with pytest.raises(ContextOverflow) as caught:
+        await streamed(server, dialect, sent(dialect.overflow()))
+    assert (caught.value.needed, caught.value.limit) == (9_000, 8_192)
+    assert (await streamed(server, dialect, sent(dialect.whole([Text("hi")])))).text == "hi"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import pytest
 from hypothesis import given
@@ -65,7 +66,9 @@ def test_a_pattern_that_openai_takes(pattern: str, taken: bool) -> None:
 @given(st.text("ab0-9.^$[](){}?:*+|\\dw,", max_size=14), st.text("ab01-.", max_size=5))
 def test_what_a_grammar_allows_the_pattern_allows(pattern: str, text: str) -> None:
     try:
-        asked = re.compile(pattern)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of sets in sets, which are none yet
+            asked = re.compile(pattern)
     except re.error:
         return
     made = grammar_pattern(pattern)

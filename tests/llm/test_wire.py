@@ -89,7 +89,7 @@ def test_data_over_several_lines_is_one_document() -> None:
         (b"dat", "", "no JSON"),
         (b"data: [1]\n\n", EVENTS, "no object"),
         (b'{"error": "busy"}', "application/json", "busy"),
-        (b'{"error": {"message": "busy"}}', EVENTS + "; but JSON", None),
+        (b'{"error": {"message": "busy"}}', EVENTS + "; but JSON", "busy"),
         (b"event: error\ndata: broken\n\n", EVENTS, "broken"),
         (b'event: error\ndata: {"message": "busy"}\n\n', EVENTS, "busy"),
     ],

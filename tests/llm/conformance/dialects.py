@@ -51,6 +51,11 @@ class Dialect(ABC):
     def pieces(self, parts: Sequence[Part], stop: str | None = None) -> list[bytes]:
         """The same reply as the frames of a stream."""
 
+    @property
+    @abstractmethod
+    def last(self) -> int:
+        """How many of a stream's frames only say that it is over, when the stop reason and the usage have been told."""
+
     @abstractmethod
     def error(self, kind: str, said: str) -> dict[str, Any]:
         """The body of an error."""
@@ -80,6 +85,7 @@ def _halves(text: str) -> list[str]:
 class Anthropic(Dialect):
     name = title = service = "anthropic"
     vendor = AnthropicVendor
+    last = 1
     usage = Usage(12, 5, 3, 2)
 
     def _block(self, part: Part) -> dict[str, Any]:
@@ -149,6 +155,7 @@ class Anthropic(Dialect):
 class OpenAI(Dialect):
     name = title = service = "openai"
     vendor = OpenAIVendor
+    last = 1
     usage = Usage(12, 5, 3)
     suffix = "/v1"
 
@@ -223,6 +230,7 @@ class OpenAI(Dialect):
 class Ollama(Dialect):
     name = title = service = "ollama"
     vendor = OllamaVendor
+    last = 0
     usage = Usage(12, 5)
     stream_type = "application/x-ndjson"
 

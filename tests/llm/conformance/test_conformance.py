@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.llm.conformance.behaviours import BEHAVIOURS, NOT_APPLICABLE, TEXT, Behaviour
 from tests.llm.conformance.dialects import DIALECTS, Dialect
 from tests.llm.conformance.harness import faults, run_cell
-from tests.llm.conformance.server import LocalServer, Seen, Wire
+from tests.llm.conformance.server import Answer, LocalServer, Seen, Wire
 from tests.llm.conformance.structured import ADAPTERS, ASKINGS, Asking, ask
 from tests.llm.conformance.structured import faults as structured_faults
 
@@ -36,19 +37,55 @@ async def test_an_answer_that_is_to_follow_a_schema(dialect: Dialect, asking: As
     assert structured_faults(await ask(server, dialect, asking), dialect, asking) == []
 
 
+def _left_open(frames: slice, *, drips: bool = False) -> Callable[[Dialect], Answer]:
+    """These frames of a stream, behind which the server holds the connection and, at times, keeps it awake."""
+
+    def made(dialect: Dialect) -> Answer:
+        def answer(wire: Wire, _: Seen) -> None:
+            wire.begin(dialect.stream_type)
+            for piece in dialect.pieces((TEXT,))[frames]:
+                wire.chunk(piece)
+            for _nth in range(600):
+                wire.wait(0.1)
+                if drips:
+                    wire.chunk(b"\n" if "ndjson" in dialect.stream_type else b": awake\n\n")
+
+        return answer
+
+    return made
+
+
+@pytest.mark.parametrize("drips", [False, True], ids=["silent", "kept awake"])
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
-async def test_a_stream_that_was_sent_whole_and_is_never_closed_is_a_reply(
-    dialect: Dialect, server: LocalServer
+async def test_a_stream_left_open_behind_its_end_is_closed_here(
+    dialect: Dialect, drips: bool, server: LocalServer
 ) -> None:
-    def never_closed(wire: Wire, _: Seen) -> None:
+    asked = Behaviour("left open", _left_open(slice(None), drips=drips), (TEXT,), stream=True, seconds=60)
+    began = time.monotonic()
+    cell = await run_cell(server, dialect, asked)
+    assert faults(cell, dialect, asked) == []
+    assert time.monotonic() - began < 20  # of the minute that it may take
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_a_stream_torn_behind_its_end_is_a_reply(dialect: Dialect, server: LocalServer) -> None:
+    def torn(wire: Wire, _: Seen) -> None:
         wire.begin(dialect.stream_type)
         for piece in dialect.pieces((TEXT,)):
             wire.chunk(piece)
-        wire.wait(60)
+        wire.send(b"ff\r\nhalf a chunk")
 
-    for seconds in (0.15, 2.0, 20.0):  # a busy machine may take longer to send it; one is waited for in full
-        asked = Behaviour("never closed", lambda _: never_closed, (TEXT,), stream=True, seconds=seconds)
-        cell = await run_cell(server, dialect, asked)
+    asked = Behaviour("torn behind its end", lambda _: torn, (TEXT,), stream=True)
+    assert faults(await run_cell(server, dialect, asked), dialect, asked) == []
+
+
+@pytest.mark.parametrize("dialect", [one for one in DIALECTS if one.last], ids=lambda one: one.name)
+async def test_a_stream_that_tells_all_but_its_end_is_a_reply_when_the_time_is_over(
+    dialect: Dialect, server: LocalServer
+) -> None:
+    for seconds in (0.5, 2.0, 20.0):  # a busy machine may take longer to send it; one is waited for in full
+        untold = _left_open(slice(None, -dialect.last))
+        cell = await run_cell(server, dialect, Behaviour("no end", untold, (TEXT,), stream=True, seconds=seconds))
         if cell.reply:
             break
     assert cell.reply is not None, cell.error

@@ -11,6 +11,14 @@ _AZURE = ("openai.azure.com", "openai.azure.us")
 _AZURE_WITH_MORE = ("services.ai.azure.com", "cognitiveservices.azure.com")
 """Hosts where Azure has other services too."""
 _AZURE_PATH = "/openai/v1"
+_TOO_MUCH = {
+    "anthropic": ("/v1/messages", "/v1"),
+    "openai": ("/chat/completions", "/completions", "/responses"),
+    "ollama": ("/api/chat", "/api", "/v1"),
+}
+"""Ends of base URLs that are another vendor's, or of one request: the SDKs add theirs."""
+_VERSION = re.compile(r"/v\d")
+_OLLAMA_PORT = 11434
 _NEWER_NAME = re.compile(r"\buse \W?max_completion_tokens\b", re.I)
 """What newer models of OpenAI's say of the older name of the cap, which compatible servers are sent."""
 
@@ -35,17 +43,41 @@ def service_of(base_url: str, api_version: str | None = None) -> str:
     return next((service for own, service in _OWN.items() if _is_below(host, (own,))), "")
 
 
+def ollama_url(address: str) -> str:
+    """An address as `OLLAMA_HOST` has it: host, port or both may be left out, and where no scheme is named the port is
+    Ollama's own, not the usual one of the web."""
+    if "://" in address:
+        return address
+    authority, slash, path = address.partition("/")
+    user, at, place = authority.rpartition("@")
+    host, colon, port = place.rpartition(":") if not place.endswith("]") else (place, "", "")
+    host, port = (host, port) if colon else (place, "")
+    return f"http://{user}{at}{host or '127.0.0.1'}:{port or _OLLAMA_PORT}{slash}{path}"
+
+
 def _is_below(host: str, domains: tuple[str, ...]) -> bool:
     return host in domains or host.endswith(tuple(f".{one}" for one in domains))
 
 
-def hint_of(kind: str, refused: str) -> str | None:
-    """What to do about a request that was refused because its server is taken for another than it is.
+def hint_of(kind: str, base_url: str, refused: str) -> str | None:
+    """What to do about a request that was refused because its server is not where, or what, it is taken for.
 
     Args:
         kind: of provider.
-        refused: what the server said.
+        base_url: where it was asked.
+        refused: what came of that, its status first.
     """
     if kind == "openai" and _NEWER_NAME.search(refused):
         return "where OpenAI's own models are behind this address, set llm.openai.service: openai"
-    return None
+    if not refused.startswith(("status 404", "status 405")) or "model" in refused.lower():
+        return None  # what there is not is the model, or its deployment
+    parts = urlsplit(base_url)
+    path = parts.path.rstrip("/")
+    for end in _TOO_MUCH.get(kind, ()):
+        if path.endswith(end):
+            return f"leave {end} out of the base URL: it is added"
+    if kind != "openai" or _VERSION.search(path):
+        return None
+    if _is_below((parts.hostname or "").removesuffix("."), _AZURE):
+        return "set llm.openai.api_version, or let the base URL end in /openai/v1"
+    return "most servers are asked below /v1: let the base URL end in it"

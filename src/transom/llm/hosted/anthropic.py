@@ -84,7 +84,8 @@ class AnthropicVendor:
         asked: dict[str, Any] = {**body, "stream": stream}
         try:
             async with client.messages.with_streaming_response.create(**asked) as response:
-                async for document in documents(response.iter_bytes(), response.headers.get("content-type", "")):
+                content_type = response.headers.get("content-type", "")
+                async for document in documents(response.iter_bytes(), content_type, _is_last):
                     yield document
         except (AnthropicError, HTTPError) as error:
             raise _typed(error) from error
@@ -209,6 +210,10 @@ def _part(part: Part) -> list[_Block]:
 
 def _tool(tool: ToolSpec) -> _Block:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+
+
+def _is_last(document: Document) -> bool:
+    return document.get("type") == "message_stop"
 
 
 def _begin(number: int, block: Any, draft: Draft) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from transom.errors import InputError, SettingsError
-from transom.llm.hosted.addresses import service_of
+from transom.llm.hosted.addresses import ollama_url, service_of
 from transom.llm.hosted.anthropic import AnthropicVendor
 from transom.llm.hosted.models import known_model
 from transom.llm.hosted.ollama import OllamaVendor
@@ -86,8 +86,8 @@ def place_of(
     """
     known = _KINDS[kind]
     url = base_url or settings.base_url or environ.get(known.url_variable) or known.url
-    if kind == "ollama" and "://" not in url:
-        url = f"http://{url}"  # OLLAMA_HOST is often host:port alone
+    if kind == "ollama":
+        url = ollama_url(url)
     try:
         checked(url)
     except ValueError as error:

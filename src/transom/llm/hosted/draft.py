@@ -16,6 +16,8 @@ from transom.llm.reply import Reply, Stop, Usage
 from transom.llm.turns import Opaque, Part, Text, ToolCall
 
 _MOST = 10**9  # tokens; no model reads or writes more in one call
+_GAVE_UP = frozenset({"error", "abort", "insufficient_system_resource"})
+"""What servers say in place of why the model stopped, where it did not: OpenRouter, vLLM and SGLang, DeepSeek."""
 _MOST_LOOKED_AT = 4 * 1024 * 1024
 """Characters of arguments that are read to see whether a call is whole; else a stream of small pieces, each with the
 name again, would have all that came before read for each."""
@@ -62,12 +64,14 @@ class Draft:
         stop: why the model stopped, in the vendor's word; None while nothing says so.
         usage: as far as it was told.
         counts: what the vendor told of it, for one that tells it bit by bit.
+        in_pieces: whether it came in pieces so far, for a vendor that may send it whole behind them.
     """
 
     def __init__(self, on_delta: OnDelta | None = None) -> None:
         self.stop: str | None = None
         self.usage: Usage | None = None
         self.counts: dict[str, int] = {}
+        self.in_pieces = False
         self._on_delta = on_delta
         self._pieces: dict[Hashable, _Piece] = {}
         self._chosen: object = None
@@ -139,6 +143,10 @@ class Draft:
         block = piece.data.get(vendor) if isinstance(piece.data, dict) else None
         return block if isinstance(block, dict) else {}
 
+    def holds(self, kind: str) -> bool:
+        """Whether anything of a kind, `text`, `call` or `opaque`, has come; an empty text is nothing."""
+        return any(piece.kind == kind and (kind != "text" or any(piece.texts)) for piece in self._pieces.values())
+
     @property
     def calls(self) -> int:
         """How many calls have begun."""
@@ -158,10 +166,13 @@ class Draft:
 
         Raises:
             NetworkFailed: nothing said that it was over.
-            ProviderError: it stopped for a reason that is not known here, or there is nothing in it.
+            ProviderError: its server gave up, it stopped for a reason that is not known here, or there is nothing in
+                it.
         """
         if self.stop is None:
             raise NetworkFailed("the reply broke off: nothing says why the model stopped")
+        if self.stop in _GAVE_UP:
+            raise unreadable(f"the server gave up in the middle of the reply: {self.stop!r}")
         if self.stop not in stops:
             raise ProviderError(
                 f"the model stopped for a reason that is not known here: {self.stop[:60]!r}",

@@ -19,7 +19,7 @@ from transom.llm.hosted.failures import (
 )
 from transom.llm.hosted.patterns import grammar_pattern, with_patterns
 from transom.llm.hosted.server import HEADERS, NO_KEY, Clients, Server
-from transom.llm.hosted.wire import Document, body_guard
+from transom.llm.hosted.wire import Document, body_guard, drain
 from transom.llm.proxies import transport
 from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
@@ -87,6 +87,10 @@ class OllamaVendor:
                 return
             async for piece in answer:
                 yield _document(piece)
+                if piece.done:
+                    break
+            await drain(answer)
+            await answer.aclose()
         except ResponseError as error:
             raise own_error(error) or _from_response(error) from error
         except (ConnectionError, httpx.HTTPError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,15 +9,16 @@ from transom.canonical import Json, canonical_json
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.addresses import service_of
-from transom.llm.hosted.draft import Draft, whole_number
+from transom.llm.hosted.draft import Draft
 from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error, parsed
 from transom.llm.hosted.patterns import Taken, grammar_pattern, openai_pattern, with_patterns
 from transom.llm.hosted.schema import AZURE, OPENAI, Strict, closed
 from transom.llm.hosted.server import HEADERS, Clients, Server, send_only_ours
+from transom.llm.hosted.usage import latest
 from transom.llm.hosted.wire import Document, body_guard, documents
 from transom.llm.proxies import transport
 from transom.llm.render import render
-from transom.llm.reply import Stop, Usage
+from transom.llm.reply import Stop
 from transom.llm.shapes import Request, ToolSpec
 from transom.llm.structured import in_words, is_held
 from transom.llm.turns import Asked, CameBack, Opaque, Said, Text, ToolCall, Turn
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 _MARK = {"type": "ephemeral"}
 OFFICIAL = "https://api.openai.com/v1"
-_THOUGHTS = ("reasoning_content", "reasoning_details")
+_THOUGHTS = ("reasoning_content", "reasoning_details", "reasoning")
 """What servers call the thinking that they want back in the next request."""
+_KINDS = {"content": "text", "refusal": "text", "tool_calls": "call", **dict.fromkeys(_THOUGHTS, "opaque")}
+"""Parts of a message, and as what they are kept."""
 
 
 class OpenAIVendor:
@@ -48,6 +50,7 @@ class OpenAIVendor:
         "function_call": "tool_calls",
         "length": "length",
         "max_tokens": "length",
+        "model_length": "length",
         "content_filter": "refusal",
         "refusal": "refusal",
     }
@@ -112,7 +115,7 @@ class OpenAIVendor:
     def take(self, document: Document, draft: Draft) -> bool:
         usage = document.get("usage")
         if isinstance(usage, dict):
-            draft.usage = _usage(usage)
+            draft.usage = latest(draft.usage, usage)
         match document.get("choices"):
             case [dict(), *_] as choices:
                 choice = draft.chosen([one for one in choices if isinstance(one, dict)])
@@ -120,8 +123,7 @@ class OpenAIVendor:
                     return True
                 if error := choice.get("error"):
                     raise from_error_in_reply(error)
-                # A piece of a stream and a whole message differ in this name alone.
-                said = choice.get("delta") or choice.get("message")
+                said = _told(choice, draft)
                 if isinstance(said, dict):
                     _hear(said, draft)
                 stop = choice.get("finish_reason")
@@ -193,7 +195,9 @@ def _turn(turn: Turn) -> list[Any]:
     for part in turn.parts:
         match part:
             case Opaque({"openai": dict(thoughts)}):
-                message |= thoughts
+                # OpenRouter tells them twice, and wants the details; vLLM reads no name but the last.
+                twice = {"reasoning"} if "reasoning_details" in thoughts else set()
+                message |= {name: told for name, told in thoughts.items() if name not in twice}
     return [message]
 
 
@@ -218,6 +222,17 @@ def _format(schema: Mapping[str, Json], rules: Strict) -> Any:
     strict = rules.fits(tight)
     named = {"name": "answer", "schema": tight if strict else dict(schema), "strict": strict}
     return {"type": "json_schema", "json_schema": named}
+
+
+def _told(choice: Mapping[str, Any], draft: Draft) -> Any:
+    """What a choice tells: a piece, or a whole message; behind pieces that one only tells what was not in them."""
+    if piece := choice.get("delta"):
+        draft.in_pieces = True
+        return piece
+    message = choice.get("message")
+    if not draft.in_pieces or not isinstance(message, dict):
+        return message
+    return {name: told for name, told in message.items() if not draft.holds(_KINDS.get(name, ""))}
 
 
 def _hear(said: Mapping[str, Any], draft: Draft) -> None:
@@ -256,18 +271,3 @@ def _hear_call(place: int, call: Any, draft: Draft) -> None:
                 name=name if isinstance(name, str) else "",
                 arguments="" if arguments is None else arguments,
             )
-
-
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    details = usage.get("prompt_tokens_details")
-    cached = details if isinstance(details, dict) else {}
-    told = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    kept = (cached.get("cached_tokens"), cached.get("cache_write_tokens"))
-    asked, said, read, written = (whole_number(count) or 0 for count in (*told, *kept))
-    return Usage(asked, said, read, written, _cost(usage.get("cost")))
-
-
-def _cost(told: object) -> float | None:
-    """Dollars, as OpenRouter tells them; what is no amount of money was not told."""
-    money = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < math.inf
-    return float(told) if money else None  # type: ignore[arg-type]  # a number, as seen

@@ -186,7 +186,7 @@ class HostedProvider:
         if isinstance(error, ContextOverflow):
             error.hint = error.hint or self._how_to_fit(error.limit)
         if type(error) is RequestRefused:
-            error.hint = error.hint or hint_of(self._vendor.kind, error.what)
+            error.hint = error.hint or hint_of(self._vendor.kind, self._server.base_url, error.what)
         if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
             error.hint = f"check the key in {self._server.key_variable}"
         return error

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from transom.errors import ProviderError
@@ -15,29 +17,55 @@ Document = dict[str, Any]
 
 _FIELDS = ("data:", "event:", "id:", "retry:", ":")
 """What an event's lines begin with; no JSON begins so."""
+GRACE = 0.5
+"""Seconds that a server has to close what it has sent whole."""
+
 _LONGEST_FIELD = max(map(len, _FIELDS))
 
 
-async def documents(body: AsyncIterable[bytes], content_type: str) -> AsyncIterator[Document]:
+async def documents(
+    body: AsyncIterable[bytes], content_type: str, is_last: Callable[[Document], bool] = lambda _: False
+) -> AsyncIterator[Document]:
     """The JSON objects of a response.
 
     Vendors' own decoders pass over what they do not know, and over a plain JSON body where a stream was asked for,
     which is how many servers tell an error. Many also send events and do not say so.
+
+    Args:
+        body: the bytes of it.
+        content_type: as its head says.
+        is_last: whether the vendor sends nothing behind such a document, as behind `[DONE]`.
 
     Raises:
         ProviderError: no JSON, no object, or an error in place of a reply.
     """
     texts = _texts(body)
     named = "event-stream" in content_type.lower()
-    head = "" if named else await _beginning(texts)
-    if named or head.startswith(_FIELDS):
-        done = False
-        async for name, data in _events(_after(head, texts)):
-            done = done or data == "[DONE]"  # the rest is read, so that the connection may be used again
-            if not done:
-                yield _document(data, is_error=name == "error")
+    head = await _beginning(texts)
+    # What is named so and is JSON is an error, which proxies hand on under the name that was asked for.
+    if head.startswith(_FIELDS) or (named and not head.startswith("{")):
+        events = _events(_after(head, texts))
+        async for name, data in events:
+            if data == "[DONE]":
+                break
+            document = _document(data, is_error=name == "error")
+            yield document
+            if is_last(document):
+                break
+        await drain(events)
         return
     yield _document("".join([text async for text in _after(head, texts)]))
+
+
+async def drain(rest: AsyncIterable[object], seconds: float = GRACE) -> None:
+    """Read what comes behind a whole reply, so that the connection may be used again; not for long.
+
+    Some servers, and proxies before them, leave the connection open, or tear it: the reply is whole all the same.
+    """
+    with suppress(Exception):
+        async with asyncio.timeout(seconds):
+            async for _ in rest:
+                pass
 
 
 def _document(text: str, *, is_error: bool = False) -> Document:
