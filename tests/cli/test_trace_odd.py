@@ -118,6 +118,23 @@ def test_traces_are_shown_where_the_database_is_none(
     assert code == 2 and "no trace '20261121'" in err
 
 
+def test_what_is_null_is_what_is_not_there(tmp_path: Path) -> None:
+    """As JSON of protocol buffers has it."""
+    path = tmp_path / "x.jsonl"
+    none = {"key": "k", "value": None}
+    empty = {"key": "all", "value": {"arrayValue": {"values": None}}}
+    path.write_text(
+        line(
+            span(status=None, attributes=None, parentSpanId=None),
+            span(spanId="2", status={"code": 2, "message": None}, attributes=[none, empty]),
+        )
+    )
+    odd: list[Odd] = []
+    first, second = read_trace(path, odd)
+    assert (first.status, first.attributes, first.parent_id, odd) == ("ok", {}, None, [])
+    assert (second.status, second.message, second.attributes) == ("error", "", {"k": None, "all": []})
+
+
 def test_a_span_beside_an_odd_one_in_a_line_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(line(span(name=1), span(spanId="2")) + "\n" + line(span(spanId="3"), span(spanId="")) + line())
