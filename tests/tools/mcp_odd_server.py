@@ -18,6 +18,7 @@ NAMES = {
     "late": ["good"],
     "tells": ["good"],
     "parts": ["good"],
+    "nameless": ["good", ""],
 }
 KEY = os.environ.get("ODD_TOKEN", "")
 TELLS: dict[str, Any] = {

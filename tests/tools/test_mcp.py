@@ -345,6 +345,7 @@ ODD = [sys.executable, str(Path(__file__).with_name("mcp_odd_server.py"))]
         ("endless", "more than 100 pages"),
         ("clash", "its tools 'read.file' and 'read_file' would both be called 'read_file'"),
         ("remote", "its tool 'far' cannot be used: its parameters are not whole"),
+        ("nameless", "mcp_odd_server.py nameless: one of its tools has no name; take the others: ToolTerms(only="),
     ],
 )
 async def test_an_odd_server_is_refused_in_time(way: str, said: str) -> None:

@@ -137,6 +137,9 @@ class McpServer:
         tools: dict[str, tuple[str, ToolDefinition]] = {}
         for one in [one for one in found if self._terms.takes(one.name)]:
             tool = self._tool(one)
+            if not tool.name:
+                hint = "take the others: ToolTerms(only={'NAME', ...})"
+                raise ToolError("one of its tools has no name", where=self.name, hint=hint)
             if tool.name in tools:
                 what = f"its tools {tools[tool.name][0]!r} and {one.name!r} would both be called {tool.name!r}"
                 raise ToolError(what, where=self.name, hint="take one of them: ToolTerms(only={'NAME', ...})")
