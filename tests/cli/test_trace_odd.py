@@ -105,6 +105,36 @@ def test_an_odd_line_hides_no_other(what: str, traces: Path, capsys: pytest.Capt
         assert code == 2 and err.endswith("there is no span in this file; give a file of OTLP JSON lines\n")
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_traces_are_shown_where_the_database_is_none(
+    form: tuple[str, ...], traces: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (traces.parent / "state.db").write_bytes(b"no database at all" * 400)
+    for command in (("list",), ("show", GOOD), ("show", GOOD[:4])):
+        code, out, err = run(capsys, *command, *form)
+        assert (code, GOOD in out) == (0, True)
+        assert "state.db" in err and "so that no trace is told by its run here" in err
+    code, _, err = run(capsys, "show", "20261121", *form)
+    assert code == 2 and "no trace '20261121'" in err
+
+
+def test_what_is_null_is_what_is_not_there(tmp_path: Path) -> None:
+    """As JSON of protocol buffers has it."""
+    path = tmp_path / "x.jsonl"
+    none = {"key": "k", "value": None}
+    empty = {"key": "all", "value": {"arrayValue": {"values": None}}}
+    path.write_text(
+        line(
+            span(status=None, attributes=None, parentSpanId=None),
+            span(spanId="2", status={"code": 2, "message": None}, attributes=[none, empty]),
+        )
+    )
+    odd: list[Odd] = []
+    first, second = read_trace(path, odd)
+    assert (first.status, first.attributes, first.parent_id, odd) == ("ok", {}, None, [])
+    assert (second.status, second.message, second.attributes) == ("error", "", {"k": None, "all": []})
+
+
 def test_a_span_beside_an_odd_one_in_a_line_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(line(span(name=1), span(spanId="2")) + "\n" + line(span(spanId="3"), span(spanId="")) + line())

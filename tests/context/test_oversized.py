@@ -187,8 +187,12 @@ def test_numbers_and_ids_are_looked_up_in_the_source() -> None:
         ("1700000000000 ms", "1700000000000.4 ms", False),
         ("0.24 and 0.26", "0.235 and 0.265", False),  # from a half up, or to the even one
         ("0.25 and 0.23", "0.255 and 0.235", True),
+        ("-0.24 and -0.26", "-0.235 and -0.265", False),  # below nothing as above
+        ("-0.25", "-0.255", True),
+        ("-0.23", "-0.235", True),
+        ("-0.25", "-0.245", False),
     ],
-    ids=range(15),
+    ids=range(19),
 )
 def test_numbers_of_any_length_and_size_are_looked_up(said: str, source: str, struck: bool) -> None:
     assert bool(hold(said, source)[1]) == struck

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,23 @@ async def test_same_inputs_and_files_are_reused(tmp_path: Path) -> None:
     after = await at.walk()
     assert [a.value for a in before] == [a.value for a in after]
     assert len(provider.requests) == 2
+
+
+async def test_equal_runs_of_several_workspaces_are_told_apart_and_each_is_found_again(tmp_path: Path) -> None:
+    async def opened(folder: str) -> tuple[str, str]:
+        at, _ = desk(tmp_path / folder)
+        workspace = Workspace.at(at.root / ".transom")
+        async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+            return run.id, run.telemetry.trace_id
+
+    found = [await opened(folder) for folder in "abc"]
+    parts = [one.split("-") for one, _ in found]
+    assert len({trace for _, trace in found}) == 3, "a collector has them all"
+    assert len({part[2] for part in parts}) == 3, "whatever second each began in"
+    assert all(re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{10}", one) for one, _ in found)
+    stamps = [part[:2] for part in parts]
+    assert sorted(stamps) == stamps
+    assert [await opened(folder) for folder in "abc"] == found
 
 
 async def test_a_file_is_announced_in_the_journal_before_it_is_written(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,15 @@ def test_an_error_that_goes_on_through_the_spans_around_it_is_told_where_it_bega
 def test_a_deep_trace_is_no_problem() -> None:
     rows = [SpanRow(f"s{n}", str(n), str(n - 1) if n else None, n, 10_000) for n in range(3000)]
     assert waterfall(rows)[-1].endswith("s2999")
+
+
+def test_a_wide_trace_takes_no_time_that_grows_with_its_square() -> None:
+    rows = [
+        SpanRow("look", f"{number:016x}", f"{0:016x}" if number else None, number, None) for number in range(40_000)
+    ]
+    began = time.process_time()
+    assert len(waterfall(rows)) == 40_001 and len(failures(rows)) == 0
+    assert time.process_time() - began < 5, "it was half a minute"
 
 
 def test_traces_are_listed_newest_first_and_other_files_passed_over(tmp_path: Path) -> None:

@@ -94,6 +94,8 @@ def test_bytes_that_are_no_text_are_found_too() -> None:
 @example("00000%", 1, in_url)  # what is encoded begins with what is not
 @example("0000%2", 2, in_url)
 @example("0000%25", 3, in_url)
+@example("my pass word", 2, quote_plus)  # a space is a plus there, and that is encoded with the rest
+@example("my pass word", 3, quote_plus)
 def test_a_secret_is_taken_out_of_urls(secret: str, times: int, encode: Callable[..., str]) -> None:
     secret = often = secret.strip()
     for _ in range(times):

@@ -17,6 +17,8 @@ NAMES = {
     "endless": ["good"],
     "late": ["good"],
     "tells": ["good"],
+    "parts": ["good"],
+    "nameless": ["good", ""],
 }
 KEY = os.environ.get("ODD_TOKEN", "")
 TELLS: dict[str, Any] = {
@@ -49,7 +51,20 @@ async def serve(way: str) -> None:
         more = {"around": "one", "endless": str(next(cursors))}.get(way)
         return types.ListToolsResult(tools=tools, next_cursor=more)
 
-    server: Any = Server("odd", on_list_tools=listed)
+    async def called(ctx: Any, params: Any) -> Any:
+        page = types.TextResourceContents(uri="repo://main/a.py", text="print('inside')")
+        picture = types.BlobResourceContents(uri="repo://main/a.png", blob="aGk=", mime_type="image/png")
+        return types.CallToolResult(
+            content=[
+                types.TextContent(type="text", text="two files"),
+                types.EmbeddedResource(type="resource", resource=page),
+                types.EmbeddedResource(type="resource", resource=picture),
+                types.ResourceLink(type="resource_link", uri="repo://main/b.py", name="b", description="The rest."),
+                types.ImageContent(type="image", data="aGk=", mime_type="image/png"),
+            ]
+        )
+
+    server: Any = Server("odd", on_list_tools=listed, on_call_tool=called)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 

@@ -345,6 +345,7 @@ ODD = [sys.executable, str(Path(__file__).with_name("mcp_odd_server.py"))]
         ("endless", "more than 100 pages"),
         ("clash", "its tools 'read.file' and 'read_file' would both be called 'read_file'"),
         ("remote", "its tool 'far' cannot be used: its parameters are not whole"),
+        ("nameless", "mcp_odd_server.py nameless: one of its tools has no name; take the others: ToolTerms(only="),
     ],
 )
 async def test_an_odd_server_is_refused_in_time(way: str, said: str) -> None:
@@ -415,3 +416,16 @@ def test_a_tool_of_a_server_cannot_take_the_name_of_the_runtimes_own() -> None:
     with pytest.raises(ToolError, match=r"delegate: the runtime has a tool of that name.*McpServer\(\.\.\., prefix"):
         Agent(SEAT, provider=scripted(), tools=[McpServer(SERVER)._tool(listed)])
     Agent(SEAT, provider=scripted(), tools=[McpServer(SERVER, prefix="its_")._tool(listed)])
+
+
+async def test_a_resource_in_a_result_is_read_and_what_is_no_text_says_where_it_is() -> None:
+    async with McpServer([*ODD, "parts"]) as server:
+        (text,) = await told(server, ToolCall("1", "good", {}))
+    assert text.splitlines() == [
+        "two files",
+        "[repo://main/a.py]",
+        "print('inside')",
+        "[resource that is no text: repo://main/a.png, image/png]",
+        "[resource_link: b, repo://main/b.py, The rest.]",
+        "[image that is no text: image/png]",
+    ]

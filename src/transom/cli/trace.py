@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from transom.cli.command import command, group
-from transom.cli.history import all_runs, history
+from transom.cli.history import RunRow, all_runs, history
 from transom.cli.nearest import near
 from transom.cli.output import counted, print_json, print_text, say, style, table
 from transom.cli.session import Session
-from transom.errors import InputError
+from transom.errors import InputError, StoreError
 
 if TYPE_CHECKING:
     from transom.telemetry import TraceRow
@@ -146,12 +146,22 @@ def _time(trace: TraceRow) -> str:
     return f"{trace.started:%Y-%m-%d %H:%M:%S}Z"
 
 
+async def _runs(session: Session) -> list[RunRow]:
+    """All runs, the newest first; none where the database cannot be read: traces are files of their own."""
+    try:
+        async with history(session) as store:
+            return all_runs(store) if store else []
+    except StoreError as error:
+        say(f"transom: {error}")
+        say("transom: so that no trace is told by its run here")
+        return []
+
+
 async def _traces_of_runs(session: Session) -> dict[str, str]:
     """Run id -> trace id, the newest first."""
     from transom.runs import trace_id
 
-    async with history(session) as store:
-        return {row.id: trace_id(row.id) for row in all_runs(store)} if store else {}
+    return {row.id: trace_id(row.id) for row in await _runs(session)}
 
 
 async def _find(session: Session, text: str) -> Path:
@@ -160,8 +170,7 @@ async def _find(session: Session, text: str) -> Path:
     folder = session.workspace_root / "traces"
     files = {path.stem for path in folder.glob("*.jsonl")}
     named = {trace: trace for trace in files}
-    async with history(session) as store:
-        rows = all_runs(store) if store else []
+    rows = await _runs(session)
     traces = {row.id: trace_id(row.id) for row in rows if trace_id(row.id) in files}
     named |= traces
     called = {traces[row.id] for row in rows if row.name == text and row.id in traces}

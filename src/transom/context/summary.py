@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from transom.context.cutting import Span, cut, parts
 from transom.context.facts import MOST_READ, Source, count_facts, facts_of, strike
-from transom.context.outline import lines_of
+from transom.context.outline import LONGEST_LINE, lines_of
 from transom.context.tokens import TokenCorrection
 from transom.llm import Asked, Block, CameBack, Said, Text, Turn
 from transom.llm.render import unfenced
@@ -16,6 +17,9 @@ from transom.llm.render import unfenced
 _LEAST = 200
 _IDS_PART = 0.25  # of a summary's room, for the ids that it does not mention
 _AND_MORE = ", and more"
+_PARTS = 4  # of an extract's room, one for each part of a long line
+_SHORTEST = 20  # characters of such a part
+_BESIDE = 8  # tokens of its number and the points that stand for the rest of the line
 STRUCK = "[struck: not in the source]"
 _HOLES = [chr(code) for code in (0, *range(0xE000, 0xF900))]  # one stands for it while there may be more to strike
 
@@ -111,21 +115,63 @@ def _hold(said: str, *known: Source) -> tuple[str, tuple[str, ...]]:
 
 
 def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
-    """Lines of a source, chosen by rule, each with its number: what is bad, headings, numbers and ids go first."""
-    lines = lines_of(source[:MOST_READ])
-    count = len(lines) if len(source) <= MOST_READ else len(lines_of(source))
-    order = sorted((-_weight(line, index, len(lines)), index) for index, line in enumerate(lines) if line.strip())
-    head = f"[no summary; lines chosen by rule of {count}]"
-    chosen, used = set[int](), tokens.count(head)
-    for _, index in order:
+    """Lines of a source, chosen by rule, each with its number: what is bad, headings, numbers and ids go first.
+
+    Of a long line for which there is no room parts stand there, in an order by rule too.
+    """
+    lines = list(_numbered(source[:MOST_READ]))
+    order = sorted((-_weight(one.text, at, len(lines)), at) for at, one in enumerate(lines) if one.text.strip())
+    head = f"[no summary; lines chosen by rule of {len(lines_of(source))}]"
+    chosen, used, whole = dict[tuple[int, int], str](), tokens.count(head), 0
+    for _, at in order:
         if used >= room:
             break
-        size = tokens.count(f"{index + 1}: {lines[index]}\n")
-        if used + size <= room:
-            chosen.add(index)
-            used += size
-    told = [f"{index + 1}: {lines[index]}" for index in sorted(chosen)]
-    return Summary("\n".join([head, *told]), "extract", (), len(told) < len(order))
+        line = lines[at]
+        for start, end in _shown(line, room - used, room // _PARTS, tokens):
+            told = line.told(start, end)
+            size = tokens.count(f"{told}\n")
+            if used + size <= room:
+                chosen[at, start] = told
+                used += size
+                whole += end - start == len(line.text)
+    text = "\n".join([head, *(chosen[place] for place in sorted(chosen))])
+    return Summary(text, "extract", (), whole < len(order))
+
+
+class _Line(NamedTuple):
+    """A line of a source, or of an overlong one a piece that begins behind so many of its characters."""
+
+    number: int
+    text: str
+    behind: int = 0
+    goes_on: bool = False
+
+    def told(self, start: int, end: int) -> str:
+        """A part of it, or all, with the number that `lines_of` gives to where that begins."""
+        begin = self.behind + start
+        before, after = "..." * (begin > 0), "..." * (self.goes_on or end < len(self.text))
+        return f"{self.number + begin // LONGEST_LINE}: {before}{self.text[start:end]}{after}"
+
+
+def _numbered(text: str) -> Iterator[_Line]:
+    """Its lines; those that `lines_of` breaks are broken so that no word is."""
+    number = 1
+    for line in text.split("\n"):
+        for start, end in parts(line, LONGEST_LINE):
+            yield _Line(number, line[start:end], start, end < len(line))
+        number += max(1, -(-len(line) // LONGEST_LINE))
+
+
+def _shown(line: _Line, room: int, most: int, tokens: TokenCorrection) -> Iterable[Span]:
+    """What may stand there of a line: all of it where there is room, else of a long one parts of at most `most`."""
+    whole, text = (0, len(line.text)), line.text
+    size = tokens.count(f"{line.told(*whole)}\n")
+    if size <= room:
+        return [whole]
+    if room < most or size <= most:
+        return []
+    found = parts(text, max(_SHORTEST, tokens.reach(text, most - _BESIDE)))
+    return sorted(found, key=lambda at: not _BAD.search(text, *at))
 
 
 def _weight(line: str, index: int, count: int) -> int:
@@ -134,16 +180,12 @@ def _weight(line: str, index: int, count: int) -> int:
 
 
 def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
-    """As many whole lines as there is room for; a first one that is too long is cut."""
+    """As much as there is room for, in whole lines where that is more than half of it, else in whole sentences."""
     if tokens.count(text) <= room:
         return text, False
     mark = "[cut: the summary was longer than its room]"
-    kept: list[str] = []
-    for line in lines_of(text):
-        if tokens.count("\n".join([*kept, line, mark])) > room:
-            break
-        kept.append(line)
-    return "\n".join([*kept, mark]), True
+    kept = text[: cut(text, tokens.reach(text, room - tokens.count(f"\n{mark}")), {STRUCK})].rstrip()
+    return f"{kept}\n{mark}" if kept else mark, True
 
 
 def _ids(said: str, source: Source, room: int, tokens: TokenCorrection) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -87,6 +88,11 @@ class TokenCorrection:
     def fits(self, text: str, most: int) -> bool:
         """Whether a text is at most so many tokens, as estimated; of a short one that is plain without measuring it."""
         return max(self._weights) * _BYTES * len(text) <= most or self.count(text) <= most
+
+    def reach(self, text: str, most: int) -> int:
+        """How many characters of a text, from its beginning, are at most so many tokens, as estimated."""
+        longest = min(len(text), math.ceil(max(0, most) / min(self._weights)))
+        return max(0, bisect_right(range(longest + 1), most, key=lambda end: self.count(text[:end])) - 1)
 
     def learned(self, size: Measure, tokens: int) -> Self:
         """With one more call: its measure, and the input tokens that its usage reported, cached ones included.

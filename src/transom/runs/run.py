@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -42,7 +43,7 @@ T = TypeVar("T")
 
 STAGE_SECONDS = 300.0
 RUNS = "runs"
-_ID_DIGITS = 10  # fifty runs may begin in one second, day after day, and no two may ever share a journal
+_ID_BYTES = 5  # fifty runs may begin in one second, day after day, and no two may ever share a journal or a trace
 
 
 class Run:
@@ -93,7 +94,7 @@ class Run:
         """
         key = run_key(kind, inputs)
         fresh: dict[str, Json] = {
-            "id": f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{key[:_ID_DIGITS]}",
+            "id": f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{token_hex(_ID_BYTES)}",  # equal runs may be in other stores
             "kind": kind,
             "name": name,
             "inputs": dict(inputs),

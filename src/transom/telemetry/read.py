@@ -159,7 +159,7 @@ def _parents(rows: Sequence[SpanRow]) -> dict[str, str | None]:
         if at in way:
             circle = [*way][[*way].index(at) :]
             parents[min(circle, key=lambda one: (known[one].start, one))] = None
-        done |= way.keys()
+        done.update(way)  # in place: `|=` with keys copies the set each time
     return parents
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -67,8 +67,8 @@ def row_of(span: Any) -> SpanRow:
     """
     if not span["spanId"]:
         raise ValueError("this span has no id")
-    status = span.get("status", {})
-    attributes = {_text(pair["key"]): _value(pair.get("value", {}), _LEVELS) for pair in span.get("attributes", [])}
+    status = _given(span, "status", {})
+    attributes = _attributes(_given(span, "attributes", []), _LEVELS)
     is_open = attributes.pop(keys.OPEN, False) is True
     _check(attributes)
     return SpanRow(
@@ -79,8 +79,18 @@ def row_of(span: Any) -> SpanRow:
         end=None if is_open else _time(span["endTimeUnixNano"]),
         attributes=attributes,
         status="open" if is_open else "error" if status.get("code") == _ERROR else "ok",
-        message=_text(status.get("message", "")),
+        message=_text(_given(status, "message", "")),
     )
+
+
+def _given(told: Mapping[str, Any], name: str, instead: Any) -> Any:
+    """A field; what is null is not there, as JSON of protocol buffers has it."""
+    found = told.get(name)
+    return instead if found is None else found
+
+
+def _attributes(pairs: Iterable[Mapping[str, Any]], levels: int) -> dict[str, Any]:
+    return {_text(pair["key"]): _value(_given(pair, "value", {}), levels) for pair in pairs}
 
 
 def _check(attributes: Mapping[str, Any]) -> None:
@@ -115,9 +125,9 @@ def _value(wrapped: Mapping[str, Any], levels: int) -> Any:
         if kind == "intValue":  # JSON has no 64-bit integers, so OTLP writes text
             return int(value)
         if kind == "arrayValue":
-            return [_value(item, levels - 1) for item in value.get("values", [])]
+            return [_value(item, levels - 1) for item in _given(value, "values", [])]
         if kind == "kvlistValue":
-            return {_text(one["key"]): _value(one.get("value", {}), levels - 1) for one in value.get("values", [])}
+            return _attributes(_given(value, "values", []), levels - 1)
         if isinstance(value, dict | list):
             raise TypeError(f"{kind} is no type of a value")
         return value

@@ -137,6 +137,9 @@ class McpServer:
         tools: dict[str, tuple[str, ToolDefinition]] = {}
         for one in [one for one in found if self._terms.takes(one.name)]:
             tool = self._tool(one)
+            if not tool.name:
+                hint = "take the others: ToolTerms(only={'NAME', ...})"
+                raise ToolError("one of its tools has no name", where=self.name, hint=hint)
             if tool.name in tools:
                 what = f"its tools {tools[tool.name][0]!r} and {one.name!r} would both be called {tool.name!r}"
                 raise ToolError(what, where=self.name, hint="take one of them: ToolTerms(only={'NAME', ...})")
@@ -239,7 +242,13 @@ def _effect(annotations: Any) -> Effect:
 
 
 def _text(part: Any) -> str:
-    return str(part.text) if hasattr(part, "text") else f"[{getattr(part, 'type', 'something')} that is no text]"
+    """A part of a result in words: its text, also that of a resource in it; of anything else what and where it is."""
+    kind, inner = getattr(part, "type", "something"), getattr(part, "resource", part)
+    if hasattr(inner, "text"):
+        return str(inner.text) if inner is part else f"[{inner.uri}]\n{inner.text}"
+    found = (getattr(inner, name, None) for name in ("name", "uri", "mime_type", "description"))
+    told = ", ".join(str(one) for one in found if one)
+    return f"[{kind}{'' if kind == 'resource_link' else ' that is no text'}{': ' if told else ''}{told}]"
 
 
 def _shown(schema: Mapping[str, Any]) -> tuple[dict[str, Json], str]:
