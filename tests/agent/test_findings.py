@@ -15,7 +15,7 @@ from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home
 from transom.canonical import Json
 from transom.errors import LeftUnanswered, NetworkFailed, Paused, StoreError
-from transom.llm import Asked, CameBack, Chain, Reply, Request, ScriptedProvider, Text
+from transom.llm import Asked, CameBack, Chain, Reply, Request, ScriptedProvider, Text, Turn
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.store import SqliteStore
 from transom.tools import ToolLimits
@@ -301,7 +301,8 @@ async def test_what_is_new_is_told_in_the_order_in_which_it_was_begun_however_lo
     assert "There are bolts." in bolts and "There are nuts." in nuts
 
 
-async def test_what_a_call_found_that_ran_out_of_its_time_is_told_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["a Home", "a stage"])
+async def test_what_a_call_found_that_ran_out_of_its_time_is_told_once(where: str, tmp_path: Path) -> None:
     """It had completed it by then; an equal call goes on with that, and finds nothing new."""
 
     async def life() -> tuple[list[str], int]:
@@ -322,8 +323,24 @@ async def test_what_a_call_found_that_ran_out_of_its_time_is_told_once(tmp_path:
 
         tries, provider = list[str](), ScriptedProvider(reply)
         tools = [tool(handler, limits=ToolLimits(seconds=0.5))]
-        async with Agent(SEAT, provider=provider, tools=tools, at=Home(tmp_path, "t")) as agent:
-            turns = (await agent.send("go")).turns
+        agent = Agent(SEAT, provider=provider, tools=tools, at=Home(tmp_path, "t"))
+        turns, workspace = list[Turn](), Workspace.at(tmp_path)
+
+        async def work(stage: Stage) -> str:
+            nonlocal agent
+            async with Agent(SEAT, at=stage, tools=tools) as agent:
+                turns.extend((await agent.send("go")).turns)
+            return "done"
+
+        if where == "a Home":
+            async with agent:
+                turns.extend((await agent.send("go")).turns)
+        else:
+            async with workspace.open_store() as store:
+                chain = Chain((provider,))
+                run = await Run.open("test", {}, name="t", workspace=workspace, store=store, chain=chain)
+                async with run:
+                    await run.stage("talk", work, out=text_file("t.md"), reuse=False)
         return [turn.__class__.__name__ for turn in turns], len(provider.requests)
 
     order = ["Asked", "Said", "CameBack", "Asked", "Said", "CameBack", "Said"]

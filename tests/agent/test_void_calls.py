@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -30,12 +31,21 @@ def sums_up(request: Request) -> bool:
     return isinstance(last, Asked) and last.text.startswith("Now sum up")
 
 
+async def stage_life(folder: Path, answer: Callable[[Request], Any], work: Callable[[Stage], Awaitable[str]]) -> None:
+    """The same run and stage each time."""
+    workspace = Workspace.at(folder)
+    async with workspace.open_store() as store:
+        chain = Chain((ScriptedProvider(answer),))
+        run = await Run.open("test", {}, name="x", workspace=workspace, store=store, chain=chain)
+        async with run:
+            await run.stage("talk", work, out=text_file("talk.md"), reuse=False)
+
+
 class House:
     """A stage, in which the program has a thing looked into, and then a tool another one, for which it pays."""
 
     def __init__(self, folder: Path) -> None:
-        self.workspace = Workspace.at(folder)
-        self.world = World()
+        self.folder, self.world = folder, World()
         self.down = False
 
     def answer(self, request: Request) -> Any:
@@ -56,11 +66,7 @@ class House:
                 await self.world.agent.complete_sub_conversation(sub.id)
                 return (await self.world.agent.send("go")).text
 
-        async with self.workspace.open_store() as store:
-            chain = Chain((ScriptedProvider(self.answer),))
-            run = await Run.open("test", {}, name="x", workspace=self.workspace, store=store, chain=chain)
-            async with run:
-                await run.stage("talk", work, out=text_file("talk.md"), reuse=False)
+        await stage_life(self.folder, self.answer, work)
 
 
 async def test_in_a_stage_that_goes_another_way_a_person_is_asked(tmp_path: Path) -> None:
@@ -152,4 +158,84 @@ async def test_what_a_tool_of_a_delegated_conversation_that_failed_opened_elsewh
     async with world.agent as talking:
         with pytest.raises(Paused, match=DOUBT):
             await talking.send("go")
+    assert world.done == {"pay rent": 1}
+
+
+async def test_what_was_done_later_on_another_way_is_in_doubt(tmp_path: Path) -> None:
+    """With the prompt of before it was paid behind a look; the one of today does not look."""
+    world, first = World(), [asks(look("it")), asks(PAY), text("end")]
+
+    async def life(role: Role, *replies: Any) -> None:
+        async def work(stage: Stage) -> str:
+            async with Agent(role, at=stage, tools=[tool(), *world.tools()]) as agent:
+                return (await agent.send("go")).text
+
+        await stage_life(tmp_path, lambda request: replies[rounds(request)], work)
+
+    await life(SEAT, *first)
+    await life(SEAT)
+    for _ in range(2):
+        with pytest.raises(Paused, match=DOUBT):
+            await life(MENDED, *first[1:])
+    await life(SEAT)
+    assert world.done == {"pay rent": 1}
+
+
+async def test_what_is_done_after_something_else_was_said_is_no_doubt(tmp_path: Path) -> None:
+    """In a stage, whose code says something else in its second life, before two conversations pay."""
+    world = World()
+
+    def answer(request: Request) -> Any:
+        last = request.window.turns[-1]
+        return text("hi") if not isinstance(last, Asked) or last.text.startswith("hello") else asks(PAY)
+
+    async def life(number: int) -> None:
+        async def work(stage: Stage) -> str:
+            one, other = (Agent(SEAT, at=stage.named(name), tools=world.tools()) for name in ("one", "other"))
+            await one.send(f"hello {number}")
+            if number:
+                await one.send("pay yours")
+                await other.send("pay yours, too")
+            return "done"
+
+        await stage_life(tmp_path, answer, work)
+
+    for number in (0, 1, 1):
+        await life(number)
+    assert world.done == {"pay rent": 2}
+
+
+@pytest.mark.parametrize("deep", [False, True], ids=["there", "in what a call there opened"])
+async def test_what_was_done_in_an_earlier_try_of_this_life_is_in_doubt(tmp_path: Path, *, deep: bool) -> None:
+    """In a stage, where the next try is told something else, and goes another way from there."""
+    world = World()
+
+    def answer(request: Request) -> Any:
+        purpose = purpose_of(request)
+        if purpose == "what is there" and sums_up(request) and world.tries == 1:
+            raise NetworkFailed("the line is dead")
+        if purpose == "what is there" or sums_up(request) or rounds(request):
+            return text("found it")
+        return asks({"": look("it", name="outer"), "outer": look("it") if deep else PAY}.get(purpose, PAY))
+
+    async def outer(at: str) -> str:
+        world.tries += 1
+        sub = await world.agent.create_sub_conversation("outer")
+        inner = await sub.create_sub_conversation("what is there")
+        await inner.send("Look.")
+        await sub.complete_sub_conversation(inner.id)
+        said = await sub.send(at)
+        if world.tries <= (2 if deep else 1):  # of it and of `look`
+            raise Paused("later", run_id="x")
+        return said.text
+
+    async def work(stage: Stage) -> str:
+        tools = [tool(outer, name="outer"), tool(world.look), *world.tools()]
+        async with Agent(SEAT, at=stage, tools=tools) as world.agent:
+            with pytest.raises(Paused, match="later"):
+                await world.agent.send("go")
+            return str((await world.agent.go_on()).text)
+
+    with pytest.raises(Paused, match=DOUBT):
+        await stage_life(tmp_path, answer, work)
     assert world.done == {"pay rent": 1}

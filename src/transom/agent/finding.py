@@ -16,7 +16,7 @@ from transom.canonical import Json
 from transom.context.aside import aside
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
 from transom.errors import InputError, OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
-from transom.llm import Asked, Block, Turn
+from transom.llm import Asked, Block, Said, Turn
 from transom.llm.turns import Egress, strictest
 from transom.runs.opened import call_in
 from transom.runs.spans import of_agent
@@ -90,13 +90,27 @@ async def complete_sub(
     how = "summary" if summary.by == "model" else summary.by
     struck: list[Json] = [*summary.struck]
     told: dict[str, Json] = {"event": "completed", "summary": summary.text, "how": how, "struck": struck}
-    if within:
-        told["within"] = within
+    if egress != "any":
+        told["egress"] = egress
     if summary.by == "extract" and isinstance(left, ProviderError):
         told["after"] = left_to_json(left)
-    await talk.stage.tell(name, {**told, "egress": egress} if egress != "any" else told)
+    if within:
+        told["within"] = _told_behind(talk, name, told, within)
+    await talk.stage.tell(name, told)
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.hear(Completed(name, summary.text, how))
+
+
+def _told_behind(talk: Conversation, name: str, told: dict[str, Json], within: str) -> str:
+    """The reply behind whose calls it is told: that of an equal call that found the same, where this life had it told.
+
+    For the arguments see `complete_sub`; `told`: what came of it.
+    """
+    held = talk.stage.told_next(name) or {}
+    before = held.get("within", "")
+    said = (turn for turn in talk.turns if isinstance(turn, Said))
+    over = before in (f"{number}-{turn.digest[:16]}" for number, turn in enumerate(said))
+    return before if over and held == {**told, "within": before} else within
 
 
 def completed(talk: Conversation, name: str) -> Any | None:

@@ -161,7 +161,7 @@ class Calls:
         begun = state.intents[place]
         fingerprint = digest([key, begun])
         within = {call.place for call in calls_under_way()}
-        today = Today(self._under_way, self._met, {name: talk.next for name, talk in self._talks.items()}, within)
+        today = Today(self._under_way, self._met, self._talks, within)
         why = UNKNOWN if begun else doubt_of(state, place, mark, today)
         if why or (self.name, fingerprint) in state.waiting:  # what was answered elsewhere is no answer here
             answer = state.decisions.get((self.name, fingerprint, ""))

@@ -17,7 +17,7 @@ from transom.llm import ToolCall
 from transom.llm.codec import reply_from_json
 from transom.runs.journal import ReplyKey, RunState, TalkKey, ToolKey, tool_key
 from transom.runs.names import is_within
-from transom.runs.windows import call_key
+from transom.runs.windows import Talk, call_key
 
 IN_DOUBT = frozenset({ToolTimeoutError.__name__, ToolInDoubtError.__name__})
 """Errors of calls that may have been carried out, or be running still."""
@@ -48,13 +48,13 @@ class Today:
     Attributes:
         under_way: calls that are being carried out.
         met: calls that replies made, also those of the journal.
-        next: of each conversation, which reply is its next one.
+        talks: each conversation as it is now.
         within: calls that this is done in.
     """
 
     under_way: Container[ToolKey]
     met: Container[ToolKey]
-    next: Mapping[str, int]
+    talks: Mapping[str, Talk]
     within: Container[ToolKey] = ()
 
 
@@ -87,7 +87,19 @@ def _is_void(state: RunState, call: ToolKey, today: Today) -> bool:
     said = state.said.get(call[:3])
     if said is not None:
         return call[3] not in said or said[call[3]]["request"] != call[4]
-    return today.next.get(call[2], 0) > call[3] and call not in today.met  # what does not last goes as the code does
+    talk = today.talks.get(call[2])  # what does not last goes as the code does
+    return call not in today.met and (call[:5] in state.void or (talk is not None and not _may_come(state, call, talk)))
+
+
+def _may_come(state: RunState, call: ToolKey, talk: Talk) -> bool:
+    """Whether its reply may come yet: nothing came in this life, or what it once followed upon is what came last."""
+    last, found = talk.next - 1, {talk.asked}
+    if last < 0 or last >= call[3]:
+        return last < 0
+    for ordinal in range(last, call[3]):
+        followed = (state.followed.get((*call[:3], ordinal, one), ()) for one in (*found, ""))
+        found = {request for requests in followed for request in requests}
+    return call[4] in found
 
 
 def _is_left(state: RunState, talk: TalkKey, today: Today) -> bool:
@@ -102,7 +114,7 @@ def _is_left(state: RunState, talk: TalkKey, today: Today) -> bool:
         place: Any = (*talk[:2], *call)
         outcome = state.tools.get(place)
         waits = place in today.met and place not in today.within  # it is tried again beside this, and may find it yet
-        if outcome.get("error") if outcome else inner not in today.next and not waits:
+        if outcome.get("error") if outcome else inner not in today.talks and not waits:
             return True
         if _is_void(state, place, today):  # what it found is nothing that whoever goes on was told of
             return True

@@ -59,8 +59,8 @@ class Help:
 
 ReplyKey = tuple[str, str, str, int, str, str]
 ToolKey = tuple[str, str, str, int, str, str]
-
-
+AskedKey = tuple[str, str, str, int, str]
+"""What replies and calls are found by that came of one request: stage, epoch, conversation, ordinal and digest."""
 TalkKey = tuple[str, str, str]
 """Stage, epoch and conversation."""
 
@@ -78,7 +78,8 @@ class RunState:
         registered: tools that came while a conversation was under way, by name, with their digests.
         begun: conversations that have a reply.
         counted: how tokens were estimated when a conversation began, by the name of the model.
-        followed: of the others, the replies after which there is another one.
+        followed: of the others, the replies after which there is another one: what those were asked by.
+        void: of the others, the replies that were there when something else was told than before.
         marks: what programs say of the events of each conversation, by their numbers.
         begun_once: by stage, epoch and what tells equal ones, calls that must not be repeated and were begun.
         doubts: by stage and epoch, what tells calls that wait for a person besides, see `runs.doubts`.
@@ -98,7 +99,8 @@ class RunState:
     registered: dict[TalkKey, dict[str, str]] = field(default_factory=dict)
     begun: set[TalkKey] = field(default_factory=set)
     counted: dict[TalkKey, dict[str, Any]] = field(default_factory=dict)
-    followed: set[tuple[str, str, str, int, str]] = field(default_factory=set)
+    followed: dict[AskedKey, set[str]] = field(default_factory=dict)
+    void: set[AskedKey] = field(default_factory=set)
     marks: dict[TalkKey, dict[int, list[Any]]] = field(default_factory=dict)
     begun_once: dict[tuple[str, str, str], list[ToolKey]] = field(default_factory=dict)
     doubts: dict[tuple[str, str], set[str]] = field(default_factory=dict)
@@ -203,8 +205,7 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
             number, key = data["number"], talk_key(data)
             told = state.told.setdefault(key, [])
             if number < len(told):
-                said = state.said.get(key, {})
-                state.said[key] = {ordinal: one for ordinal, one in said.items() if one["told"] <= number}
+                _apply_void(state, key, number)
             told[number:] = [data["told"]]
         case "registered":
             state.registered.setdefault(talk_key(data), {})[data["name"]] = data["digest"]
@@ -224,6 +225,14 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
             state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
 
 
+def _apply_void(state: RunState, key: TalkKey, number: int) -> None:
+    """In a conversation something else is told than before, in the place of what was told with that number."""
+    if key in state.said:
+        state.said[key] = {ordinal: one for ordinal, one in state.said[key].items() if one["told"] <= number}
+    else:
+        state.void.update(one[:5] for one in state.replies if one[:3] == key)
+
+
 def _apply_said(state: RunState, data: Any) -> None:
     """In a conversation that lasts a reply voids whatever followed at its place before."""
     if state.waiting:
@@ -231,7 +240,8 @@ def _apply_said(state: RunState, data: Any) -> None:
     if data["ordinal"] == 0:
         state.begun.add(talk_key(data))
     if "told" not in data:
-        state.followed.add((*talk_key(data), data["ordinal"] - 1, data["window"].get("after", "")))
+        before = (*talk_key(data), data["ordinal"] - 1, data["window"].get("after", ""))
+        state.followed.setdefault(before, set()).add(data["request"])
         return
     key, ordinal = talk_key(data), data["ordinal"]
     said = state.said.setdefault(key, {})

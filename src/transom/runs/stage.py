@@ -226,6 +226,7 @@ class Stage(Calls):
         for kept in (self._talks, self._told, self._used):
             for name in [name for name in kept if is_within(name, conversation)]:
                 del kept[name]
+        self._met = {one for one in self._met if not is_within(one[2], conversation)}
         self.names.give_back(conversation)
         return passed
 
