@@ -44,7 +44,12 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
             return _response(talk, talk.pending[1], cap, talk.pending[0].window)
         finally:
             talk.deadline = None
-            await talk.stage.host.settle()
+            try:
+                await talk.stage.host.settle()
+            except BaseException as error:
+                if talk.left_by:
+                    talk.left_by = error  # as the program knows it
+                raise
     ended = "answered" if reply.stop in ("end", "tool_calls") else reply.stop
     return talk.in_calls.answered(_response(talk, reply, ended, request.window))
 
