@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT
+from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home
 from transom.canonical import Json
 from transom.context import Mark
@@ -17,6 +17,7 @@ from transom.errors import NetworkFailed, RunError, StoreError
 from transom.llm import Asked, Block, Request, ScriptedProvider
 from transom.runs import Workspace
 from transom.store import SqliteStore
+from transom.tools import ToolDefinition
 
 NO_ROOM = "StoreError: state.db: there is no room; make some"
 
@@ -46,12 +47,13 @@ class Program:
     def __init__(self, folder: Path, **fails: int) -> None:
         self._folder, self._fails = folder, fails
         self.asked: list[str] = []
+        self.tools = list[ToolDefinition]()
         self.lives = 0
         self.ended: list[str]
         self.agent: Agent
         self.gate: asyncio.Event
 
-    async def _answer(self, request: Request) -> str:
+    async def _answer(self, request: Request) -> Any:
         said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
         if said == "slow" and self.lives == 1:
             await self.gate.wait()
@@ -59,6 +61,8 @@ class Program:
             self._fails[said] -= 1
             raise NetworkFailed("the line is dead")
         self.asked.append(said)
+        if said == "tell" and isinstance(request.window.turns[-1], Asked):
+            return asks(look("it"))
         return f"so {said[-6:]}"
 
     async def end(self, what: Awaitable[Any], seconds: float | None = None) -> bool:
@@ -79,7 +83,8 @@ class Program:
         async with Full.open(Workspace.at(self._folder).database) as store:
             store.refuses = refuses if self.lives == 1 else {}
             provider = ScriptedProvider(self._answer)
-            async with Agent(SEAT, provider=provider, at=Home(self._folder, "t", store)) as agent:
+            home = Home(self._folder, "t", store)
+            async with Agent(SEAT, provider=provider, tools=self.tools, at=home) as agent:
                 await does(agent)
                 talk = agent._life.talk
                 assert talk is not None
@@ -251,3 +256,70 @@ async def test_what_is_answered_already_keeps_its_answer_where_today_keeps_it_fr
     assert (second[0], second[1]) == (["so one", "TimeoutError", "so three"], first[1])
     assert third == first
     assert program.asked == ["one", "two", "three"]
+
+
+async def test_what_could_never_be_said_is_not_said_later_either(tmp_path: Path) -> None:
+    """A blank message gives up waiting before anybody looked at it."""
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        slow = asyncio.create_task(agent.send("slow"))
+        await asyncio.sleep(0.02)
+        if program.lives == 1:
+            await program.end(agent.send("  "), 0.05)
+        program.gate.set()
+        await slow
+        await program.end(agent.send("one"))
+        await program.end(agent.send("two"))
+
+    assert (await program.live(does))[:2] == (["TimeoutError", "so one", "so two"], ["slow", "one", "two"])
+    assert (await program.live(does))[:2] == (["so one", "so two"], ["slow", "one", "two"])
+
+
+async def test_what_a_handler_was_kept_from_saying_is_not_said_for_it(tmp_path: Path) -> None:
+    """It was stopped with its message as it waited for its turn, and its call is not tried again."""
+    program, subs = Program(tmp_path), list[Agent]()
+
+    async def tell(at: str) -> str:
+        return (await subs[-1].send(f"of {at}")).text
+
+    program.tools = [tool(tell)]
+
+    async def does(agent: Agent) -> None:
+        subs.append(await agent.create_sub_conversation("help"))
+        await program.end(agent.send("first"))  # who answers that goes on, and others wait until it has
+        slow = asyncio.create_task(subs[-1].send("slow"))
+        await asyncio.sleep(0.02)
+        await program.end(agent.send("tell"), 0.2 if program.lives == 1 else None)
+        program.gate.set()
+        await slow
+        await program.end(agent.send("one"))
+        await program.end(subs[-1].send("two"))
+
+    ended, _ = await program.lives_alike(does)
+    assert ended == ["so first", "TimeoutError", "so one", "so two"]
+    assert program.asked == ["first", "tell", "slow", "one", "two"]
+
+
+async def test_who_is_told_that_its_call_failed_leaves_the_floor_to_others(tmp_path: Path) -> None:
+    program, subs, tasks, over = Program(tmp_path), list[Agent](), list[asyncio.Task[Any]](), asyncio.Event()
+
+    async def later() -> None:
+        await over.wait()
+        await subs[-1].send("later")
+
+    async def fails(at: str) -> str:
+        tasks.append(asyncio.create_task(later()))
+        raise ValueError(at)
+
+    program.tools = [tool(fails)]
+
+    async def does(agent: Agent) -> None:
+        subs.append(await agent.create_sub_conversation("help"))
+        await program.end(agent.send("tell"))
+        over.set()
+        with pytest.raises(RunError, match="ends with it"):
+            await tasks[-1]
+        await program.end(subs[-1].send("one"), 10)
+
+    assert (await program.live(does))[0][1:] == ["so one"]

@@ -139,10 +139,12 @@ class Agent(Readable):
         with life.unsaid.message(content, blocks) as message:
             async with life.floor:
                 talk = await life.open()
-                if life.archived:
+                if life.archived and not talk.ahead:
                     raise RunError(COMPLETED, where=talk.name, hint="open another")
                 await life.take_in(talk, message)
                 said = await say(talk, message, beside=self._made.always)
+                if said:
+                    life.give(blocks)
                 return said or await life.answer(talk, blocks)
 
     async def go_on(self, *blocks: Block) -> Response:

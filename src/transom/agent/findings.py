@@ -40,6 +40,10 @@ class Findings:
         """Something was found while the calls of a reply were carried out, see `turn_of`."""
         self._of.setdefault(turn, {})[told["sub"]] = told
 
+    def tell_ahead(self, sub: str) -> None:
+        """What a program found is told before it finds it in this life: a handler speaks behind it."""
+        self._said.add(sub)
+
     def is_ready(self, sub: str) -> bool:
         """Whether what that one found is to be told."""
         return any(one["sub"] == sub for one in self.ready)

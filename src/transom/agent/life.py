@@ -95,6 +95,11 @@ class Life:
         )
         return take_up(talk, made.setup.settings.llm.sub_conversation)
 
+    def give(self, blocks: tuple[Block, ...]) -> None:
+        """A message comes with blocks: a sub-conversation will be asked to sum up, and held to what it was given."""
+        if self._made.parent:
+            self.given += tuple(block for block in blocks if block not in self.given)
+
     async def answer(self, talk: Conversation, blocks: tuple[Block, ...] = ()) -> Response:
         """Have the role answer what was said last, see `agent.answer`.
 
@@ -103,8 +108,8 @@ class Life:
             blocks: what this one message comes with.
         """
         parent = self._made.parent
-        if parent:  # it will be asked to sum up, and held to what it was given
-            self.given += tuple(block for block in blocks if block not in self.given)
+        if blocks:
+            self.give(blocks)
         outer, seen = parent.deadline if parent else None, self.last.window if self.last else None
         self.last = await answer(talk, (*self._made.always, *blocks), outer, seen)
         return self.last

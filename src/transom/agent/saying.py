@@ -78,6 +78,8 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
     mine = call is not None and _is_of(talk, call)
     if call and not mine:
         told["call"] = call.in_stage
+    if talk.ahead and not call:
+        return _come_to(talk, told, message)
     if message.tries:
         told["tried"] = [left_to_json(one.kept_by) for one in message.tries if one.kept_by]
     if talk.left_by:
@@ -105,6 +107,25 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
     talk.ask_for(Asked(content), by, call)
     talk.left_then = left_then(talk.stage.told(talk.name))
     return None
+
+
+def _come_to(talk: Conversation, told: dict[str, Json], message: Message) -> Response | None:
+    """Come to what a handler went past; None where it is to be answered still.
+
+    Raises:
+        RunError: something else was said then.
+        Exception: what left it without its answer.
+    """
+    ahead = talk.ahead[0]
+    if not _is_same(ahead.told, told, mine=False):
+        _say_other(talk, ahead.told, mine=False)
+    message.said = True
+    del talk.ahead[0]
+    said = talk.stage.host.state.told[talk.stage.name, talk.stage.epoch, talk.name]
+    left = left_then(said[ahead.number + 1 :])
+    if left and ahead.answer is None:
+        raise left_from_json(left, talk)
+    return ahead.answer
 
 
 def _say_other(talk: Conversation, held: Any, mine: bool) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from transom.agent.ahead import Ahead
 from transom.agent.caps import Meter
 from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.findings import Findings, recall_findings, turn_of
@@ -65,6 +66,7 @@ class Conversation:
         late: tools that were registered since the last request.
         before: is called before each request, and may have something said first.
         in_calls: what handlers of tools said that did not open it.
+        ahead: what the program said in earlier lives, and has not come to in this one although a handler went on.
         left_by: what left the last message without its answer; None where it has one, or an end that the journal knows.
         left_then: the same of the last message, when the code ran before, see `agent.left`.
         as_then: the error of today that this was made into.
@@ -97,6 +99,7 @@ class Conversation:
     late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
     in_calls: InCalls = field(default_factory=InCalls)
+    ahead: list[Ahead] = field(default_factory=list)
     left_by: BaseException | None = None
     left_then: Json = None
     as_then: BaseException | None = None
