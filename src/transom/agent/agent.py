@@ -15,10 +15,10 @@ from transom.agent.home import Place
 from transom.agent.late import register, warn_of_missing
 from transom.agent.life import Life
 from transom.agent.made import Made
-from transom.agent.opening import given_back, knew, own, take_name
+from transom.agent.opening import egress_of_opened, given_back, knew, own, take_name
 from transom.agent.readable import Readable
 from transom.agent.resume import walk_through
-from transom.agent.saying import COMPLETED, mark_last, say
+from transom.agent.saying import COMPLETED, local_in_calls, mark_last, say
 from transom.agent.setup import Setup
 from transom.agent.views import Response
 from transom.context import Mark
@@ -135,8 +135,12 @@ class Agent(Readable):
             ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
                 whole after any of them, and `go_on` tries again.
         """
+        return await self._say(content, blocks)
+
+    async def _say(self, content: str, blocks: tuple[Block, ...] = (), *, ours: bool = False) -> Response:
         life = self._life
         with life.unsaid.message(content, blocks) as message:
+            message.ours = ours
             async with life.floor:
                 talk = await life.open()
                 if life.archived:
@@ -162,7 +166,7 @@ class Agent(Readable):
             await life.unsaid.say(talk, self._made.always)
             if talk.at_rest:
                 raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
-            return await life.answer(talk, blocks)
+            return await life.answer(talk, local_in_calls(blocks))
 
     async def resume(self) -> Response | None:
         """Walk through what the journal has of this conversation, and finish what was cut off; None for a new one.
@@ -217,12 +221,13 @@ class Agent(Readable):
         name = take_name(
             talk, purpose, context_summary, {name: partial(self._put_back, name, sub) for name, sub in free}
         )
-        made, of_call = self._made.sub(talk, name, purpose, context_summary), call_in(talk.stage)
+        egress, of_call = egress_of_opened(talk, name), call_in(talk.stage)
+        made = self._made.sub(talk, name, purpose, context_summary, egress)
         sub = self.__new__(type(self))
         # A listener's error is the program's, and not the handler's.
         sub._settle(made, talk.hear if of_call else self._life.hear)
         with sub_span(talk, "open", made.role.name, name), given_back(talk, name):
-            await open_sub(talk, name, purpose, knew(context_summary))
+            await open_sub(talk, name, purpose, knew(context_summary), egress)
         self._subs[name] = sub
         own(talk, name, partial(self._put_back, name, sub))
         return sub
@@ -249,7 +254,8 @@ class Agent(Readable):
                 inner, life = await sub._life.catch_up(), sub._life
                 with sub_span(talk, "complete", inner.role.name, id):
                     with self._life.floor.part():
-                        summary = await sum_up(inner, life.given, ratio, (sub.send, sub.go_on), life.last)
+                        ask = partial(sub._say, ours=True), sub.go_on
+                        summary = await sum_up(inner, life.given, ratio, ask, life.last)
                     await hand_back(talk, inner, sub.purpose, life.given, summary)
                 life.archived, inner.tell = True, nobody
                 return summary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from transom.agent.given import given_message
@@ -16,7 +16,7 @@ from transom.context import Mark, check_message
 from transom.errors import InputError, RunError
 from transom.llm import Asked, Block
 from transom.runs.doubts import owner
-from transom.runs.opened import Call, call_in
+from transom.runs.opened import Call, call_in, egress_in_calls
 
 _OTHER = {
     "opened": "a sub-conversation was opened",
@@ -36,6 +36,7 @@ class Message:
         said: whether it stands in the conversation.
         kept_by: what kept it from that.
         said_by: the same, said again.
+        ours: whether it is the runtime's own words, whoever has it said.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Message:
     said: bool = False
     kept_by: BaseException | None = None
     said_by: Message | None = None
+    ours: bool = False
 
 
 async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] = ()) -> Response | None:
@@ -70,6 +72,8 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
     told: dict[str, Json] = {"event": "asked", "text": content}
     if blocks:
         told["blocks"] = digest([block.to_json() for block in blocks])
+    if not message.ours and egress_in_calls() != "any":
+        told["egress"] = "local"
     mine = call is not None and _is_of(talk, call)
     if call and not mine:
         told["call"] = call.in_stage
@@ -77,23 +81,30 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
         told["after"] = left_to_json(talk.left_by)
     held = talk.stage.told_next(talk.name)
     if held and _is_same(held, told, mine):
-        told = held  # whatever left the message before it today
+        told = held  # whatever left the message before it today, and as local as it was then
     if held not in (None, told):
         _say_other(talk, held)
     if held != told:  # what is in the journal is there
         check_message(talk.role, (*beside, *blocks), content, budget=talk.window, tokens=talk.tokens)
     await talk.give_up()
-    by = None if mine else told.get("call")
+    by, asked = None if mine else told.get("call"), Asked(content, "local" if told.get("egress") else "any")
     try:
         await talk.stage.tell(talk.name, told)
     except asyncio.CancelledError:  # which comes when it is written
         message.said = True
-        talk.ask_for(Asked(content), by, call)
+        talk.ask_for(asked, by, call)
         raise
     message.said = True
-    talk.ask_for(Asked(content), by, call)
+    talk.ask_for(asked, by, call)
     talk.left_then = left_then(talk.stage.told(talk.name))
     return None
+
+
+def local_in_calls(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """What a message is gone on with; in a tool's handler it is as local as what that says."""
+    if not blocks or egress_in_calls() == "any":
+        return blocks
+    return tuple([replace(block, egress="local") for block in blocks])
 
 
 def _say_other(talk: Conversation, held: Any) -> None:
@@ -120,7 +131,7 @@ def _say_other(talk: Conversation, held: Any) -> None:
 
 def _is_same(held: Any, told: dict[str, Json], mine: bool) -> bool:
     """Whether that was said here before; `mine`: by the call that has the conversation now."""
-    aside: dict[str, Json] = {"after": None, "call": None} if mine else {"after": None}
+    aside: dict[str, Json] = {"after": None, "egress": None, **({"call": None} if mine else {})}
     return {**held, **aside} == {**told, **aside}
 
 
