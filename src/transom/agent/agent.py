@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Self
@@ -10,6 +10,7 @@ from typing import Self
 from transom.agent.caps import Caps
 from transom.agent.events import OnEvent, nobody
 from transom.agent.finding import floor_of, hand_back, open_sub, sub_span, sum_up, taken
+from transom.agent.floor import Floor
 from transom.agent.given import check_turns_alone, given_purpose
 from transom.agent.home import Place
 from transom.agent.late import register, warn_of_missing
@@ -271,12 +272,18 @@ class Agent(Readable):
 
     async def _let_go(self) -> None:
         try:
-            await self._life.floor.over()
-            for sub in self._subs.values():
+            while (floor := next((one for one in self._floors() if one.is_waited_for), None)) is not None:
+                await floor.over()  # of what is said there more may come
+            for sub in [*self._subs.values()]:
                 await sub._let_go()
         finally:
             self._subs.clear()
             await self._life.leave()
+
+    def _floors(self) -> Iterator[Floor]:
+        yield self._life.floor
+        for sub in [*self._subs.values()]:
+            yield from sub._floors()
 
     async def __aenter__(self) -> Self:
         return self
