@@ -115,6 +115,21 @@ async def test_what_is_part_of_a_message_that_is_under_way_comes_to_its_end(tmp_
     assert holds.done() and holds.result().text == "text"
 
 
+def test_one_that_was_made_outside_of_any_task_is_of_the_task_that_uses_it_first(tmp_path: Path) -> None:
+    line = Line()
+    agent = Agent(SEAT, provider=line.provider, at=Home(tmp_path, "t"))
+
+    async def program() -> list[str]:
+        said = []
+        for _ in range(2):
+            said.append((await agent.send("a")).text)
+            await asyncio.create_task(agent.close())
+        return said
+
+    assert [asyncio.run(program()) for _ in range(2)] == [["text", "text"]] * 2
+    assert len(line.ended) == 1
+
+
 @pytest.mark.parametrize("who", ["closed it", "made it", "enters it", "is new"])
 async def test_the_program_may_go_on_with_what_it_closed(who: str, tmp_path: Path) -> None:
     line, close, closed = Line(), asyncio.Event(), asyncio.Event()

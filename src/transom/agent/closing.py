@@ -31,16 +31,17 @@ class Closing:
         self.last = 0
         self._own = WeakSet[asyncio.Task[Any]]()  # tasks that made it, entered it, or closed it
         self._under_way = 0
-        self.is_used()
+        self._has_maker = self._is_owned = self.is_used()
 
-    def is_used(self) -> None:
-        """The program uses it in this task, again or for the first time."""
+    def is_used(self) -> bool:
+        """The program uses it in this task, again or for the first time; False where there is no task."""
         try:
             task = asyncio.current_task()
         except RuntimeError:  # no event loop
-            return
+            return False
         if task is not None:
             self._own.add(task)
+        return task is not None
 
     @contextmanager
     def closes(self) -> Iterator[None]:
@@ -51,6 +52,7 @@ class Closing:
             yield
         finally:
             self._under_way -= 1
+            self._is_owned = self._has_maker
             self.last = next(_COUNT)
             for task in asyncio.all_tasks():
                 _THERE.setdefault(task, self.last)
@@ -66,6 +68,11 @@ class Closing:
         Raises:
             RunError: it is closed, and whoever uses it was there by then; or it is about to be.
         """
+        self._check(where, part=part, since=since)
+        if not self._is_owned:  # it was made where there is no task: whoever uses it first stands for that
+            self._is_owned = self.is_used()
+
+    def _check(self, where: str, *, part: bool, since: int | None) -> None:
         if not (self._under_way or self.last) or (part and self._under_way):
             return
         if since is not None and since != self.last:
