@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from tests.agent.test_local import READ_LOG, SECRET, none_told, seat, two
 from transom.agent import Agent, Home, SyncAgent
-from transom.errors import EgressError
-from transom.llm import Block, CameBack, ScriptedProvider
+from transom.errors import EgressError, NetworkFailed, RunError
+from transom.llm import Asked, Block, CameBack, ScriptedProvider
 from transom.tools import ToolDefinition
 from transom.tools.definition import Outcome
 
@@ -141,3 +142,113 @@ def test_a_plain_handler_hears_what_it_is_told_at_a_door_of_its_own(tmp_path: Pa
     ):
         agent.send("go")
     assert none_told(there)
+
+
+def elsewhere(main: list[Any], sub: list[Any]) -> tuple[ScriptedProvider, ScriptedProvider, Any]:
+    """A role here, its sub-conversations elsewhere, and the chain of both."""
+    return two(main, sub, local=True)  # type: ignore[no-any-return]  # it makes these three
+
+
+async def test_what_a_handler_of_a_local_conversation_says_is_as_local_wherever_it_says_it(tmp_path: Path) -> None:
+    _, there, chain = elsewhere([READS, asks(look(f"It says {SECRET}", name="tell")), "ok"], ["hello", "ok"])
+
+    async def tell(at: str) -> str:
+        return (await sub.send(at)).text
+
+    for _ in range(2):  # by the journal
+        async with Agent(
+            SEAT, provider=chain, tools=[READ_LOG, tool(tell, name="tell")], at=Home(tmp_path, "t")
+        ) as agent:
+            sub = await agent.create_sub_conversation("help")  # before anything local was seen
+            await sub.send("hi")
+            with pytest.raises(EgressError, match="what a tool's handler said is marked local"):
+                await agent.send("go")
+            with pytest.raises(EgressError):
+                await agent.go_on()
+    async with Agent(SEAT, provider=chain, at=Home(tmp_path, "t")) as agent:
+        sub = await agent.create_sub_conversation("help")
+        with pytest.raises(EgressError, match="what a tool's handler said is marked local"):
+            await sub.resume()
+    assert len(there.requests) == 1 and none_told(there)
+
+
+@pytest.mark.parametrize("how", ["said", "opened", "background", "gone on with", "another home"])
+async def test_what_a_handler_says_or_opens_is_as_local_as_what_it_heard(how: str, tmp_path: Path) -> None:
+    first = [NetworkFailed("down")] if how == "gone on with" else ["hello"]
+    main, there, chain = elsewhere([asks(look("it", name="dig")), "ok"], [*first, "ok", "ok"])
+    remote = seat("t.seat", "hello", "ok", local=False)
+
+    async def dig(at: str) -> str:
+        here = seat("t.seat", SECRET, local=True)
+        async with Agent(SEAT, provider=here, at=Home(tmp_path, "here")) as other:
+            heard = (await other.send(at, Block("extra", SECRET, egress="local"))).text
+        if how == "said":
+            return (await sub.send(heard)).text
+        if how == "gone on with":
+            return (await sub.go_on(Block("background", heard))).text
+        if how == "another home":
+            async with Agent(SEAT, provider=remote, at=Home(tmp_path, "there")) as other:
+                return (await other.send(heard)).text
+        purpose = heard if how == "opened" else "help"
+        opened = await agent.create_sub_conversation(purpose, heard if how == "background" else "")
+        return (await opened.send("help me")).text
+
+    async with Agent(SEAT, provider=chain, tools=[tool(dig, name="dig")], at=Home(tmp_path, "t")) as agent:
+        sub = await agent.create_sub_conversation("mine")
+        with pytest.raises(NetworkFailed) if how == "gone on with" else nullcontext():
+            await sub.send("hi")
+        with pytest.raises(EgressError, match="is marked local"):
+            await agent.send("go")
+    assert len(there.requests) == len(first) and none_told(there, remote) and len(main.requests) == 1
+
+
+async def test_a_handler_of_a_local_conversation_has_one_elsewhere_sum_up_what_that_saw(tmp_path: Path) -> None:
+    """It says nothing of its own in it."""
+    _, there, chain = elsewhere([READS, asks(look("it", name="done")), "ok"], ["There are 3.", "In short: 3."])
+
+    async def done(at: str) -> str:
+        return (await agent.complete_sub_conversation(sub.id)).text
+
+    async with Agent(SEAT, provider=chain, tools=[READ_LOG, tool(done, name="done")], at=Home(tmp_path, "t")) as agent:
+        sub = await agent.create_sub_conversation("Count.")
+        await sub.send("Are there 3?")
+        answer = await agent.send("go")
+    assert [turn.egress for turn in answer.turns if isinstance(turn, Asked)] == ["any", "any"]
+    assert [one.content for turn in answer.turns for one in getattr(turn, "results", ())][1] == "In short: 3."
+    assert len(there.requests) == 2 and none_told(there)
+
+
+@pytest.mark.parametrize("how", ["said", "opened"])
+async def test_what_was_said_before_anything_local_was_heard_stays_as_free_in_later_lives(
+    how: str, tmp_path: Path
+) -> None:
+    """A handler that does both at once may do them in another order the next time."""
+    main, there, chain = elsewhere([asks(look("it", name="dig")), "ok"], ["hello", "well", "fine"])
+    here = seat("t.seat", SECRET, local=True)
+    lives: list[str] = []
+
+    async def hear() -> None:
+        async with Agent(SEAT, provider=here, at=Home(tmp_path, "here")) as other:
+            await other.send("read it", Block("extra", SECRET, egress="local"))
+
+    async def talk() -> None:
+        opened = sub if how == "said" else await agent.create_sub_conversation("help")
+        await opened.send("the same words")
+
+    async def dig(_: str) -> str:
+        if len(lives) == 1:
+            await talk()
+            await hear()
+            raise RunError("the program ends here")
+        await hear()
+        await talk()
+        return "done"
+
+    for life in ("first", "second"):
+        lives.append(life)
+        async with Agent(SEAT, provider=chain, tools=[tool(dig, name="dig")], at=Home(tmp_path, "t")) as agent:
+            sub = await agent.create_sub_conversation("mine")
+            await sub.send("hi")
+            with pytest.raises(RunError, match="ends here") if life == "first" else nullcontext():
+                await agent.send("go")
+    assert len(there.requests) == 2 and len(main.requests) == 2 and none_told(there)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Self
 
 from transom.agent.caps import Caps
+from transom.agent.closing import Closing
 from transom.agent.events import OnEvent, nobody
 from transom.agent.finding import floor_of, hand_back, open_sub, sub_span, sum_up, taken, within_call
+from transom.agent.floor import Floor
 from transom.agent.given import check_turns_alone, given_purpose
 from transom.agent.home import Place
 from transom.agent.late import register, warn_of_missing
 from transom.agent.life import Life
 from transom.agent.made import Made
-from transom.agent.opening import given_back, knew, own, take_name
+from transom.agent.opening import egress_of_opened, given_back, knew, own, take_name
 from transom.agent.readable import Readable
 from transom.agent.resume import walk_through
-from transom.agent.saying import COMPLETED, mark_last, say
+from transom.agent.saying import COMPLETED, local_in_calls, mark_last, say
 from transom.agent.setup import Setup
 from transom.agent.views import Response
 from transom.context import Mark
@@ -73,9 +75,9 @@ class Agent(Readable):
         made.toolbox.max_turns = made.meter.caps.turns
         self._settle(made, on_event)
 
-    def _settle(self, made: Made, on_event: OnEvent) -> None:
+    def _settle(self, made: Made, on_event: OnEvent, closing: Closing | None = None) -> None:
         self._made, self._subs = made, dict[str, Self]()
-        self._life = Life(made, on_event)
+        self._life = Life(made, on_event, closing)
 
     @property
     def on_event(self) -> OnEvent:
@@ -135,8 +137,12 @@ class Agent(Readable):
             ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
                 whole after any of them, and `go_on` tries again.
         """
+        return await self._say(content, blocks)
+
+    async def _say(self, content: str, blocks: tuple[Block, ...] = (), *, ours: bool = False) -> Response:
         life = self._life
         with life.unsaid.message(content, blocks) as message:
+            message.ours = ours
             async with life.floor:
                 talk = await life.open()
                 if life.archived and not talk.ahead:
@@ -162,7 +168,7 @@ class Agent(Readable):
                 return life.last
             if talk.at_rest:
                 raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
-            return await life.answer(talk, blocks)
+            return await life.answer(talk, local_in_calls(blocks))
 
     async def resume(self) -> Response | None:
         """Walk through what the journal has of this conversation, and finish what was cut off; None for a new one.
@@ -217,12 +223,13 @@ class Agent(Readable):
         name = take_name(
             talk, purpose, context_summary, {name: partial(self._put_back, name, sub) for name, sub in free}
         )
-        made, of_call = self._made.sub(talk, name, purpose, context_summary), call_in(talk.stage)
+        egress, of_call = egress_of_opened(talk, name), call_in(talk.stage)
+        made = self._made.sub(talk, name, purpose, context_summary, egress)
         sub = self.__new__(type(self))
         # A listener's error is the program's, and not the handler's.
-        sub._settle(made, talk.hear if of_call else self._life.hear)
+        sub._settle(made, talk.hear if of_call else self._life.hear, self._life.closing)
         with sub_span(talk, "open", made.role.name, name), given_back(talk, name):
-            await open_sub(talk, name, purpose, knew(context_summary))
+            await open_sub(talk, name, purpose, knew(context_summary), egress)
         self._subs[name] = sub
         own(talk, name, partial(self._put_back, name, sub))
         return sub
@@ -251,7 +258,7 @@ class Agent(Readable):
                 inner, life = await sub._life.catch_up(), sub._life
                 with sub_span(talk, "complete", inner.role.name, id):
                     with self._life.floor.part():
-                        ask = (sub.send, sub.go_on, life.settle)
+                        ask = (partial(sub._say, ours=True), sub.go_on, life.settle)
                         summary = await sum_up(inner, life.given, ratio, ask, life.last)
                     if not self._life.floor.is_ours:  # what calls told here before that are over is told before it
                         await self._life.pass_by(talk)
@@ -263,21 +270,32 @@ class Agent(Readable):
         """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone.
 
         A message that is under way in another task comes to its end first. A sub-conversation is there until it is
-        completed, or the conversation that opened it is closed.
+        completed, or the conversation that opened it is closed. Tasks that were there when it was closed are
+        refused (`RunError`), but for those that made it, entered it by `async with`, or closed it.
         """
-        if self._made.parent is None or self._life.archived:
+        if self._made.parent is None:
+            with self._life.closing.closes():
+                await self._let_go()
+        elif self._life.archived:
             await self._let_go()
 
     async def _let_go(self) -> None:
         try:
-            await self._life.floor.over()
-            for sub in self._subs.values():
+            while (floor := next((one for one in self._floors() if one.is_waited_for), None)) is not None:
+                await floor.over()  # of what is said there more may come
+            for sub in [*self._subs.values()]:
                 await sub._let_go()
         finally:
             self._subs.clear()
             await self._life.leave()
 
+    def _floors(self) -> Iterator[Floor]:
+        yield self._life.floor
+        for sub in [*self._subs.values()]:
+            yield from sub._floors()
+
     async def __aenter__(self) -> Self:
+        self._life.closing.is_used()
         return self
 
     async def __aexit__(self, kind: object, error: object, trace: object) -> None:

@@ -46,7 +46,7 @@ def sub_span(talk: Conversation, does: str, role: str, name: str) -> Span:
     return talk.stage.host.telemetry.span(f"{does} sub_conversation {role}", **attributes)
 
 
-async def open_sub(talk: Conversation, name: str, purpose: str, knew: str = "") -> None:
+async def open_sub(talk: Conversation, name: str, purpose: str, knew: str = "", egress: Egress = "any") -> None:
     """Journal that a sub-conversation begins, and which call opens it.
 
     Args:
@@ -54,9 +54,12 @@ async def open_sub(talk: Conversation, name: str, purpose: str, knew: str = "") 
         name: its name.
         purpose: what it is to find out.
         knew: tells it from others of that call and purpose.
+        egress: how local what is that it is opened with, beside what opens it.
     """
     call = call_in(talk.stage)
     told: dict[str, Json] = {"event": "opened", "parent": talk.name, "purpose": purpose}
+    if egress != "any":
+        told["egress"] = egress
     if call:
         told |= {**call.told(), "knew": knew}
     if (talk.stage.name, talk.stage.epoch, name) in talk.stage.host.state.taken:

@@ -40,6 +40,11 @@ class Floor:
         """Whether anybody has it."""
         return self._holder is not None
 
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether somebody has it, of whom who asks is no part."""
+        return self._holder is not None and not self.is_ours
+
     def begin(self) -> Part:
         """What is done from here on is part of what has it, until `end`."""
         return _PART_OF.set((*_PART_OF.get(), self._holder))
@@ -51,7 +56,7 @@ class Floor:
 
     async def over(self) -> None:
         """Wait until what has it is over; not where who waits is part of that."""
-        if self._holder is not None and not self.is_ours:
+        if self.is_waited_for:
             await self._lock.acquire()
             self._lock.release()
 

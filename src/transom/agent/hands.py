@@ -143,7 +143,7 @@ class Hands:
 
     async def _one(self, key: CallKey, call: ToolCall, instead: Instead | None) -> Ran:
         talk = self.talk
-        wanted, here = Wanted(call, talk.egress), Call(talk.stage, key, call)
+        wanted, here = Wanted(call, talk.egress), Call(talk.stage, key, call, talk.egress)
         begun = talk.stage.begun(key)
         if begun and instead in (cut_off, out_of_turns):
             instead = in_doubt
@@ -163,8 +163,8 @@ class Hands:
                 talk.floor.end(part)
             if ran.error == ToolTimeoutError.__name__ and here.talked and talk.meter.is_late(talk.deadline):
                 raise talk.meter.late()  # not the tool's time is over but the message's: what it found is gone on with
-            if here.heard and here.egress != "any":
-                ran = replace(ran, result=replace(ran.result, egress=here.egress))
+            if here.heard and here.heard_egress != "any":
+                ran = replace(ran, result=replace(ran.result, egress=here.heard_egress))
             return await talk.keep(call, ran, talk.window.result_tokens)
 
         runs = accepted and not answer  # what is not run has no effect

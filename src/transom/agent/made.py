@@ -12,6 +12,7 @@ from transom.agent.setup import LateShelf, Setup
 from transom.agent.sub import sub_role, task, without_own
 from transom.agent.turns import Conversation
 from transom.llm import Block, Chain, Provider, Role
+from transom.llm.turns import Egress, strictest
 from transom.runs import Named
 from transom.telemetry import Redactor
 from transom.tools import Toolbox, ToolDefinition
@@ -63,7 +64,7 @@ class Made:
         toolbox = Toolbox(tools, redact=Redactor(secrets=chain.secrets))
         return cls(role, toolbox, setup, chain, at, Meter(), stage is None, shelf)
 
-    def sub(self, talk: Conversation, name: str, purpose: str, background: str) -> Made:
+    def sub(self, talk: Conversation, name: str, purpose: str, background: str, egress: Egress) -> Made:
         """What a sub-conversation is made of.
 
         Args:
@@ -71,11 +72,12 @@ class Made:
             name: of the sub-conversation.
             purpose: what it is to find out.
             background: what it knows.
+            egress: of both, where that is stricter than the conversation's own.
         """
         toolbox = self.toolbox.within(without_own(self.toolbox))
         role, chain = sub_role(self.role, self.setup.settings.llm.sub_conversation), talk.stage.host.chain
         made = Made(role, toolbox, self.setup, chain, Named(talk.stage, name), self.meter, self.lasting)
-        made.parent, made.always = talk, task(purpose, background, talk.egress)
+        made.parent, made.always = talk, task(purpose, background, strictest(talk.egress, egress))
         return made
 
     @property

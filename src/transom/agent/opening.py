@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 from transom.agent.turns import Conversation
 from transom.canonical import digest
 from transom.llm.codec import reply_from_json
+from transom.llm.turns import Egress
 from transom.runs.doubts import LEFT, owner
-from transom.runs.opened import Call, call_in
+from transom.runs.opened import Call, call_in, egress_in_calls
 
 BeginAnew: TypeAlias = Callable[[], None]
 SUB = "sub"  # in the names of those that a program or a handler opens
@@ -46,6 +47,14 @@ def take_name(talk: Conversation, purpose: str, background: str, idle: Mapping[s
 def knew(background: str) -> str:
     """What tells those that knew something else."""
     return digest(background)[:8]
+
+
+def egress_of_opened(talk: Conversation, name: str) -> Egress:
+    """How local that is which something is opened with: as it was when the code ran before, else as what opens it."""
+    held = talk.stage.told_next(name)
+    if held and held["event"] == "opened":
+        return "local" if held.get("egress") else "any"
+    return egress_in_calls()
 
 
 def _opened(talk: Conversation, purpose: str) -> Iterator[tuple[str, list[Any]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from transom.agent.given import given_message
@@ -16,7 +16,7 @@ from transom.context import Mark, check_message
 from transom.errors import InputError, RunError
 from transom.llm import Asked, Block
 from transom.runs.doubts import owner
-from transom.runs.opened import Call, call_in
+from transom.runs.opened import Call, call_in, egress_in_calls
 
 _OTHER = {
     "opened": "a sub-conversation was opened",
@@ -38,6 +38,7 @@ class Message:
         said_by: the same, said again.
         tries: those that this one says again, none of which was said.
         in_call: whether a tool's handler says it, and not the program.
+        ours: whether it is the runtime's own words, whoever has it said.
     """
 
     number: int
@@ -48,6 +49,7 @@ class Message:
     said_by: Message | None = None
     tries: list[Message] = field(default_factory=list)
     in_call: bool = False
+    ours: bool = False
 
 
 async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] = ()) -> Response | None:
@@ -72,41 +74,49 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
     content = given_message(message.text, talk.name, blocks)
     if call and (before := talk.in_calls.before(talk.name, content, call, at_rest=talk.at_rest)):
         return before.answer
-    told: dict[str, Json] = {"event": "asked", "text": content}
-    if blocks:
-        told["blocks"] = digest([block.to_json() for block in blocks])
     mine = call is not None and _is_of(talk, call)
-    if call and not mine:
-        told["call"] = call.in_stage
+    told = _as_told(talk, message, content, None if mine else call)
     if talk.ahead and not call:
         return _come_to(talk, told, message)
-    if message.tries:
-        told["tried"] = [left_to_json(one.kept_by) for one in message.tries if one.kept_by]
-    if talk.left_by:
-        told["after"] = left_to_json(talk.left_by)
     held = talk.stage.told_next(talk.name)
     if held and _is_same(held, told, mine):
         tried = held.get("tried", [])[len(message.tries) :]
         if tried and not message.kept_by:
             message.kept_by = error = left_from_json(tried[0], talk)
             raise error
-        told = held  # whatever left the message before it today
+        told = held  # whatever left the message before it today, and as local as it was then
     if held not in (None, told):
         _say_other(talk, held, mine)
     if held != told:  # what is in the journal is there
         check_message(talk.role, (*beside, *blocks), content, budget=talk.window, tokens=talk.tokens)
     await talk.give_up()
-    by = None if mine else told.get("call")
+    by, asked = None if mine else told.get("call"), Asked(content, "local" if told.get("egress") else "any")
     try:
         await talk.stage.tell(talk.name, told)
     except asyncio.CancelledError:  # which comes when it is written
         message.said = True
-        talk.ask_for(Asked(content), by, call)
+        talk.ask_for(asked, by, call)
         raise
     message.said = True
-    talk.ask_for(Asked(content), by, call)
+    talk.ask_for(asked, by, call)
     talk.left_then = left_then(talk.stage.told(talk.name))
     return None
+
+
+def _as_told(talk: Conversation, message: Message, content: str, call: Call | None) -> dict[str, Json]:
+    """What is journaled of it; `call`: whose handler says it, where that did not open the conversation."""
+    told: dict[str, Json] = {"event": "asked", "text": content}
+    if message.blocks:
+        told["blocks"] = digest([block.to_json() for block in message.blocks])
+    if not message.ours and egress_in_calls() != "any":
+        told["egress"] = "local"
+    if call:
+        told["call"] = call.in_stage
+    if message.tries:
+        told["tried"] = [left_to_json(one.kept_by) for one in message.tries if one.kept_by]
+    if talk.left_by:
+        told["after"] = left_to_json(talk.left_by)
+    return told
 
 
 def _come_to(talk: Conversation, told: dict[str, Json], message: Message) -> Response | None:
@@ -126,6 +136,13 @@ def _come_to(talk: Conversation, told: dict[str, Json], message: Message) -> Res
     if left and ahead.answer is None:
         raise left_from_json(left, talk)
     return ahead.answer
+
+
+def local_in_calls(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """What a message is gone on with; in a tool's handler it is as local as what that says."""
+    if not blocks or egress_in_calls() == "any":
+        return blocks
+    return tuple([replace(block, egress="local") for block in blocks])
 
 
 def _say_other(talk: Conversation, held: Any, mine: bool) -> None:
@@ -156,7 +173,7 @@ def _say_other(talk: Conversation, held: Any, mine: bool) -> None:
 
 def _is_same(held: Any, told: dict[str, Json], mine: bool) -> bool:
     """Whether that was said here before; `mine`: by the call that has the conversation now."""
-    aside: dict[str, Json] = {"after": None, "tried": None, **({"call": None} if mine else {})}
+    aside: dict[str, Json] = {"after": None, "tried": None, "egress": None, **({"call": None} if mine else {})}
     return {**held, **aside} == {**told, **aside}
 
 

@@ -58,5 +58,6 @@ class EgressPolicy:
                 if name := next((one.name for one in turn.results if one.egress != "any"), ""):
                     return f"a result of tool {name}"
             elif isinstance(turn, Asked) and turn.egress != "any":
-                return "the finding of a sub-conversation"
+                found = turn.text.startswith("<finding>\n")
+                return "the finding of a sub-conversation" if found else "what a tool's handler said"
         return "a reply that was answered from local text" if request.window.egress != "any" else None

@@ -41,6 +41,7 @@ class Call:
     Attributes:
         stage: in whose journal its outcome will be.
         key: see `Stage.called`.
+        egress: of the conversation that makes it.
         over: whether it came to its end.
         failed: whether that was an error, or none at all.
         rewinds: by the names of what it opened, each begins that anew for the next try.
@@ -53,11 +54,13 @@ class Call:
         stage: see above.
         key: see above.
         call: what is asked for.
+        egress: see above.
     """
 
-    def __init__(self, stage: Stage, key: CallKey, call: ToolCall) -> None:
+    def __init__(self, stage: Stage, key: CallKey, call: ToolCall, egress: Egress = "any") -> None:
         self.stage = stage
         self.key = key
+        self.egress = egress
         self.over = self.failed = False
         self.rewinds: dict[str, Callable[[], None]] = {}
         self.named: set[str] = set()
@@ -91,7 +94,7 @@ class Call:
         return bool(self.rewinds or self.said)
 
     @property
-    def egress(self) -> Egress:
+    def heard_egress(self) -> Egress:
         """How local that is which its handler yields: as all that it heard."""
         return strictest(*[one.egress for one in self.heard.values()])
 
@@ -140,6 +143,12 @@ def hear_in_calls(heard: Heard) -> None:
     """Have what the handlers yield, in whose calls this is done, be as local as what they talk in."""
     for call in calls_under_way():
         call.heard[id(heard)] = heard
+
+
+def egress_in_calls() -> Egress:
+    """How local that is which a handler says or opens here: as its conversation, and as all that it heard by now."""
+    calls = calls_under_way()
+    return strictest(*[one.egress for one in calls], *[one.heard_egress for one in calls])
 
 
 def check_not_over(where: str) -> None:
