@@ -73,7 +73,7 @@ async def test_what_is_no_mark_is_the_tools_failure(wrong: Any) -> None:
     bad = ToolDefinition("bad", "Bad.", {"type": "object"}, lambda _: Outcome("x", mark=wrong))
     async with Agent(SEAT, provider=provider, tools=[bad]) as agent:
         assert (await agent.send("go")).text == "ok"
-    assert "the tool failed" in last_result(provider.requests[-1])
+    assert "its result cannot be kept" in last_result(provider.requests[-1])
 
 
 async def chat(at: Home, first: int, last: int, *, marked: bool = True) -> Request:

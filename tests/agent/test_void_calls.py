@@ -212,9 +212,9 @@ async def test_what_was_done_in_an_earlier_try_of_this_life_is_in_doubt(tmp_path
 
     def answer(request: Request) -> Any:
         purpose = purpose_of(request)
-        if purpose == "what is there" and sums_up(request) and world.tries == 1:
-            raise NetworkFailed("the line is dead")
-        if purpose == "what is there" or sums_up(request) or rounds(request):
+        if purpose == "what is there":
+            return text("found it" if world.tries == 1 else "found more")
+        if sums_up(request) or rounds(request):
             return text("found it")
         return asks({"": look("it", name="outer"), "outer": look("it") if deep else PAY}.get(purpose, PAY))
 
@@ -222,7 +222,7 @@ async def test_what_was_done_in_an_earlier_try_of_this_life_is_in_doubt(tmp_path
         world.tries += 1
         sub = await world.agent.create_sub_conversation("outer")
         inner = await sub.create_sub_conversation("what is there")
-        await inner.send("Look.")
+        await inner.send("Look." if world.tries == 1 else "Look again.")
         await sub.complete_sub_conversation(inner.id)
         said = await sub.send(at)
         if world.tries <= (2 if deep else 1):  # of it and of `look`
