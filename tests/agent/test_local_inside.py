@@ -10,7 +10,9 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from tests.agent.test_local import READ_LOG, SECRET, none_told, seat, two
-from transom.agent import Agent, Home, SyncAgent
+from transom.agent import Agent, Home, Setup, SyncAgent
+from transom.config import Settings
+from transom.context import Mark
 from transom.errors import EgressError, NetworkFailed, RunError
 from transom.llm import Asked, Block, CameBack, ScriptedProvider
 from transom.tools import ToolDefinition
@@ -252,3 +254,23 @@ async def test_what_was_said_before_anything_local_was_heard_stays_as_free_in_la
             with pytest.raises(RunError, match="ends here") if life == "first" else nullcontext():
                 await agent.send("go")
     assert len(there.requests) == 2 and len(main.requests) == 2 and none_told(there)
+
+
+async def test_what_a_handler_marks_another_conversation_with_is_as_local_as_its_own(tmp_path: Path) -> None:
+    """A milestone stands in windows once the conversation is folded."""
+    _, there, chain = elsewhere([READS, asks(look("it", name="note")), "ok"], [*"abcdef"])
+    settings = Settings.model_validate({"window": {"compact_at": 3, "keep_recent": 1}})
+
+    async def note(at: str) -> str:
+        await sub.mark(Mark(milestone=SECRET))
+        return "noted"
+
+    tools = [READ_LOG, tool(note, name="note")]
+    for _ in range(2):  # by the journal
+        async with Agent(SEAT, provider=Setup(chain, settings), tools=tools, at=Home(tmp_path, "t")) as agent:
+            sub = await agent.create_sub_conversation("mine")
+            await sub.send("one")
+            assert (await agent.send("go")).text == "ok"
+            with pytest.raises(EgressError, match="a reply that was answered from local text"):
+                await sub.send("two")
+    assert len(there.requests) == 1 and none_told(there)

@@ -206,5 +206,8 @@ async def mark_last(talk: Conversation, mark: Mark) -> None:
         return
     marks.append(mark)
     talk.history = talk.history.add(mark=mark)
+    told = mark.to_json()
+    if egress_in_calls() != "any":  # its words may be what a handler heard
+        talk.egress = told["egress"] = "local"
     if talk.lasting:
-        await talk.stage.keep_mark(talk.name, event, mark.to_json())
+        await talk.stage.keep_mark(talk.name, event, told)

@@ -123,7 +123,10 @@ class Conversation:
         self._requests.count()
         if self.lasting:
             kept = self.stage.marks(self.name)
-            self.marks = {event: [Mark.from_json(one) for one in marks] for event, marks in kept.items()}
+            for event, told in kept.items():
+                self.marks[event] = [Mark.from_json({key: one[key] for key in one if key != "egress"}) for one in told]
+                if any(one.get("egress") for one in told):
+                    self.egress = "local"
 
     async def ask(self, blocks: Sequence[Block]) -> tuple[Request, Reply]:
         """The last request, and the reply to it, which asks for no tool.
