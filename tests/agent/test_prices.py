@@ -148,9 +148,10 @@ def test_a_journal_is_counted_once(mine: Prices) -> None:
 
 
 def test_openrouters_cost_is_read_and_nonsense_is_not() -> None:
-    from transom.llm.hosted.openai import _cost
+    from transom.llm.hosted.usage import latest
 
-    assert [_cost(told) for told in (0, 0.002, 3, "1", True, -1, float("inf"), None)] == [0, 0.002, 3, *[None] * 5]
+    told = (0, 0.002, 3, "1", True, -1, float("inf"), None)
+    assert [latest(None, {"cost": cost}).cost for cost in told] == [0, 0.002, 3, *[None] * 5]
 
 
 def dear(*answers: Reply, name: str = "openai:gpt-4.1", **more: Any) -> ScriptedProvider:
