@@ -106,6 +106,7 @@ class Life:
             if not ((stop.what == "refuse" and at == stop.at) or (stop.what == "full" and at >= stop.at > 0)):
                 return work
             self.stopped = True
+            self.world.note("refused")
             return _no_room
 
         writer.submit = lambda work, **more: submit(held(work), **more)
@@ -208,6 +209,8 @@ class Life:
             await agent.decide(error.request.approve(by="ann"))  # type: ignore[attr-defined]  # of an approval
         elif isinstance(error, Paused):
             await self.decide(agent)
+        elif isinstance(error, StoreError) and self.world.lines("refused"):
+            return  # now, or as then: who tried again is kept from it as often when she runs again
         elif not self.stopped or not isinstance(error, asyncio.CancelledError | NetworkFailed | StoreError | Deaf):
             raise error
 
