@@ -142,6 +142,7 @@ class Agent(Readable):
                 if life.archived:
                     raise RunError(COMPLETED, where=talk.name, hint="open another")
                 await life.pass_by(talk)
+                await life.go_ahead(talk, message)
                 await life.unsaid.say(talk, self._made.always, message)
                 said = await say(talk, message, beside=self._made.always)
                 return said or await life.answer(talk, blocks)

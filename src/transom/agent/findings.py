@@ -43,6 +43,10 @@ class Findings:
         """Whether what that one found is to be told."""
         return any(one["sub"] == sub for one in self.ready)
 
+    def is_said(self, sub: str) -> None:
+        """What that one found stands in the conversation, before a program finds it in this life."""
+        self._said.add(sub)
+
     def due(self, talk: Conversation, turn: str) -> None:
         """The calls of that reply are over. What is new is told in the order in which the journal has it begun."""
         found, stage = self._of.pop(turn, {}), talk.stage

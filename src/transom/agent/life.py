@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from transom.agent.ahead import go_ahead
 from transom.agent.answer import answer
 from transom.agent.events import Event, OnEvent
 from transom.agent.floor import Floor
@@ -12,6 +13,7 @@ from transom.agent.given import check_tried, given_name
 from transom.agent.home import Desk, open_desk
 from transom.agent.made import Made
 from transom.agent.passing import pass_by, stands_before
+from transom.agent.saying import Message
 from transom.agent.taken_up import take_up
 from transom.agent.turns import Conversation
 from transom.agent.unsaid import Unsaid
@@ -110,6 +112,10 @@ class Life:
         if passed := stands_before(talk) is not None:
             await pass_by(talk, lambda: self.answer(talk))
         return passed
+
+    async def go_ahead(self, talk: Conversation, message: Message) -> None:
+        """Go through what stands there before a message, see `agent.ahead`."""
+        await go_ahead(talk, message, lambda blocks: self.answer(talk, blocks))
 
     async def catch_up(self) -> Conversation:
         """It as it goes on, with what such handlers said behind it."""

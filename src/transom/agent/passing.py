@@ -62,7 +62,7 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
             talk.stage.names.is_over(told["sub"])
             talk.add(asked)
             continue
-        talk.ask_for(asked, told["call"])
+        talk.ask_for(asked, told)
         left = left_then(talk.stage.told(talk.name))
         talk.left_then = left or {"left": asyncio.CancelledError.__name__}
         try:

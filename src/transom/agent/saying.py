@@ -13,7 +13,7 @@ from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json, digest
 from transom.context import Mark, check_message
-from transom.errors import InputError, RunError
+from transom.errors import InputError, LeftUnanswered, RunError
 from transom.llm import Asked, Block
 from transom.runs.doubts import owner
 from transom.runs.opened import Call, call_in
@@ -63,37 +63,79 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
         RunError: in a conversation that lasts something else was said at this place, or with other blocks; or it is
             completed.
     """
-    call, blocks = call_in(talk.stage), message.blocks
-    content = given_message(message.text, talk.name, blocks)
-    if call and (before := talk.in_calls.before(talk.name, content, call, at_rest=talk.at_rest)):
-        return before.answer
-    told: dict[str, Json] = {"event": "asked", "text": content}
-    if blocks:
-        told["blocks"] = digest([block.to_json() for block in blocks])
-    mine = call is not None and _is_of(talk, call)
+    call, told = call_in(talk.stage), as_told(message, talk.name)
+    if call and (before := talk.in_calls.before(talk.name, told, call, at_rest=talk.at_rest)):
+        _count(talk, call)
+        return before.answer(talk.turns)
+    if not call and talk.in_calls.ahead:
+        return _said_ahead(talk, message, told)
+    mine, content = call is not None and _is_of(talk, call), str(told["text"])
     if call and not mine:
-        told["call"] = call.in_stage
+        told |= {"call": call.in_stage, **talk.in_calls.again(talk.name, call)}
     if talk.left_by:
         told["after"] = left_to_json(talk.left_by)
     held = talk.stage.told_next(talk.name)
-    if held and _is_same(held, told, mine):
+    if held and is_same(held, told, mine=mine):
         told = held  # whatever left the message before it today
     if held not in (None, told):
         _say_other(talk, held)
     if held != told:  # what is in the journal is there
-        check_message(talk.role, (*beside, *blocks), content, budget=talk.window, tokens=talk.tokens)
+        check_message(talk.role, (*beside, *message.blocks), content, budget=talk.window, tokens=talk.tokens)
     await talk.give_up()
-    by = None if mine else told.get("call")
+    by = None if mine else call
     try:
         await talk.stage.tell(talk.name, told)
     except asyncio.CancelledError:  # which comes when it is written
-        message.said = True
-        talk.ask_for(Asked(content), by, call)
+        _take(talk, message, told, by)
         raise
-    message.said = True
-    talk.ask_for(Asked(content), by, call)
+    _take(talk, message, told, by)
     talk.left_then = left_then(talk.stage.told(talk.name))
     return None
+
+
+def as_told(message: Message, where: str) -> dict[str, Json]:
+    """A message, as it is journaled.
+
+    Raises:
+        InputError: see `say`.
+    """
+    told: dict[str, Json] = {"event": "asked", "text": given_message(message.text, where, message.blocks)}
+    if message.blocks:
+        told["blocks"] = digest([block.to_json() for block in message.blocks])
+    return told
+
+
+def _take(talk: Conversation, message: Message, told: dict[str, Json], by: Call | None) -> None:
+    """It is said; `by`: the call that did not open the conversation."""
+    message.said = True
+    talk.ask_for(Asked(str(told["text"])), told if by else {**told, "call": None}, message.blocks)
+    if by:
+        _count(talk, by)
+
+
+def _count(talk: Conversation, call: Call) -> None:
+    call.said[talk.name] = call.said.get(talk.name, 0) + 1
+
+
+def _said_ahead(talk: Conversation, message: Message, told: Any) -> Response | None:
+    """A program says what was said there before, and was gone through by a call that was tried again.
+
+    Returns:
+        Its answer; None where it waits for one still.
+
+    Raises:
+        TransomError: what it ended with instead.
+    """
+    said = talk.in_calls.ahead[0]
+    if not said.says(told):
+        _say_other(talk, said.told)
+    talk.in_calls.ahead.popleft()
+    message.said = True
+    if said.left:
+        raise said.left
+    if not said.is_answered and (said is not talk.in_calls.last or talk.at_rest):
+        raise LeftUnanswered(asyncio.CancelledError.__name__, where=talk.name)
+    return said.answer(talk.turns)
 
 
 def _say_other(talk: Conversation, held: Any) -> None:
@@ -118,7 +160,7 @@ def _say_other(talk: Conversation, held: Any) -> None:
     raise RunError(what, where=talk.name, hint=hint)
 
 
-def _is_same(held: Any, told: dict[str, Json], mine: bool) -> bool:
+def is_same(held: Any, told: dict[str, Json], *, mine: bool = False) -> bool:
     """Whether that was said here before; `mine`: by the call that has the conversation now."""
     aside: dict[str, Json] = {"after": None, "call": None} if mine else {"after": None}
     return {**held, **aside} == {**told, **aside}

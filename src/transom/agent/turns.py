@@ -26,7 +26,6 @@ from transom.errors import OutOfTurns, ReplyError, ToolError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
 from transom.llm.turns import Egress
 from transom.runs import Stage
-from transom.runs.opened import Call
 from transom.tools import Toolbox
 from transom.tools.definition import Ran
 
@@ -184,16 +183,16 @@ class Conversation:
             for mark in self.marks.get(self.history.count, ()):
                 self.history = self.history.add(mark=mark)
 
-    def ask_for(self, asked: Asked, call: Json = None, trying: Call | None = None) -> None:
+    def ask_for(self, asked: Asked, told: Json, blocks: tuple[Block, ...] = ()) -> None:
         """Have somebody ask something: from now on rounds are counted anew.
 
         Args:
             asked: this.
-            call: the tool call whose handler says it, where that did not open the conversation.
-            trying: that call, where it is being carried out.
+            told: the same, as it is journaled.
+            blocks: what it comes with.
         """
         self.rounds = 0
-        self.in_calls.say(self.name, asked.text, call, trying)
+        self.in_calls.say(told, blocks, self.stage.is_over)
         self.left_by, self.left_then = CancelledError(), None  # as long as nobody knows of another end
         self.add(asked)
 
