@@ -25,7 +25,7 @@ from transom.errors import (
     TransomError,
 )
 from transom.llm import Asked, CameBack, Request, Said, ScriptedProvider, Turn
-from transom.runs import Workspace
+from transom.runs import Run, Workspace
 from transom.store import SqliteStore, writer
 
 STOP = "a stop while another one is answered"
@@ -282,3 +282,36 @@ async def test_a_stop_that_comes_together_with_a_reply_is_heard(caps: Caps) -> N
         with pytest.raises(asyncio.CancelledError):
             await going
     assert not paid
+
+
+@pytest.mark.parametrize("ends", ["with an answer", "with a pause"])
+async def test_a_stop_that_comes_as_a_message_is_over_is_its_end_in_later_lives(
+    ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had its answer, or waited for a person, and its last records were on their way to the journal."""
+    asked, settle = list[str](), Run.settle
+
+    def answer(request: Request) -> Any:
+        asked.append([turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1])
+        return asks(look("it", name="order")) if (asked[-1], ends) == ("one", "with a pause") else f"so {asked[-1]}"
+
+    async def slow(run: Run) -> None:
+        await asyncio.sleep(3_600 if asked == ["one"] else 0)
+        await settle(run)
+
+    monkeypatch.setattr(Run, "settle", slow)
+    lives = []
+    for life in range(3):
+        ended, tools = list[str](), [tool(name="order", needs_approval=True)]
+        async with Agent(SEAT, provider=ScriptedProvider(answer), tools=tools, at=Home(tmp_path, "t")) as agent:
+            for message in ("one", "two"):
+                try:
+                    ended.append((await asyncio.wait_for(agent.send(message), 60 if life else 0.3)).text)
+                except TimeoutError:
+                    ended.append("late")
+            talk = agent._life.talk
+            assert talk is not None
+            lives.append((ended, list(talk.turns)))
+    assert lives[0][0] == ["late", "so two"]
+    assert lives[1:] == lives[:1] * 2
+    assert asked == ["one", "two"]

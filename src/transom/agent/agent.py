@@ -9,7 +9,7 @@ from typing import Self
 
 from transom.agent.caps import Caps
 from transom.agent.events import OnEvent, nobody
-from transom.agent.finding import floor_of, hand_back, open_sub, sub_span, sum_up, taken
+from transom.agent.finding import floor_of, hand_back, open_sub, sub_span, sum_up, taken, within_call
 from transom.agent.given import check_turns_alone, given_purpose
 from transom.agent.home import Place
 from transom.agent.late import register, warn_of_missing
@@ -139,12 +139,13 @@ class Agent(Readable):
         with life.unsaid.message(content, blocks) as message:
             async with life.floor:
                 talk = await life.open()
-                if life.archived:
+                if life.archived and not talk.in_calls.ahead:
                     raise RunError(COMPLETED, where=talk.name, hint="open another")
-                await life.pass_by(talk)
+                await life.take_in(talk, message)
                 await life.go_ahead(talk, message)
-                await life.unsaid.say(talk, self._made.always, message)
                 said = await say(talk, message, beside=self._made.always)
+                if said:
+                    life.give(blocks)
                 return said or await life.answer(talk, blocks)
 
     async def go_on(self, *blocks: Block) -> Response:
@@ -155,12 +156,11 @@ class Agent(Readable):
         Raises:
             RunError: there is nothing to go on with.
         """
-        life = self._life
+        life, turn = self._life, self._life.unsaid.turn()
         async with life.floor:
             talk = await life.open()
-            if await life.pass_by(talk) and life.last and talk.at_rest:
+            if await life.take_in(talk, turn) and life.last and talk.at_rest:
                 return life.last
-            await life.unsaid.say(talk, self._made.always)
             if talk.at_rest:
                 raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
             return await life.answer(talk, blocks)
@@ -243,9 +243,11 @@ class Agent(Readable):
             InputError: none of that id is open.
             RunError: it is the tool of a message in that very sub-conversation, or was not waited for.
         """
-        talk = await self._life.open()
+        turn, talk = self._life.unsaid.turn(), await self._life.open()
         ratio = self._made.setup.settings.llm.sub_conversation.ratio
         async with floor_of(talk):
+            if self._life.unsaid and not within_call(talk):  # else it is found in a message, and they come behind that
+                await self._life.take_in(talk, turn)
             with taken(self._subs, id, talk.name) as sub:
                 inner, life = await sub._life.catch_up(), sub._life
                 with sub_span(talk, "complete", inner.role.name, id):

@@ -18,7 +18,7 @@ from transom.agent.passing import ENDS, pass_by, stands_before
 from transom.agent.saying import Message, as_told, is_same
 from transom.agent.turns import Conversation, nothing_before
 from transom.agent.views import Response
-from transom.errors import CapReached, LeftUnanswered, Paused
+from transom.errors import CapReached, LeftUnanswered, Paused, StoreError
 from transom.llm import Asked, Block
 from transom.runs.doubts import owner
 from transom.runs.opened import Call, call_in, in_no_call
@@ -37,7 +37,8 @@ async def go_ahead(talk: Conversation, message: Message, answer: _Answer) -> Non
     Raises:
         Paused, CapReached: a message of another call waits there, and has no answer today either.
     """
-    call, stage = call_in(talk.stage), talk.stage
+    stage = talk.stage
+    call = call_in(stage) if message.in_call else None
     if not call and stage.told_next(talk.name) is None:
         return
     told = as_told(message, talk.name)
@@ -60,10 +61,10 @@ async def _finish_other(talk: Conversation, call: Call, answer: _Answer) -> None
     Said behind it, this one's would leave it without its answer, and what a person said to it would be in vain.
     """
     last = talk.in_calls.last
-    if last is None or last.is_answered or talk.at_rest or not isinstance(talk.left_by, Paused | CapReached):
+    if last is None or last.is_answered or talk.at_rest:
         return
     others = last.call not in (None, tuple(call.in_stage)) and not talk.stage.is_over(last.call or ())
-    if others or last in talk.in_calls.ahead:
+    if last in talk.in_calls.ahead or (others and isinstance(talk.left_by, Paused | CapReached)):
         await _finished(talk, last, answer)
 
 
@@ -71,10 +72,9 @@ async def _finished(talk: Conversation, said: InCall, answer: _Answer) -> None:
     try:
         with in_no_call():
             await answer(said.blocks)
-    except (Paused, CapReached):
-        raise
     except ENDS as error:
-        said.left = error
+        if not said.call or isinstance(error, Paused | CapReached):
+            raise  # else its call says it anew
     else:
         if isinstance(talk.left_by, CapReached):
             raise talk.left_by
@@ -99,7 +99,7 @@ class _Walk:
             await talk.stage.tell(talk.name, there[0])
             asked = Asked(there[0]["text"], there[0].get("egress", "any"))
             if there[0]["event"] == "found":
-                talk.findings.is_said(there[0]["sub"])
+                talk.findings.tell_ahead(there[0]["sub"])
                 talk.add(asked)
                 continue
             talk.ask_for(asked, there[0])
@@ -125,6 +125,10 @@ class _Walk:
             if not said.call:  # at a cap, too
                 said.take(response)
         except ENDS as error:
+            said.left = error
+        except StoreError as error:
+            if error is not talk.as_then:  # it is today's
+                raise
             said.left = error
         finally:
             talk.before = nothing_before

@@ -44,9 +44,19 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
             return _response(talk, talk.pending[1], cap, talk.pending[0].window)
         finally:
             talk.deadline = None
-            await talk.stage.host.settle()
+            await _settled(talk)
     ended = "answered" if reply.stop in ("end", "tool_calls") else reply.stop
     return talk.in_calls.answered(_response(talk, reply, ended, request.window))
+
+
+async def _settled(talk: Conversation) -> None:
+    """Wait until all of it is in the journal. What comes meanwhile is what the program knows of the message's end."""
+    try:
+        await talk.stage.host.settle()
+    except BaseException as error:
+        if talk.left_by or talk.at_rest:  # another end is as the journal has it
+            talk.left_by = error
+        raise
 
 
 def _response(talk: Conversation, reply: Reply, ended: Any, window: Window | None) -> Response:

@@ -39,13 +39,13 @@ class Findings:
         """Something was found while the calls of a reply were carried out, see `turn_of`."""
         self._of.setdefault(turn, {})[told["sub"]] = told
 
+    def tell_ahead(self, sub: str) -> None:
+        """What a program found is told before it finds it in this life: a handler speaks behind it."""
+        self._said.add(sub)
+
     def is_ready(self, sub: str) -> bool:
         """Whether what that one found is to be told."""
         return any(one["sub"] == sub for one in self.ready)
-
-    def is_said(self, sub: str) -> None:
-        """What that one found stands in the conversation, before a program finds it in this life."""
-        self._said.add(sub)
 
     def due(self, talk: Conversation, turn: str) -> None:
         """The calls of that reply are over. What is new is told in the order in which the journal has it begun."""

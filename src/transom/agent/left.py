@@ -19,6 +19,8 @@ from transom.errors import (
     ProviderError,
     RateLimited,
     RequestRefused,
+    RunBusy,
+    StoreError,
     TransomError,
 )
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _PLAIN = (AuthenticationFailed, NetworkFailed, ProviderError, RateLimited, RequestRefused)
 _KINDS = {one.__name__: one for one in _PLAIN}
+_KEPT = {one.__name__: one for one in (RunBusy, StoreError)}
+"""What keeps a message from being said, or a reply from being kept, and says no more than other errors."""
 
 
 def left_to_json(error: BaseException) -> dict[str, Json]:
@@ -36,6 +40,8 @@ def left_to_json(error: BaseException) -> dict[str, Json]:
             kind = next(one.__name__ for one in type(error).__mro__ if one.__name__ in _KINDS)
             told: dict[str, Json] = {"error": kind, "what": error.what, "where": error.where, "hint": error.hint}
             return {**told, "retryable": error.retryable}
+        case RunBusy() | StoreError() if type(error).__name__ in _KEPT:
+            return {"error": type(error).__name__, "what": error.what, "where": error.where, "hint": error.hint}
         case CapReached():
             return {"cap": error.cap}
         case Paused():
@@ -47,6 +53,8 @@ def left_to_json(error: BaseException) -> dict[str, Json]:
 
 def left_from_json(data: Any, talk: Conversation) -> TransomError:
     """The inverse of `left_to_json`, for a message of today."""
+    if data.get("error") in _KEPT:
+        return _KEPT[data["error"]](data["what"], where=data["where"], hint=data["hint"])
     if "error" in data:
         kind = _KINDS[data["error"]]
         error = kind.__new__(kind)

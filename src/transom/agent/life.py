@@ -93,6 +93,11 @@ class Life:
         )
         return take_up(talk, made.setup.settings.llm.sub_conversation)
 
+    def give(self, blocks: tuple[Block, ...]) -> None:
+        """A message comes with blocks: a sub-conversation will be asked to sum up, and held to what it was given."""
+        if self._made.parent:
+            self.given += tuple(block for block in blocks if block not in self.given)
+
     async def answer(self, talk: Conversation, blocks: tuple[Block, ...] = ()) -> Response:
         """Have the role answer what was said last, see `agent.answer`.
 
@@ -101,8 +106,8 @@ class Life:
             blocks: what this one message comes with.
         """
         parent = self._made.parent
-        if parent:  # it will be asked to sum up, and held to what it was given
-            self.given += tuple(block for block in blocks if block not in self.given)
+        if blocks:
+            self.give(blocks)
         outer, seen = parent.deadline if parent else None, self.last.window if self.last else None
         self.last = await answer(talk, (*self._made.always, *blocks), outer, seen)
         return self.last
@@ -113,16 +118,31 @@ class Life:
             await pass_by(talk, lambda: self.answer(talk))
         return passed
 
+    async def take_in(self, talk: Conversation, before: Message | int) -> bool:
+        """Take in what stands before whatever comes now: what such handlers said, and what was kept from being said.
+
+        Args:
+            talk: it, as it goes on.
+            before: what comes now, see `Unsaid.say`.
+
+        Returns:
+            Whether such handlers had said anything.
+        """
+        if self.unsaid:
+            ways = (lambda: self.pass_by(talk), lambda: self.answer(talk))
+            await self.unsaid.say(talk, self._made.always, before, *ways)
+        return await self.pass_by(talk)
+
     async def go_ahead(self, talk: Conversation, message: Message) -> None:
         """Go through what stands there before a message, see `agent.ahead`."""
         await go_ahead(talk, message, lambda blocks: self.answer(talk, blocks))
 
     async def catch_up(self) -> Conversation:
-        """It as it goes on, with what such handlers said behind it."""
-        talk = await self.open()
-        if stands_before(talk):
+        """It as it goes on, with all of that behind it."""
+        turn, talk = self.unsaid.turn(), await self.open()
+        if stands_before(talk) or self.unsaid:
             async with self.floor:
-                await self.pass_by(talk)
+                await self.take_in(talk, turn)
         return talk
 
     async def leave(self) -> None:

@@ -13,12 +13,21 @@ from typing import Any
 from transom.agent.left import left_then
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
-from transom.errors import CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError
+from transom.errors import (
+    CapReached,
+    LeftUnanswered,
+    OutOfTurns,
+    Paused,
+    ProviderError,
+    ReplyError,
+    RunBusy,
+    StoreError,
+)
 from transom.llm import Asked
 from transom.runs.doubts import owner
 from transom.runs.opened import call_in
 
-ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError)
+ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError, RunBusy)
 """How a message may have ended without an answer; its handler went on, or came to its end with it."""
 
 
@@ -63,11 +72,27 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
             talk.add(asked)
             continue
         talk.ask_for(asked, told)
-        left = left_then(talk.stage.told(talk.name))
-        talk.left_then = left or {"left": asyncio.CancelledError.__name__}
-        try:
-            await answer()
-        except ENDS:
-            continue
-        finally:
-            talk.left_then = left
+        await end_as_then(talk, answer)
+
+
+async def end_as_then(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> None:
+    """Take in what came of the last message when the code ran before; nobody is asked.
+
+    Args:
+        talk: where it was said.
+        answer: has the role answer it.
+
+    Raises:
+        See `pass_by`.
+    """
+    left = left_then(talk.stage.told(talk.name))
+    talk.left_then = left or {"left": asyncio.CancelledError.__name__}
+    try:
+        await answer()
+    except ENDS:
+        return
+    except StoreError as error:
+        if error is not talk.as_then:  # it is today's
+            raise
+    finally:
+        talk.left_then = left

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from transom.agent.asking import Asking
 from transom.agent.events import Heard, Replied
 from transom.agent.late import tell_registered
-from transom.agent.left import left_from_json
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED
 from transom.errors import CapReached, LeftUnanswered
@@ -117,7 +116,7 @@ class Requests:
             answering=answering,
             on_delta=self._heard,
             seconds=seconds,
-            else_raise=left_from_json(talk.left_then, talk) if talk.left_then else None,
+            else_raise=talk.end_as_then() if talk.left_then else None,
             held=self._hold,
         )
         if self._half:  # an error, a stop or a cap cut it off

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from transom.agent.given import given_message
-from transom.agent.left import left_then, left_to_json
+from transom.agent.left import left_from_json, left_then, left_to_json
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json, digest
@@ -36,6 +36,8 @@ class Message:
         said: whether it stands in the conversation.
         kept_by: what kept it from that.
         said_by: the same, said again.
+        tries: those that this one says again, none of which was said.
+        in_call: whether a tool's handler says it, and not the program.
     """
 
     number: int
@@ -44,6 +46,8 @@ class Message:
     said: bool = False
     kept_by: BaseException | None = None
     said_by: Message | None = None
+    tries: list[Message] = field(default_factory=list)
+    in_call: bool = False
 
 
 async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] = ()) -> Response | None:
@@ -62,8 +66,10 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
         WindowOverflow, VisibilityError: it could never be answered, and is not said; see `check_message`.
         RunError: in a conversation that lasts something else was said at this place, or with other blocks; or it is
             completed.
+        Exception: what kept it from being said in as many tries, when the code ran before.
     """
-    call, told = call_in(talk.stage), as_told(message, talk.name)
+    call = call_in(talk.stage) if message.in_call else None
+    told = as_told(message, talk.name)
     if call and (before := talk.in_calls.before(talk.name, told, call, at_rest=talk.at_rest)):
         _count(talk, call)
         return before.answer(talk.turns)
@@ -72,13 +78,16 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
     mine, content = call is not None and _is_of(talk, call), str(told["text"])
     if call and not mine:
         told |= {"call": call.in_stage, **talk.in_calls.again(talk.name, call)}
+    if message.tries:
+        told["tried"] = [left_to_json(one.kept_by) for one in message.tries if one.kept_by]
     if talk.left_by:
         told["after"] = left_to_json(talk.left_by)
     held = talk.stage.told_next(talk.name)
     if held and is_same(held, told, mine=mine):
+        _end_as_tried(talk, message, held)
         told = held  # whatever left the message before it today
     if held not in (None, told):
-        _say_other(talk, held)
+        _say_other(talk, held, mine)
     if held != told:  # what is in the journal is there
         check_message(talk.role, (*beside, *message.blocks), content, budget=talk.window, tokens=talk.tokens)
     await talk.give_up()
@@ -128,7 +137,8 @@ def _said_ahead(talk: Conversation, message: Message, told: Any) -> Response | N
     """
     said = talk.in_calls.ahead[0]
     if not said.says(told):
-        _say_other(talk, said.told)
+        _say_other(talk, said.told, mine=False)
+    _end_as_tried(talk, message, said.told)
     talk.in_calls.ahead.popleft()
     message.said = True
     if said.left:
@@ -138,14 +148,26 @@ def _said_ahead(talk: Conversation, message: Message, told: Any) -> Response | N
     return said.answer(talk.turns)
 
 
-def _say_other(talk: Conversation, held: Any) -> None:
+def _end_as_tried(talk: Conversation, message: Message, held: Any) -> None:
+    """End as it did then where a message was kept from being said in more tries than in this life."""
+    tried = held.get("tried", [])[len(message.tries) :]
+    if tried and not message.kept_by:
+        message.kept_by = error = left_from_json(tried[0], talk)
+        raise error
+
+
+def _say_other(talk: Conversation, held: Any, mine: bool) -> None:
     """Something is said in the place of what was said there when the code ran before.
+
+    Args:
+        talk: where.
+        held: what was said there.
+        mine: whether the call says it that has the conversation now.
 
     Raises:
         RunError: in a conversation that lasts what was said stays said.
     """
-    call = call_in(talk.stage)
-    if call and _is_of(talk, call):  # its handler need not say the same again: what followed is void, but it was done
+    if mine:  # its handler need not say the same again: what followed is void, but it was done
         talk.stage.doubt(talk.name)
         return
     if not talk.lasting:
@@ -162,7 +184,7 @@ def _say_other(talk: Conversation, held: Any) -> None:
 
 def is_same(held: Any, told: dict[str, Json], *, mine: bool = False) -> bool:
     """Whether that was said here before; `mine`: by the call that has the conversation now."""
-    aside: dict[str, Json] = {"after": None, "call": None} if mine else {"after": None}
+    aside: dict[str, Json] = {"after": None, "tried": None, **({"call": None} if mine else {})}
     return {**held, **aside} == {**told, **aside}
 
 

@@ -22,7 +22,7 @@ from transom.agent.left import left_from_json
 from transom.agent.requesting import Requests
 from transom.canonical import Json
 from transom.context import Budget, History, Mark, TokenCorrection
-from transom.errors import OutOfTurns, ReplyError, ToolError
+from transom.errors import OutOfTurns, ReplyError, ToolError, TransomError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
 from transom.llm.turns import Egress
 from transom.runs import Stage
@@ -66,6 +66,7 @@ class Conversation:
         in_calls: what handlers of tools said that did not open it.
         left_by: what left the last message without its answer; None where it has one, or an end that the journal knows.
         left_then: the same of the last message, when the code ran before, see `agent.left`.
+        as_then: the error of today that this was made into.
         floor: who may say something in it.
         findings: what its tools found in sub-conversations, and it is not told yet.
         egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
@@ -97,6 +98,7 @@ class Conversation:
     in_calls: InCalls = field(default_factory=InCalls)
     left_by: BaseException | None = None
     left_then: Json = None
+    as_then: BaseException | None = None
     egress: Egress = "any"
     floor: Floor = field(default_factory=Floor)
     findings: Findings = field(default_factory=Findings)
@@ -133,7 +135,7 @@ class Conversation:
         try:
             found = self.pending = await self._answer(tuple(blocks))
             if self.left_then:
-                raise left_from_json(self.left_then, self)
+                raise self.end_as_then()
         except (OutOfTurns, ReplyError):  # as the journal has it, whoever goes through it
             self.left_by = None
             raise
@@ -154,6 +156,11 @@ class Conversation:
             self._end_turn(reply, await self._hands.results(reply))
             self.rounds += 1
             self.pending = None
+
+    def end_as_then(self) -> TransomError:
+        """What the last message ends with, since it did so when the code ran before."""
+        self.as_then = error = left_from_json(self.left_then, self)
+        return error
 
     async def give_up(self) -> None:
         """Answer the calls of a reply that nobody waits for any more; those that came to no end never will."""

@@ -8,11 +8,13 @@ an answer, as every message does that was stopped later.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from transom.agent.passing import end_as_then
 from transom.agent.saying import Message, say
 from transom.agent.turns import Conversation
+from transom.agent.views import Response
 from transom.errors import InputError, RunBusy, RunError, StoreError, VisibilityError, WindowOverflow
 from transom.llm import Block
 from transom.runs.opened import calls_under_way
@@ -28,46 +30,69 @@ class Unsaid:
         self._count = 0
         self._left: list[Message] = []
 
+    def __bool__(self) -> bool:
+        return bool(self._left)
+
+    def turn(self) -> int:
+        """Which of all that is said and done in the conversation comes now; behind it are those that come later."""
+        self._count += 1
+        return self._count
+
     @contextmanager
     def message(self, text: str, blocks: tuple[Block, ...]) -> Iterator[Message]:
         """Something is said. Where it was not when that is over, it is known from then on.
 
         A tool's handler says it itself when its call is tried again.
         """
-        self._count += 1
-        message = Message(self._count, text, blocks)
-        in_call = bool(calls_under_way())
+        message = Message(self.turn(), text, blocks, in_call=bool(calls_under_way()))
         try:
             yield message
-        except _KEEPS as error:
-            if not message.said and not in_call:
+        except BaseException as error:
+            if isinstance(error, _KEEPS):
                 message.kept_by = error
+            if message.kept_by and not (message.said or message.in_call):
                 self._left.append(message)
             raise
         finally:
             if message.said and self._left:
                 self._left = [one for one in self._left if one.said_by is not message]
 
-    async def say(self, talk: Conversation, beside: Sequence[Block], message: Message | None = None) -> None:
-        """Say all that was kept from being said, in the order of the program; who says the same again says it once.
+    async def say(
+        self,
+        talk: Conversation,
+        beside: Sequence[Block],
+        before: Message | int,
+        pass_by: Callable[[], Awaitable[object]],
+        answer: Callable[[], Awaitable[Response]],
+    ) -> None:
+        """Say all that was kept from being said, in the order of the program.
+
+        Who says the same again says it once, and what kept it from being said is journaled with it.
 
         Args:
             talk: where it is said.
             beside: what every message is answered from.
-            message: those before it; None for all.
+            before: what comes now: a message, or the turn of something else.
+            pass_by: goes through what handlers said before one of them when the code ran before.
+            answer: has the role answer what was said last; the journal has it where only today something kept it.
 
         Raises:
             StoreError: it cannot be said now either.
         """
-        if not self._left:
-            return
-        left = sorted((one for one in self._left if not message or one.number < message.number), key=_number)
-        while message and left and (left[-1].text, left[-1].blocks) == (message.text, message.blocks):
-            left.pop().said_by = message
+        turn = before.number if isinstance(before, Message) else before
+        left = sorted((one for one in self._left if one.number < turn), key=_number)
+        if isinstance(before, Message) and not before.in_call:
+            before.tries = []
+            while left and (left[-1].text, left[-1].blocks) == (before.text, before.blocks):
+                left[-1].said_by = before
+                before.tries.insert(0, left.pop())
         for one in left:
+            await pass_by()
             try:
                 await say(talk, one, beside=beside)
                 talk.left_by = one.kept_by
+                if talk.lasting and talk.stage.answered_next(talk.name):
+                    await end_as_then(talk, answer)
             except _REFUSES:  # whenever it is said
                 one.said = True
             finally:

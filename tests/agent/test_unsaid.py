@@ -1,0 +1,325 @@
+"""What kept a message from being said keeps it so in later lives, whatever the program did behind it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.helpers import SEAT, asks, look, tool
+from transom.agent import Agent, Home
+from transom.canonical import Json
+from transom.context import Mark
+from transom.errors import NetworkFailed, RunError, StoreError
+from transom.llm import Asked, Block, Request, ScriptedProvider
+from transom.runs import Workspace
+from transom.store import SqliteStore
+from transom.tools import ToolDefinition
+
+NO_ROOM = "StoreError: state.db: there is no room; make some"
+
+
+class Full(SqliteStore):
+    """Has no room for a message, so many times."""
+
+    refuses: dict[str, int]
+
+    async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+        told: Any = data
+        text = told["told"].get("text", "") if kind == "told" else ""
+        if self.refuses.get(text, 0):
+            self.refuses[text] -= 1
+            raise StoreError("there is no room", where="state.db", hint="make some")
+        return await super().append(stream, kind, data, sync=sync)
+
+
+class Program:
+    """One that goes on whatever fails.
+
+    Args:
+        folder: its workspace.
+        fails: messages that the network fails for in the first life, and how often.
+    """
+
+    def __init__(self, folder: Path, **fails: int) -> None:
+        self._folder, self._fails = folder, fails
+        self.asked: list[str] = []
+        self.tools = list[ToolDefinition]()
+        self.lives = 0
+        self.ended: list[str]
+        self.agent: Agent
+        self.gate: asyncio.Event
+
+    async def _answer(self, request: Request) -> Any:
+        said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
+        if said == "slow" and self.lives == 1:
+            await self.gate.wait()
+        if self.lives == 1 and self._fails.get(said, 0):
+            self._fails[said] -= 1
+            raise NetworkFailed("the line is dead")
+        self.asked.append(said)
+        if said == "tell" and isinstance(request.window.turns[-1], Asked):
+            return asks(look("it"))
+        return f"so {said[-6:]}"
+
+    async def end(self, what: Awaitable[Any], seconds: float | None = None) -> bool:
+        """Whether it comes to a good end."""
+        try:
+            came = await asyncio.wait_for(what, seconds)
+        except (NetworkFailed, StoreError, TimeoutError, RunError) as error:
+            late = isinstance(error, TimeoutError)
+            self.ended.append("TimeoutError" if late else f"{type(error).__name__}: {error}"[:80])
+            return False
+        self.ended.append(getattr(came, "text", ""))
+        return True
+
+    async def live(self, does: Callable[[Agent], Awaitable[None]], **refuses: int) -> tuple[list[str], list[str], Any]:
+        """How what it does ends, what was said, and the marks of that; `refuses` counts in the first life."""
+        self.lives += 1
+        self.ended, self.gate = [], asyncio.Event()
+        async with Full.open(Workspace.at(self._folder).database) as store:
+            store.refuses = refuses if self.lives == 1 else {}
+            provider = ScriptedProvider(self._answer)
+            home = Home(self._folder, "t", store)
+            async with Agent(SEAT, provider=provider, tools=self.tools, at=home) as agent:
+                await does(agent)
+                talk = agent._life.talk
+                assert talk is not None
+                said = [turn.text for turn in talk.turns if isinstance(turn, Asked)]
+                return self.ended, said, dict(talk.marks)
+
+    async def lives_alike(self, does: Callable[[Agent], Awaitable[None]], **refuses: int) -> tuple[list[str], Any]:
+        """Three lives are one story, and nobody is asked again in the later ones: how it ends, and what was said."""
+        first = await self.live(does, **refuses)
+        asked = list(self.asked)
+        for _ in range(2):
+            assert await self.live(does) == first
+        assert self.asked == asked
+        return first[0], first[1]
+
+
+@pytest.mark.parametrize("kept", ["refused", "stopped"])
+@pytest.mark.parametrize("then", ["complete", "mark", "go on"])
+async def test_it_stands_before_whatever_is_journaled_next(kept: str, then: str, tmp_path: Path) -> None:
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        sub = await agent.create_sub_conversation("look into it")
+        await program.end(sub.send("look"))
+        if kept == "refused":
+            await program.end(agent.send("first"))
+        else:
+            slow = asyncio.create_task(agent.send("slow"))
+            await asyncio.sleep(0.02)
+            await program.end(agent.send("first"), 0.05 if program.lives == 1 else None)
+            program.gate.set()
+            await slow
+        if then == "complete":
+            await program.end(agent.complete_sub_conversation(sub.id))
+        if then == "mark":
+            await agent.mark(Mark(milestone="there"))
+        if then == "go on":  # and who tries again where it was left is answered then
+            await program.end(agent.go_on() if program.lives == 1 else asyncio.sleep(0))
+        await program.end(agent.send("last"))
+
+    refuses = {"first": 1} if kept == "refused" else {}
+    if then != "go on":
+        ended, said = await program.lives_alike(does, **refuses)
+        assert ended[1] == (NO_ROOM if kept == "refused" else "TimeoutError")
+        assert said[-1] == "last" and said.index("first") == (1 if kept == "stopped" else 0)
+        return
+    ended, said, _ = await program.live(does, **refuses)
+    assert ended[2] == "so first"
+    assert (await program.live(does))[0][1] == "so first"
+    assert (await program.live(does))[1] == said
+
+
+async def test_what_was_kept_behind_a_summary_is_said_before_the_next_one(tmp_path: Path) -> None:
+    """The sub-conversation had summed up, and the one that opened it could not be told."""
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        sub = await agent.create_sub_conversation("look into it")
+        await program.end(sub.send("look"))
+        await program.end(sub.send("Now sum up what you found"))
+        await program.end(sub.send("more"))
+        await program.end(agent.complete_sub_conversation(sub.id))
+        await program.end(agent.send("last"))
+
+    ended, _ = await program.lives_alike(does, more=1)
+    assert ended == ["so look", "so  found", NO_ROOM, "so okens.", "so last"]
+
+
+async def test_what_comes_later_does_not_stand_before_what_waits_for_its_turn(tmp_path: Path) -> None:
+    """A message gives up waiting behind a completion that waits, too."""
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        sub = await agent.create_sub_conversation("look into it")
+        await sub.send("look")
+        slow = asyncio.create_task(agent.send("slow"))
+        await asyncio.sleep(0.02)
+        found = asyncio.create_task(agent.complete_sub_conversation(sub.id))
+        await asyncio.sleep(0.02)
+        await program.end(agent.send("later"), 0.05 if program.lives == 1 else None)
+        program.gate.set()
+        await asyncio.gather(slow, found)
+        await program.end(agent.send("last"))
+
+    ended, said = await program.lives_alike(does)
+    assert ended == ["TimeoutError", "so last"]
+    assert (said[0], said[2:]) == ("slow", ["later", "last"])
+
+
+@pytest.mark.parametrize("gives_up", [True, False])
+async def test_who_tries_again_is_kept_from_it_as_often_in_later_lives(gives_up: bool, tmp_path: Path) -> None:
+    """Tries that the store refused are one message with the one that it took, whether that has an answer or not."""
+    program = Program(tmp_path, again=1 if gives_up else 0)
+
+    async def does(agent: Agent) -> None:
+        await program.end(agent.send("first"))
+        for _ in range(3):
+            if await program.end(agent.send("again")):
+                break
+        await program.end(agent.send("last"))
+
+    ended, said = await program.lives_alike(does, again=2)
+    assert ended == [
+        "so first",
+        NO_ROOM,
+        NO_ROOM,
+        "NetworkFailed: the line is dead" if gives_up else "so again",
+        "so last",
+    ]
+    assert said == ["first", "again", "last"]
+
+
+@pytest.mark.parametrize("kept", ["refused", "stopped"])
+async def test_who_says_the_same_whatever_comes_of_it_says_it_as_often_in_later_lives(
+    kept: str, tmp_path: Path
+) -> None:
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        slow = asyncio.create_task(agent.send("slow"))
+        await asyncio.sleep(0.02)
+        if kept == "stopped":
+            await program.end(agent.send("next"), 0.05 if program.lives == 1 else None)
+        program.gate.set()
+        await slow
+        for _ in range(3 if kept == "refused" else 2):
+            await program.end(agent.send("next"))
+        await program.end(agent.send("last"))
+
+    ended, said = await program.lives_alike(does, **({"next": 1} if kept == "refused" else {}))
+    assert ended == [NO_ROOM if kept == "refused" else "TimeoutError", "so next", "so next", "so last"]
+    assert said == ["slow", "next", "next", "last"]
+
+
+async def test_who_gives_up_sooner_than_before_goes_on_all_the_same(tmp_path: Path) -> None:
+    """And what was kept between two tries of the same, or with other blocks, is no try of it."""
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        for _ in range(3 if program.lives == 1 else 1):
+            if await program.end(agent.send("one")):
+                break
+        await program.end(agent.send("two"))
+        await program.end(agent.send("three", Block("extra", "of it")))
+        await program.end(agent.send("two"))
+        await program.end(agent.send("three"))
+
+    first = await program.live(does, one=2, two=1, three=1)
+    assert first[0] == [NO_ROOM, NO_ROOM, "so one", NO_ROOM, NO_ROOM, "so two", "so three"]
+    assert first[1] == ["one", "two", "three", "two", "three"]
+    for _ in range(2):
+        later = await program.live(does)
+        assert (later[0], later[1]) == ([NO_ROOM, *first[0][3:]], first[1])
+
+
+async def test_what_is_answered_already_keeps_its_answer_where_today_keeps_it_from_being_said(tmp_path: Path) -> None:
+    """A stop that comes in a later life, while something else is under way; nothing is asked again behind it."""
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        for message in ("one", "two", "three"):
+            if program.lives == 2 and message == "two":
+                async with agent._life.floor:
+                    await program.end(agent.send(message), 0.02)
+            else:
+                await program.end(agent.send(message))
+
+    first, second, third = [await program.live(does) for _ in range(3)]
+    assert (second[0], second[1]) == (["so one", "TimeoutError", "so three"], first[1])
+    assert third == first
+    assert program.asked == ["one", "two", "three"]
+
+
+async def test_what_could_never_be_said_is_not_said_later_either(tmp_path: Path) -> None:
+    """A blank message gives up waiting before anybody looked at it."""
+    program = Program(tmp_path)
+
+    async def does(agent: Agent) -> None:
+        slow = asyncio.create_task(agent.send("slow"))
+        await asyncio.sleep(0.02)
+        if program.lives == 1:
+            await program.end(agent.send("  "), 0.05)
+        program.gate.set()
+        await slow
+        await program.end(agent.send("one"))
+        await program.end(agent.send("two"))
+
+    assert (await program.live(does))[:2] == (["TimeoutError", "so one", "so two"], ["slow", "one", "two"])
+    assert (await program.live(does))[:2] == (["so one", "so two"], ["slow", "one", "two"])
+
+
+async def test_what_a_handler_was_kept_from_saying_is_not_said_for_it(tmp_path: Path) -> None:
+    """It was stopped with its message as it waited for its turn, and its call is not tried again."""
+    program, subs = Program(tmp_path), list[Agent]()
+
+    async def tell(at: str) -> str:
+        return (await subs[-1].send(f"of {at}")).text
+
+    program.tools = [tool(tell)]
+
+    async def does(agent: Agent) -> None:
+        subs.append(await agent.create_sub_conversation("help"))
+        await program.end(agent.send("first"))  # who answers that goes on, and others wait until it has
+        slow = asyncio.create_task(subs[-1].send("slow"))
+        await asyncio.sleep(0.02)
+        await program.end(agent.send("tell"), 0.2 if program.lives == 1 else None)
+        program.gate.set()
+        await slow
+        await program.end(agent.send("one"))
+        await program.end(subs[-1].send("two"))
+
+    ended, _ = await program.lives_alike(does)
+    assert ended == ["so first", "TimeoutError", "so one", "so two"]
+    assert program.asked == ["first", "tell", "slow", "one", "two"]
+
+
+async def test_who_is_told_that_its_call_failed_leaves_the_floor_to_others(tmp_path: Path) -> None:
+    program, subs, tasks, over = Program(tmp_path), list[Agent](), list[asyncio.Task[Any]](), asyncio.Event()
+
+    async def later() -> None:
+        await over.wait()
+        await subs[-1].send("later")
+
+    async def fails(at: str) -> str:
+        tasks.append(asyncio.create_task(later()))
+        raise ValueError(at)
+
+    program.tools = [tool(fails)]
+
+    async def does(agent: Agent) -> None:
+        subs.append(await agent.create_sub_conversation("help"))
+        await program.end(agent.send("tell"))
+        over.set()
+        with pytest.raises(RunError, match="ends with it"):
+            await tasks[-1]
+        await program.end(subs[-1].send("one"), 10)
+
+    assert (await program.live(does))[0][1:] == ["so one"]
