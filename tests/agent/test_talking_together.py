@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Caps, Home, Response
 from transom.errors import ApprovalNeeded, NetworkFailed, TransomError
-from transom.llm import Asked, Reply, Request, ScriptedProvider, Text, Usage
+from transom.llm import Asked, Chain, Reply, Request, ScriptedProvider, Text, Usage
+from transom.runs import Run, Stage, Workspace, text_file
 
 USED = Usage(100, 100)
 DONE = "done: re order bolts | re order nuts"
@@ -60,13 +62,13 @@ class World:
         self.ordered.append(at)
         return "ordered"
 
+    def tools(self) -> list[Any]:
+        order = tool(self.order, name="order", effect="once", needs_approval=True)
+        return [tool(self.tell, name="tell"), tool(), order]
+
     def agent(self, folder: Path, *, caps: Caps | None = None) -> Agent:
-        tools = [
-            tool(self.tell, name="tell"),
-            tool(),
-            tool(self.order, name="order", effect="once", needs_approval=True),
-        ]
-        return Agent(SEAT, provider=ScriptedProvider(self.answer), tools=tools, at=Home(folder, "t"), caps=caps)
+        provider = ScriptedProvider(self.answer)
+        return Agent(SEAT, provider=provider, tools=self.tools(), at=Home(folder, "t"), caps=caps)
 
     async def life(self, folder: Path, tries: int, caps: Caps | None = None) -> str:
         """Buy, and go on for so many tries; whatever waits for a person is approved, and caps are raised."""
@@ -173,3 +175,30 @@ async def test_a_call_says_it_behind_what_the_program_said_when_its_own_message_
     for _ in range(3):
         assert await buys(world, tmp_path, "rain?") == [DONE, "re rain?"]
     assert world.asked.count("rain?") == 1
+
+
+@pytest.mark.parametrize("said", ["", "rain?"], ids=["nothing", "something"])
+async def test_in_a_stage_a_call_comes_to_its_outcome_whatever_is_said_behind_it(said: str, tmp_path: Path) -> None:
+    """Its code says something to the buyer while his order waits for a person, and ends paused."""
+    world, workspace, ended = World(), Workspace.at(tmp_path), list[str]()
+
+    async def work(stage: Stage) -> str:
+        agent = Agent(SEAT, at=stage, tools=world.tools())
+        world.buyer = await agent.create_sub_conversation("buyer")
+        try:
+            ended.append((await agent.send("buy")).text)
+            return "done"
+        except ApprovalNeeded as error:
+            if said:
+                await world.buyer.send(said)
+            await agent.decide(error.request.approve(by="ann"))  # type: ignore[attr-defined]  # as it says
+            raise
+
+    for _ in range(3):
+        async with workspace.open_store() as store:
+            chain = Chain((ScriptedProvider(world.answer),))
+            run = await Run.open("test", {}, name="t", workspace=workspace, store=store, chain=chain)
+            with suppress(ApprovalNeeded):
+                async with run:
+                    await run.stage("talk", work, out=text_file("t.md"))
+    assert (ended, world.ordered) == ([DONE], ["order bolts", "order nuts"])

@@ -98,7 +98,8 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
         _take(talk, message, told, by)
         raise
     _take(talk, message, told, by)
-    talk.left_then = left_then(talk.stage.told(talk.name))
+    if talk.lasting or not by:  # in a stage a call that is tried again has it answered, whatever was said behind it
+        talk.left_then = left_then(talk.stage.told(talk.name))
     return None
 
 
