@@ -145,9 +145,10 @@ class Agent(Readable):
             message.ours = ours
             async with life.floor:
                 talk = await life.open()
-                if life.archived and not talk.ahead:
+                if life.archived and not talk.in_calls.ahead:
                     raise RunError(COMPLETED, where=talk.name, hint="open another")
                 await life.take_in(talk, message)
+                await life.go_ahead(talk, message)
                 said = await say(talk, message, beside=self._made.always)
                 if said:
                     life.give(blocks)

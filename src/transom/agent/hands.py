@@ -12,7 +12,7 @@ from transom.context.oversized import level
 from transom.errors import OutOfTurns, ToolRefused, ToolTimeoutError
 from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
 from transom.runs.called import Called
-from transom.runs.doubts import OUT_OF_TURNS
+from transom.runs.doubts import CUT_OFF, OUT_OF_TURNS
 from transom.runs.journal import tool_key
 from transom.runs.opened import Call
 from transom.runs.waiting import Wanted
@@ -64,7 +64,7 @@ class Hands:
             CapReached: there is no time left.
         """
         talk = self.talk
-        most, called = talk.toolbox.max_turns, talk.stage.called(talk.name)
+        most, called = talk.toolbox.max_turns, self._tried_again(talk.stage.called(talk.name))
         _, known, settled = called
         new = None in known
         self._capped = (new and talk.rounds > most and not settled) or (not new and self._left_capped(known))
@@ -74,6 +74,16 @@ class Hands:
             raise OutOfTurns(what, turns=turns, text=reply.text, where=talk.role.name)
         instead = used_up if settled or talk.rounds >= most else None
         return await self._carry_out(reply.calls, called, cut_off if talk.left_then else instead)
+
+    def _tried_again(self, called: Called) -> Called:
+        """What was cut off is carried out where a call in a stage is tried again, and says the same in its place."""
+        talk, keys, settled = self.talk, called[0], called[2]
+        known: list[Any] = called[1]
+        said = talk.in_calls.last
+        if talk.lasting or talk.left_then or not said or not said.call:
+            return called
+        again = [None if outcome and outcome.get("error") == CUT_OFF else outcome for outcome in known]
+        return keys, again, settled and again == known
 
     async def give_up(self, reply: Reply) -> list[Ran]:
         """What calls are answered with that nobody waits for any more; those that came to no end never will."""

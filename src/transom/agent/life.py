@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from transom.agent.ahead import go_ahead
 from transom.agent.answer import answer
 from transom.agent.closing import Closing
 from transom.agent.events import Event, OnEvent
@@ -147,6 +148,10 @@ class Life:
             ways = (lambda: self.pass_by(talk), lambda: self.answer(talk))
             await self.unsaid.say(talk, self._made.always, before, *ways)
         return await self.pass_by(talk)
+
+    async def go_ahead(self, talk: Conversation, message: Message) -> None:
+        """Go through what stands there before a message, see `agent.ahead`."""
+        await go_ahead(talk, message, lambda blocks: self.answer(talk, blocks))
 
     async def catch_up(self) -> Conversation:
         """It as it goes on, with all of that behind it."""

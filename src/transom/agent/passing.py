@@ -1,8 +1,7 @@
-"""What others said in a conversation before whoever says something now: it stands there, and is not said again.
+"""What handlers of tools said in a conversation whose calls are over: they are not called again, and it stands there.
 
 A program that runs again says in its turn what it said before. What a handler said between does not come again, since
-its call has its outcome in the journal. So it is passed by, with what came of it, before anything else is said. And so
-is, before a handler says something, what the program said there when it ran before, see `agent.ahead`.
+its call has its outcome in the journal. So it is passed by, with what came of it, before anything else is said.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import weakref
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from transom.agent.ahead import Ahead
 from transom.agent.left import left_then
 from transom.errors import (
     CapReached,
@@ -39,28 +37,7 @@ ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyErro
 def stands_before(talk: Conversation) -> Any | None:
     """What was told next when the code ran before, where nobody tells it again; else None."""
     told = talk.stage.told_next(talk.name)
-    return told if told and (_is_of_others(talk, told) or _is_of_program(talk, told)) else None
-
-
-def _is_of_program(talk: Conversation, told: Any) -> bool:
-    """Whether a handler comes to what a program said in a conversation of its own, and comes to again."""
-    stage = talk.stage
-    if not talk.lasting or told["event"] not in ("asked", "found") or told.get("call") or not call_in(stage):
-        return False
-    said = _all_told(talk, talk.name)
-    if said[-1]["event"] == "completed" or _is_of_call(said):
-        return False
-    return told["event"] == "asked" or not _is_of_call(_all_told(talk, told["sub"]))
-
-
-def _all_told(talk: Conversation, name: str) -> list[Any]:
-    """Of a conversation in the same place; from its beginning, in whatever life."""
-    return talk.stage.host.state.told.get((talk.stage.name, talk.stage.epoch, name), [])
-
-
-def _is_of_call(told: list[Any]) -> bool:
-    """Whether a call opened or completed a conversation of which that was told."""
-    return any((one["event"] == "opened" and "call" in one) or "within" in one for one in told)
+    return told if told and _is_of_others(talk, told) else None
 
 
 def _is_of_others(talk: Conversation, told: Any) -> bool:
@@ -95,33 +72,8 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
         if stands_before(talk) != told:  # that told something
             continue
         await talk.stage.tell(talk.name, told)
-        talk.ask_for(Asked(told["text"], told.get("egress", "any")), told.get("call"))
-        if _is_of_program(talk, told):
-            await _go_ahead(talk, told, answer)
-        else:
-            await end_as_then(talk, answer)
-
-
-async def _go_ahead(talk: Conversation, told: Any, answer: Callable[[], Awaitable[Response]]) -> None:
-    """Have what the program said answered; nobody is asked where it was left then, or came with what is not kept.
-
-    Raises:
-        See `Conversation.ask`.
-    """
-    left = left_then(talk.stage.told(talk.name))
-    if left is None and told.get("blocks") and not talk.stage.answered_next(talk.name):
-        left = {"left": asyncio.CancelledError.__name__}
-    ahead = Ahead(told, len(_all_told(talk, talk.name)) - len(talk.stage.told(talk.name)) - 1)
-    talk.ahead.append(ahead)
-    talk.left_then = left
-    try:
-        ahead.answer = await answer()
-    except ENDS:
-        if left is None:
-            raise
-    except StoreError as error:
-        if error is not talk.as_then:  # it is today's
-            raise
+        talk.ask_for(Asked(told["text"], told.get("egress", "any")), told)
+        await end_as_then(talk, answer)
 
 
 async def end_as_then(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> None:
@@ -148,14 +100,11 @@ async def end_as_then(talk: Conversation, answer: Callable[[], Awaitable[Respons
 
 
 async def _take_in(talk: Conversation, told: Any) -> None:
-    """What was found: by a call that is over, or by a program, which comes to that again."""
+    """What a call found that is over."""
     await talk.findings.tell(talk)
     if stands_before(talk) == told:  # else that told it
         await talk.stage.tell(talk.name, told)
-        if _is_of_program(talk, told):
-            talk.findings.tell_ahead(told["sub"])
-        else:
-            talk.stage.names.is_over(told["sub"])
+        talk.stage.names.is_over(told["sub"])
         talk.find(Asked(told["text"], told.get("egress", "any")))
 
 

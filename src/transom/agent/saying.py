@@ -13,7 +13,7 @@ from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json, digest
 from transom.context import Mark, check_message
-from transom.errors import InputError, RunError
+from transom.errors import InputError, LeftUnanswered, RunError
 from transom.llm import Asked, Block
 from transom.runs.doubts import owner
 from transom.runs.opened import Call, call_in, egress_in_calls
@@ -70,72 +70,96 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
             completed.
         Exception: what kept it from being said in as many tries, when the code ran before.
     """
-    call, blocks = call_in(talk.stage) if message.in_call else None, message.blocks
-    content = given_message(message.text, talk.name, blocks)
-    if call and (before := talk.in_calls.before(talk.name, content, call, at_rest=talk.at_rest)):
-        return before.answer
-    mine = call is not None and _is_of(talk, call)
-    told = _as_told(talk, message, content, None if mine else call)
-    if talk.ahead and not call:
-        return _come_to(talk, told, message)
-    held = talk.stage.told_next(talk.name)
-    if held and _is_same(held, told, mine):
-        tried = held.get("tried", [])[len(message.tries) :]
-        if tried and not message.kept_by:
-            message.kept_by = error = left_from_json(tried[0], talk)
-            raise error
-        told = held  # whatever left the message before it today, and as local as it was then
-    if held not in (None, told):
-        _say_other(talk, held, mine)
-    if held != told:  # what is in the journal is there
-        check_message(talk.role, (*beside, *blocks), content, budget=talk.window, tokens=talk.tokens)
-    await talk.give_up()
-    by, asked = None if mine else told.get("call"), Asked(content, "local" if told.get("egress") else "any")
-    try:
-        await talk.stage.tell(talk.name, told)
-    except asyncio.CancelledError:  # which comes when it is written
-        message.said = True
-        talk.ask_for(asked, by, call)
-        raise
-    message.said = True
-    talk.ask_for(asked, by, call)
-    talk.left_then = left_then(talk.stage.told(talk.name))
-    return None
-
-
-def _as_told(talk: Conversation, message: Message, content: str, call: Call | None) -> dict[str, Json]:
-    """What is journaled of it; `call`: whose handler says it, where that did not open the conversation."""
-    told: dict[str, Json] = {"event": "asked", "text": content}
-    if message.blocks:
-        told["blocks"] = digest([block.to_json() for block in message.blocks])
-    if not message.ours and egress_in_calls() != "any":
-        told["egress"] = "local"
-    if call:
-        told["call"] = call.in_stage
+    call = call_in(talk.stage) if message.in_call else None
+    told = as_told(message, talk.name)
+    if call and (before := talk.in_calls.before(talk.name, told, call, at_rest=talk.at_rest)):
+        _count(talk, call)
+        return before.answer(talk.turns)
+    if not call and talk.in_calls.ahead:
+        return _said_ahead(talk, message, told)
+    mine, content = call is not None and _is_of(talk, call), str(told["text"])
+    if call and not mine:
+        told |= {"call": call.in_stage, **talk.in_calls.again(talk.name, call)}
     if message.tries:
         told["tried"] = [left_to_json(one.kept_by) for one in message.tries if one.kept_by]
     if talk.left_by:
         told["after"] = left_to_json(talk.left_by)
+    held = talk.stage.told_next(talk.name)
+    if held and is_same(held, told, mine=mine):
+        _end_as_tried(talk, message, held)
+        told = held  # whatever left the message before it today, and as local as it was then
+    if held not in (None, told):
+        _say_other(talk, held, mine)
+    if held != told:  # what is in the journal is there
+        check_message(talk.role, (*beside, *message.blocks), content, budget=talk.window, tokens=talk.tokens)
+    await talk.give_up()
+    by = None if mine else call
+    try:
+        await talk.stage.tell(talk.name, told)
+    except asyncio.CancelledError:  # which comes when it is written
+        _take(talk, message, told, by)
+        raise
+    _take(talk, message, told, by)
+    if talk.lasting or not by:  # in a stage a call that is tried again has it answered, whatever was said behind it
+        talk.left_then = left_then(talk.stage.told(talk.name))
+    return None
+
+
+def as_told(message: Message, where: str) -> dict[str, Json]:
+    """A message, as it is journaled.
+
+    Raises:
+        InputError: see `say`.
+    """
+    told: dict[str, Json] = {"event": "asked", "text": given_message(message.text, where, message.blocks)}
+    if message.blocks:
+        told["blocks"] = digest([block.to_json() for block in message.blocks])
+    if not message.ours and egress_in_calls() != "any":
+        told["egress"] = "local"
     return told
 
 
-def _come_to(talk: Conversation, told: dict[str, Json], message: Message) -> Response | None:
-    """Come to what a handler went past; None where it is to be answered still.
+def _take(talk: Conversation, message: Message, told: dict[str, Json], by: Call | None) -> None:
+    """It is said; `by`: the call that did not open the conversation."""
+    message.said = True
+    asked = Asked(str(told["text"]), "local" if told.get("egress") else "any")
+    talk.ask_for(asked, told if by else {**told, "call": None}, message.blocks)
+    if by:
+        _count(talk, by)
+
+
+def _count(talk: Conversation, call: Call) -> None:
+    call.said[talk.name] = call.said.get(talk.name, 0) + 1
+
+
+def _said_ahead(talk: Conversation, message: Message, told: Any) -> Response | None:
+    """A program says what was said there before, and was gone through by a call that was tried again.
+
+    Returns:
+        Its answer; None where it waits for one still.
 
     Raises:
-        RunError: something else was said then.
-        Exception: what left it without its answer.
+        TransomError: what it ended with instead.
     """
-    ahead = talk.ahead[0]
-    if not _is_same(ahead.told, told, mine=False):
-        _say_other(talk, ahead.told, mine=False)
+    said = talk.in_calls.ahead[0]
+    if not said.says(told):
+        _say_other(talk, said.told, mine=False)
+    _end_as_tried(talk, message, said.told)
+    talk.in_calls.ahead.popleft()
     message.said = True
-    del talk.ahead[0]
-    said = talk.stage.host.state.told[talk.stage.name, talk.stage.epoch, talk.name]
-    left = left_then(said[ahead.number + 1 :])
-    if left and ahead.answer is None:
-        raise left_from_json(left, talk)
-    return ahead.answer
+    if said.left:
+        raise said.left
+    if not said.is_answered and (said is not talk.in_calls.last or talk.at_rest):
+        raise LeftUnanswered(asyncio.CancelledError.__name__, where=talk.name)
+    return said.answer(talk.turns)
+
+
+def _end_as_tried(talk: Conversation, message: Message, held: Any) -> None:
+    """End as it did then where a message was kept from being said in more tries than in this life."""
+    tried = held.get("tried", [])[len(message.tries) :]
+    if tried and not message.kept_by:
+        message.kept_by = error = left_from_json(tried[0], talk)
+        raise error
 
 
 def local_in_calls(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
@@ -171,7 +195,7 @@ def _say_other(talk: Conversation, held: Any, mine: bool) -> None:
     raise RunError(what, where=talk.name, hint=hint)
 
 
-def _is_same(held: Any, told: dict[str, Json], mine: bool) -> bool:
+def is_same(held: Any, told: dict[str, Json], *, mine: bool = False) -> bool:
     """Whether that was said here before; `mine`: by the call that has the conversation now."""
     aside: dict[str, Json] = {"after": None, "tried": None, "egress": None, **({"call": None} if mine else {})}
     return {**held, **aside} == {**told, **aside}

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from transom.agent.ahead import Ahead
 from transom.agent.caps import Meter
 from transom.agent.events import Event, OnEvent, nobody
 from transom.agent.findings import Findings, recall_findings, turn_of
@@ -27,7 +26,6 @@ from transom.errors import OutOfTurns, ReplyError, ToolError, TransomError
 from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
 from transom.llm.turns import Egress, strictest
 from transom.runs import Stage
-from transom.runs.opened import Call
 from transom.tools import Toolbox
 from transom.tools.definition import Ran
 
@@ -66,7 +64,6 @@ class Conversation:
         late: tools that were registered since the last request.
         before: is called before each request, and may have something said first.
         in_calls: what handlers of tools said that did not open it.
-        ahead: what the program said in earlier lives, and has not come to in this one although a handler went on.
         left_by: what left the last message without its answer; None where it has one, or an end that the journal knows.
         left_then: the same of the last message, when the code ran before, see `agent.left`.
         as_then: the error of today that this was made into.
@@ -99,7 +96,6 @@ class Conversation:
     late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
     in_calls: InCalls = field(default_factory=InCalls)
-    ahead: list[Ahead] = field(default_factory=list)
     left_by: BaseException | None = None
     left_then: Json = None
     as_then: BaseException | None = None
@@ -206,16 +202,16 @@ class Conversation:
         else:
             self.add(told)
 
-    def ask_for(self, asked: Asked, call: Json = None, trying: Call | None = None) -> None:
+    def ask_for(self, asked: Asked, told: Json, blocks: tuple[Block, ...] = ()) -> None:
         """Have somebody ask something: from now on rounds are counted anew.
 
         Args:
             asked: this.
-            call: the tool call whose handler says it, where that did not open the conversation.
-            trying: that call, where it is being carried out.
+            told: the same, as it is journaled.
+            blocks: what it comes with.
         """
         self.rounds = 0
-        self.in_calls.say(self.name, asked.text, call, trying)
+        self.in_calls.say(told, blocks, self.stage.is_over)
         self.left_by, self.left_then = CancelledError(), None  # as long as nobody knows of another end
         self.add(asked)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from transom.canonical import Json, digest
@@ -56,6 +56,10 @@ class Calls:
         said = state.said.get((self.name, self.epoch, conversation))
         settled = talk.next in said if said is not None else any(key[:-1] in state.followed for key in keys[:1])
         return talk.calls, [state.tools.get(key) for key in keys], settled
+
+    def is_over(self, call: Sequence[Any]) -> bool:
+        """Whether a call of the stage came to its end, as the journal knows it; see `Call.in_stage` for the call."""
+        return (self.name, self.epoch, *call) in self._run.state.tools
 
     def begun(self, key: CallKey) -> bool:
         """Whether a call that must not be repeated was begun, as the journal knows it; see `called` for the key."""

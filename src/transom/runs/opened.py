@@ -7,7 +7,8 @@ opened the last time, and nothing that another call did.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -132,6 +133,16 @@ class Call:
             task.cancel()
         if others:
             await asyncio.wait(others)
+
+
+@contextmanager
+def in_no_call() -> Iterator[None]:
+    """What is done inside is done for others than the calls that this is done in."""
+    entered = _UNDER_WAY.set(())
+    try:
+        yield
+    finally:
+        _UNDER_WAY.reset(entered)
 
 
 def calls_under_way() -> list[Call]:
