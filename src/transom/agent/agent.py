@@ -20,7 +20,7 @@ from transom.agent.made import Made
 from transom.agent.opening import egress_of_opened, given_back, knew, own, take_name
 from transom.agent.readable import Readable
 from transom.agent.resume import walk_through
-from transom.agent.saying import COMPLETED, local_in_calls, mark_last, say
+from transom.agent.saying import local_in_calls, mark_last
 from transom.agent.setup import Setup
 from transom.agent.views import Response
 from transom.context import Mark
@@ -137,22 +137,7 @@ class Agent(Readable):
             ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
                 whole after any of them, and `go_on` tries again.
         """
-        return await self._say(content, blocks)
-
-    async def _say(self, content: str, blocks: tuple[Block, ...] = (), *, ours: bool = False) -> Response:
-        life = self._life
-        with life.unsaid.message(content, blocks) as message:
-            message.ours = ours
-            async with life.floor:
-                talk = await life.open()
-                if life.archived and not talk.in_calls.ahead:
-                    raise RunError(COMPLETED, where=talk.name, hint="open another")
-                await life.take_in(talk, message)
-                await life.go_ahead(talk, message)
-                said = await say(talk, message, beside=self._made.always)
-                if said:
-                    life.give(blocks)
-                return said or await life.answer(talk, blocks)
+        return await self._life.say(content, blocks)
 
     async def go_on(self, *blocks: Block) -> Response:
         """Go on where the last message was left: at a cap that is raised now, a pause, an error.
@@ -220,10 +205,8 @@ class Agent(Readable):
         """
         talk = await self._life.open()
         purpose, context_summary = given_purpose(purpose, context_summary, talk.name)
-        free = [(name, sub) for name, sub in self._subs.items() if not sub._life.floor.is_taken]
-        name = take_name(
-            talk, purpose, context_summary, {name: partial(self._put_back, name, sub) for name, sub in free}
-        )
+        free = [one for one in self._subs.items() if not one[1]._life.floor.is_taken]
+        name = take_name(talk, purpose, context_summary, {one[0]: partial(self._put_back, *one) for one in free})
         egress, of_call = egress_of_opened(talk, name), call_in(talk.stage)
         made = self._made.sub(talk, name, purpose, context_summary, egress)
         sub = self.__new__(type(self))
@@ -259,7 +242,7 @@ class Agent(Readable):
                 inner, life = await sub._life.catch_up(), sub._life
                 with sub_span(talk, "complete", inner.role.name, id):
                     with self._life.floor.part():
-                        ask = (partial(sub._say, ours=True), sub.go_on, life.settle)
+                        ask = (partial(life.say, ours=True), sub.go_on, life.settle)
                         summary = await sum_up(inner, life.given, ratio, ask, life.last)
                     if not self._life.floor.is_ours:  # what calls told here before that are over is told before it
                         await self._life.pass_by(talk)

@@ -14,11 +14,12 @@ from transom.agent.given import check_tried, given_name
 from transom.agent.home import Desk, open_desk
 from transom.agent.made import Made
 from transom.agent.passing import pass_by, stands_before
-from transom.agent.saying import Message
+from transom.agent.saying import COMPLETED, Message, say
 from transom.agent.taken_up import take_up
 from transom.agent.turns import Conversation
 from transom.agent.unsaid import Unsaid
 from transom.agent.views import Response
+from transom.errors import RunError
 from transom.llm import Block
 from transom.runs.opened import call_in, hear_in_calls
 
@@ -113,6 +114,27 @@ class Life:
         """A message comes with blocks: a sub-conversation will be asked to sum up, and held to what it was given."""
         if self._made.parent:
             self.given += tuple(block for block in blocks if block not in self.given)
+
+    async def say(self, content: str, blocks: tuple[Block, ...] = (), *, ours: bool = False) -> Response:
+        """Say something in it, and have the role answer; see `Agent.send`.
+
+        Args:
+            content: the message.
+            blocks: what it comes with.
+            ours: whether it is the runtime's own words.
+        """
+        with self.unsaid.message(content, blocks) as message:
+            message.ours = ours
+            async with self.floor:
+                talk = await self.open()
+                if self.archived and not talk.in_calls.ahead:
+                    raise RunError(COMPLETED, where=talk.name, hint="open another")
+                await self.take_in(talk, message)
+                await self.go_ahead(talk, message)
+                said = await say(talk, message, beside=self._made.always)
+                if said:
+                    self.give(blocks)
+                return said or await self.answer(talk, blocks)
 
     async def answer(self, talk: Conversation, blocks: tuple[Block, ...] = ()) -> Response:
         """Have the role answer what was said last, see `agent.answer`.
