@@ -110,6 +110,12 @@ def test_an_empty_object_or_json_holds_the_place_of_arguments_that_come_in_piece
     assert reply.parts == (ToolCall("x", "look", {"a": {"b": 1}}),)
 
 
+@pytest.mark.parametrize("told", ["null", " null ", None, "", "{}"], ids=repr)
+def test_null_is_no_arguments(told: str | None) -> None:
+    """Some models say it for a tool that takes none; a `once` call is the same one, however that is said."""
+    assert [one.arguments for one in put_together(piece(tool_calls=[call(0, "a", told)]), END).calls] == [{}]
+
+
 def test_what_says_its_arguments_again_without_an_id_is_another_call() -> None:
     told: Any = {"a": 1}
     whole = piece(tool_calls=[call(None, None, told)])

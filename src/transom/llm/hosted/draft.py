@@ -246,11 +246,12 @@ def _as_text(given: Json) -> str:
 
 
 def _arguments(piece: _Piece) -> Json:
-    """Arguments as JSON; as the very text where it is none, so that the model can be told."""
+    """Arguments as JSON, null as no arguments; as the very text where it is none, so that the model can be told."""
     text = "".join(piece.texts)
     if not text.strip():  # what an SDK has read is held to the same as what is read here
         text = _as_text({} if piece.data is None else piece.data)
     try:
-        return read_json(text)
+        given = read_json(text)
     except ValueError:
         return text
+    return {} if given is None else given
