@@ -28,6 +28,7 @@ class Program:
         self.down: set[str] = set()
         self.asked: list[str] = []
         self.to: Agent
+        self.inner: Agent
         self.agent: Agent
         self.hangs = False
 
@@ -164,3 +165,45 @@ async def test_a_tool_of_a_sub_conversation_talks_where_something_was_found_mean
     assert first[0] == ["so look", "told so of tell x", "so last"]
     assert [first[1][1:], program.asked] == [["last", "of tell x"], ["tell x", "of tell x", "tell x"]]
     assert await program.live(does) == first
+
+
+async def test_its_tool_completes_what_the_program_opened_behind_what_that_said_there(tmp_path: Path) -> None:
+    """The conversation in which it was opened is told of it there."""
+    program = Program(tmp_path)
+    program.down = {"tell x"}
+
+    async def completes(at: str) -> str:
+        return (await program.to.complete_sub_conversation(program.inner.id)).text
+
+    async def does() -> list[str]:
+        program.to = await program.agent.create_sub_conversation("help")
+        program.inner = await program.to.create_sub_conversation("inner")
+        said = (program.inner, "in"), (program.agent, "tell x"), (program.to, "two"), (program.to, "three")
+        return [await program.end(to.send(what)) for to, what in said]
+
+    program._tell = completes  # type: ignore[method-assign]  # what its tool does here
+    assert (await program.live(does))[0] == ["so in", NET, "so two", "so three"]
+    program.down = set()
+    first = await program.live(does)
+    assert first[0][2:] == ["so two", "so three"]
+    assert [one[:9] for one in first[2]] == ["two", "three", "<finding>"]
+    assert (await program.live(does))[0] == first[0]
+    assert program.asked == []
+
+
+@pytest.mark.parametrize("down", [set[str](), {"two"}], ids=["answered", "left"])
+async def test_its_tool_goes_on_with_what_the_program_said_there(down: set[str], tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    program.down = {"tell x", *down}
+
+    async def goes_on(at: str) -> str:
+        return (await program.to.go_on()).text
+
+    program._tell = goes_on  # type: ignore[method-assign]  # what its tool does here
+    assert (await program.live(lambda: program.in_sub("two")))[0] == [NET, NET if down else "so two"]
+    program.down = set()
+    first = await program.live(lambda: program.in_sub("two"))
+    assert first[0] == ["so two", "so two"]
+    assert program.asked.count("two") == len(down)
+    assert await program.live(lambda: program.in_sub("two")) == first
+    assert program.asked == []

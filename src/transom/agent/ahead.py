@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from transom.agent.in_calls import InCall
 from transom.agent.left import left_then
-from transom.agent.passing import ENDS, pass_by, stands_before
+from transom.agent.passing import ENDS, pass_by, stands_before, take_in_found
 from transom.agent.saying import Message, as_told, is_same
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
@@ -26,26 +26,59 @@ from transom.runs.opened import Call, call_in, in_no_call
 _Answer: TypeAlias = Callable[[tuple[Block, ...]], Awaitable[Response]]
 
 
-async def go_ahead(talk: Conversation, message: Message, answer: _Answer) -> None:
-    """Go through what stands in a conversation before whoever comes now says something there.
+def stands_ahead(talk: Conversation) -> Call | None:
+    """The call that this is done in, where it comes to a program's conversation before what was said there then."""
+    told = talk.stage.told(talk.name)
+    if not told or told[-1]["event"] == "completed" or not _is_of_program(talk):
+        return None
+    return call_in(talk.stage)
+
+
+async def go_ahead(talk: Conversation, answer: _Answer) -> bool:
+    """Have a call go through what stands in a conversation of a program before it does anything there.
 
     Args:
         talk: it.
-        message: what is to be said.
         answer: has the role answer what was said last, which came with those blocks.
+
+    Returns:
+        Whether anything stood there.
 
     Raises:
         Paused, CapReached: a message of another call waits there, and has no answer today either.
     """
-    stage = talk.stage
-    call = call_in(stage) if message.in_call else None
-    if not call and stage.told_next(talk.name) is None:
+    if call := stands_ahead(talk):
+        await _Walk(talk, call, answer).to(0)
+    return call is not None
+
+
+async def make_way(talk: Conversation, message: Message, answer: _Answer) -> None:
+    """Go through what stands in a conversation of a program before a message comes to be said there.
+
+    Before a call's that is all of it, up to where it is completed, and what of another call waits there. Before a
+    program's it is what calls said before that same message.
+
+    Args:
+        talk: it.
+        message: what is to be said.
+        answer: see `go_ahead`.
+
+    Raises:
+        Paused, CapReached: see `go_ahead`.
+    """
+    call = call_in(talk.stage) if message.in_call else None
+    stands = talk.stage.told_next(talk.name) is not None and _is_of_program(talk)
+    if not call and not stands:
         return
     told = as_told(message, talk.name)
-    if talk.lasting and owner(stage.host.state, (stage.name, stage.epoch, talk.name)) is None:
-        await _Walk(talk, call, answer).to(_stays(talk, told) if call is None else 0)
+    if stands:
+        await _Walk(talk, call, answer).to(0 if call else _stays(talk, told))
     if call and not talk.in_calls.before(talk.name, told, call, at_rest=talk.at_rest):
         await _finish_other(talk, call, answer)
+
+
+def _is_of_program(talk: Conversation) -> bool:
+    return talk.lasting and owner(talk.stage.host.state, (talk.stage.name, talk.stage.epoch, talk.name)) is None
 
 
 def _stays(talk: Conversation, told: Any) -> int:
@@ -92,20 +125,14 @@ class _Walk:
         while len(there := talk.stage.told(talk.name)) > stays and there[0]["event"] != "completed":
             if stands_before(talk):
                 await pass_by(talk, lambda: self._answer(()))
-                continue
-            is_found = there[0]["event"] == "found"
-            if not is_found:
-                await talk.give_up()
-                if len(talk.stage.told(talk.name)) < len(there):  # that told something
-                    continue
-            await talk.stage.tell(talk.name, there[0])
-            asked = Asked(there[0]["text"], there[0].get("egress", "any"))
-            if is_found:
-                talk.findings.tell_ahead(there[0]["sub"])
-                talk.find(asked)
+            elif there[0]["event"] == "found":
+                await take_in_found(talk, there[0], comes_again=True)
             else:
-                talk.ask_for(asked, there[0])
-                await self._take_in(there[0], there[1:])
+                await talk.give_up()
+                if len(talk.stage.told(talk.name)) == len(there):  # else that told something
+                    await talk.stage.tell(talk.name, there[0])
+                    talk.ask_for(Asked(there[0]["text"], there[0].get("egress", "any")), there[0])
+                    await self._take_in(there[0], there[1:])
 
     async def _take_in(self, told: Any, behind: list[Any]) -> None:
         """What came of a message. The last one may be under way still: it is gone on with."""

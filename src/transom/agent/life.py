@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
-from transom.agent.ahead import go_ahead
+from transom.agent.ahead import go_ahead, make_way, stands_ahead
 from transom.agent.answer import answer
 from transom.agent.closing import Closing
 from transom.agent.events import Event, OnEvent
@@ -130,7 +131,6 @@ class Life:
                 if self.archived and not talk.in_calls.ahead:
                     raise RunError(COMPLETED, where=talk.name, hint="open another")
                 await self.take_in(talk, message)
-                await self.go_ahead(talk, message)
                 said = await say(talk, message, beside=self._made.always)
                 if said:
                     self.give(blocks)
@@ -151,34 +151,37 @@ class Life:
         return self.last
 
     async def pass_by(self, talk: Conversation) -> bool:
-        """Go through what handlers said here that are not called again; whether there was any of it."""
+        """Go through what others said here: handlers that are not called again, and where a handler does so, everybody.
+
+        Returns:
+            Whether there was any of it.
+        """
         if passed := stands_before(talk) is not None:
             await pass_by(talk, lambda: self.answer(talk))
-        return passed
+        return await go_ahead(talk, partial(self.answer, talk)) or passed
 
     async def take_in(self, talk: Conversation, before: Message | int) -> bool:
-        """Take in what stands before whatever comes now: what such handlers said, and what was kept from being said.
+        """Take in what stands before whatever comes now: what others said, and what was kept from being said.
 
         Args:
             talk: it, as it goes on.
             before: what comes now, see `Unsaid.say`.
 
         Returns:
-            Whether such handlers had said anything.
+            Whether others had said anything.
         """
         if self.unsaid:
             ways = (lambda: self.pass_by(talk), lambda: self.answer(talk))
             await self.unsaid.say(talk, self._made.always, before, *ways)
-        return await self.pass_by(talk)
-
-    async def go_ahead(self, talk: Conversation, message: Message) -> None:
-        """Go through what stands there before a message, see `agent.ahead`."""
-        await go_ahead(talk, message, lambda blocks: self.answer(talk, blocks))
+        passed = await self.pass_by(talk)
+        if isinstance(before, Message):
+            await make_way(talk, before, partial(self.answer, talk))
+        return passed
 
     async def catch_up(self) -> Conversation:
         """It as it goes on, with all of that behind it."""
         turn, talk = self.unsaid.turn(), await self.open()
-        if stands_before(talk) or self.unsaid:
+        if stands_before(talk) or stands_ahead(talk) or self.unsaid:
             async with self.floor:
                 await self.take_in(talk, turn)
         return talk

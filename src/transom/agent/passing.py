@@ -1,7 +1,8 @@
-"""What handlers of tools said in a conversation whose calls are over: they are not called again, and it stands there.
+"""What others said in a conversation before whoever says something now: it stands there, and is not said again.
 
 A program that runs again says in its turn what it said before. What a handler said between does not come again, since
-its call has its outcome in the journal. So it is passed by, with what came of it, before anything else is said.
+its call has its outcome in the journal. So it is passed by, with what came of it, before anything else is said. What
+others said there that do come again a handler goes through by `agent.ahead`.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
     """
     while told := stands_before(talk):
         if told["event"] == "found":
-            await _take_in(talk, told)
+            await take_in_found(talk, told)
             continue
         await talk.give_up()
         if stands_before(talk) != told:  # that told something
@@ -99,13 +100,23 @@ async def end_as_then(talk: Conversation, answer: Callable[[], Awaitable[Respons
         talk.left_then = left
 
 
-async def _take_in(talk: Conversation, told: Any) -> None:
-    """What a call found that is over."""
+async def take_in_found(talk: Conversation, told: Any, *, comes_again: bool = False) -> None:
+    """Take in what was found, unless it is told with what waits to be.
+
+    Args:
+        talk: where it was told.
+        told: it, as it was told next when the code ran before.
+        comes_again: whether the program found it that comes to it again; else a call did that is over.
+    """
     await talk.findings.tell(talk)
-    if stands_before(talk) == told:  # else that told it
-        await talk.stage.tell(talk.name, told)
+    if talk.stage.told_next(talk.name) != told:
+        return
+    await talk.stage.tell(talk.name, told)
+    if comes_again:
+        talk.findings.tell_ahead(told["sub"])
+    else:
         talk.stage.names.is_over(told["sub"])
-        talk.find(Asked(told["text"], told.get("egress", "any")))
+    talk.find(Asked(told["text"], told.get("egress", "any")))
 
 
 def found_before(talk: Conversation) -> Callable[[], Awaitable[None]]:
@@ -120,6 +131,6 @@ def found_before(talk: Conversation) -> Callable[[], Awaitable[None]]:
         while (told := stands_before(mine)) and told["event"] == "found":
             if mine.left_then or stage.answered_next(name):
                 return
-            await _take_in(mine, told)
+            await take_in_found(mine, told)
 
     return before
