@@ -168,7 +168,7 @@ async def test_a_tool_of_a_sub_conversation_talks_where_something_was_found_mean
 
 
 async def test_its_tool_completes_what_the_program_opened_behind_what_that_said_there(tmp_path: Path) -> None:
-    """The conversation in which it was opened is told of it there."""
+    """The conversation in which it was opened is told of it there, and in later lives, too."""
     program = Program(tmp_path)
     program.down = {"tell x"}
 
@@ -187,8 +187,9 @@ async def test_its_tool_completes_what_the_program_opened_behind_what_that_said_
     first = await program.live(does)
     assert first[0][2:] == ["so two", "so three"]
     assert [one[:9] for one in first[2]] == ["two", "three", "<finding>"]
-    assert (await program.live(does))[0] == first[0]
-    assert program.asked == []
+    for _ in range(2):
+        assert await program.live(does) == first
+        assert program.asked == []
 
 
 @pytest.mark.parametrize("down", [set[str](), {"two"}], ids=["answered", "left"])
@@ -207,3 +208,26 @@ async def test_its_tool_goes_on_with_what_the_program_said_there(down: set[str],
     assert program.asked.count("two") == len(down)
     assert await program.live(lambda: program.in_sub("two")) == first
     assert program.asked == []
+
+
+@pytest.mark.parametrize("where", ["in a sub-conversation", "in main"])
+async def test_a_program_goes_on_behind_what_a_tool_found_that_is_over(where: str, tmp_path: Path) -> None:
+    """The program opened it, and the call has its outcome: nobody finds it again."""
+    program = Program(tmp_path)
+
+    async def completes(at: str) -> str:
+        return (await program.to.complete_sub_conversation(program.inner.id)).text
+
+    async def does() -> list[str]:
+        sub = await program.agent.create_sub_conversation("help")
+        program.to, talks = (sub, program.agent) if where == "in a sub-conversation" else (program.agent, sub)
+        program.inner = await program.to.create_sub_conversation("inner")
+        said = (program.inner, "in"), (talks, "tell x"), (program.to, "two")
+        return [await program.end(to.send(what)) for to, what in said]
+
+    program._tell = completes  # type: ignore[method-assign]  # what its tool does here
+    first = await program.live(does)
+    assert (first[0][2], [one[:9] for one in first[2]]) == ("so two", ["<finding>", "two"])
+    for _ in range(2):
+        assert await program.live(does) == first
+        assert program.asked == []

@@ -62,13 +62,13 @@ def last_asked(request: Request) -> str:
     return turn.text if isinstance(turn, Asked) else ""
 
 
-@pytest.mark.parametrize("how", ["completes", "says"])
+@pytest.mark.parametrize("how", ["completes", "completes the program's", "says"])
 @pytest.mark.parametrize("where", WHERE)
 async def test_what_a_call_told_before_is_told_before_what_the_program_finds(
     where: str, how: str, tmp_path: Path
 ) -> None:
     """A tool of a sub-conversation completes another one further up, or says something there; then that is over."""
-    agents, asked = list[Agent](), list[str]()
+    agents, inner, asked = list[Agent](), list[Agent](), list[str]()
 
     def answer(request: Request) -> Reply:
         asked.append(last_asked(request))
@@ -77,12 +77,14 @@ async def test_what_a_call_told_before_is_told_before_what_the_program_finds(
     async def handler(what: str) -> Any:
         if how == "says":
             return (await agents[-1].send("by the way")).text
-        sub = await agents[-1].create_sub_conversation("inner")
+        sub = inner[-1] if inner else await agents[-1].create_sub_conversation("inner")
         await sub.send(what)
         return (await agents[-1].complete_sub_conversation(sub.id)).text
 
     async def program(agent: Agent) -> Response:
         agents.append(agent)
+        if "program" in how:
+            inner.append(await agent.create_sub_conversation("inner"))
         sub = await agent.create_sub_conversation("outer")
         await sub.send("go")
         await agent.complete_sub_conversation(sub.id)

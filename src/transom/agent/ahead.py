@@ -84,7 +84,7 @@ def _is_of_program(talk: Conversation) -> bool:
 def _stays(talk: Conversation, told: Any) -> int:
     """How much of what was told stands behind what calls said before a program's message, that included."""
     there = talk.stage.told(talk.name)
-    mine = next((at for at, one in enumerate(there) if one["event"] != "asked" or not one.get("call")), len(there))
+    mine = next((at for at, one in enumerate(there) if not one.get("call")), len(there))
     return len(there) - mine if mine < len(there) and is_same(there[mine], told) else len(there)
 
 

@@ -18,6 +18,7 @@ from transom.context.summary import Summary, extract, hold, said_in, seen_in, su
 from transom.errors import InputError, OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
 from transom.llm import Asked, Block, Said, Turn
 from transom.llm.turns import Egress, strictest
+from transom.runs.doubts import owner
 from transom.runs.opened import call_in
 from transom.runs.spans import of_agent
 from transom.telemetry import Span, keys
@@ -237,4 +238,7 @@ async def hand_back(
         if (completed(talk, sub.name) or {}).get("within") == within:  # else the call that left it found it
             talk.findings.add(within, told)
         return
+    call, stage = call_in(talk.stage), talk.stage
+    if call and owner(stage.host.state, (stage.name, stage.epoch, sub.name)) is None:  # else that tells whose it is
+        told["call"] = call.in_stage
     await talk.findings.tell_now(talk, told)

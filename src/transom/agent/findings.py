@@ -106,6 +106,9 @@ class Findings:
 
 async def _say(talk: Conversation, told: Any) -> None:
     """Journal what was found, and say it; who is cancelled meanwhile has said it."""
+    held = talk.stage.told_next(talk.name)
+    if held and {**held, "call": None} == {**told, "call": None}:
+        told = held  # whoever found it then
     try:
         await talk.stage.tell(talk.name, told)
     except asyncio.CancelledError:

@@ -46,7 +46,7 @@ def _is_of_others(talk: Conversation, told: Any) -> bool:
     if told["event"] == "found":
         if talk.findings.is_ready(told["sub"]):
             return True
-        call = owner(state, (stage.name, stage.epoch, told["sub"]))
+        call = call or owner(state, (stage.name, stage.epoch, told["sub"]))
     if told["event"] not in ("asked", "found") or not call:
         return False
     mine, place = call_in(stage), (stage.name, stage.epoch, *call)
