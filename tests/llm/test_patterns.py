@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,3 +92,28 @@ def test_what_is_left_out_is_told_and_a_property_of_that_name_stays() -> None:
         },
     }
     assert of["pattern"] == "(?=a)"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"oneOf": [{"type": "string", "pattern": "y"}, {"type": "string", "maxLength": 3}]}, "x"),
+        ({"anyOf": [{"type": "string"}], "oneOf": [{"type": "string", "pattern": "y"}, {"maxLength": 3}]}, "x"),
+        ({"not": {"type": "string", "pattern": "y"}}, "x"),
+        ({"if": {"pattern": "y"}, "then": {"maxLength": 2}, "else": {"minLength": 1}}, "xxx"),
+        ({"type": "array", "contains": {"pattern": "y"}, "maxContains": 1}, ["y", "x"]),
+        ({"oneOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}], "$defs": {"a": {"pattern": "y"}, "b": {}}}, "x"),
+        ({"type": "object", "properties": {"not": {"type": "string", "pattern": "y"}, "if": {"const": 1}}}, {"if": 1}),
+    ],
+    ids=lambda one: str(one)[:30],
+)
+def test_where_a_pattern_is_left_out_nothing_becomes_stricter(schema: dict[str, Json], value: Json) -> None:
+    jsonschema.Draft202012Validator(schema).validate(value)
+    sent = with_patterns(schema, grammar_pattern)
+    assert '"pattern"' not in json.dumps(sent)
+    jsonschema.Draft202012Validator(sent).validate(value)
+
+
+def test_where_all_patterns_are_taken_all_else_stands() -> None:
+    schema: dict[str, Json] = {"oneOf": [{"pattern": "^y$"}, {"not": {"maxLength": 3}}], "if": {}, "then": {}}
+    assert with_patterns(schema, grammar_pattern) == schema

@@ -17,6 +17,7 @@ Taken = Callable[[str], str | None]
 _SIGNS = re.compile(r"\\.|\(\?:|.", re.S)
 _SETS: Mapping[str, str] = {"\\d": "0-9", "\\w": "A-Za-z0-9_"}
 _OPENAI = re.compile(r"(?:[^\\(]|\((?!\?)|\(\?:|\\[^A-Za-z0-9]|\\[dDwWsSnrtfv])*")
+_STRICTER = frozenset({"not", "if", "then", "else", "maxContains"})
 _QUANTITY = r"(?:[*+?]|\{\d{1,3}(?:,\d{0,3})?\})?(?![*+?{])"
 _GRAMMAR = re.compile(
     rf'\^(?:(?:[^\\^$.|?*+()\[\]{{}}"]|\.|\\[.^$|?*+()\[\]{{}}]|\[\^?[^\[\]\\"^]+\]|\)){_QUANTITY}|\((?!\?)|\|)*\$'
@@ -44,12 +45,29 @@ def grammar_pattern(pattern: str) -> str | None:
 
 def with_patterns(schema: Schema, taken: Taken) -> dict[str, Json]:
     """The schema with such patterns alone as a server takes; the others are told in descriptions."""
-    made = with_parts(schema, lambda part: with_patterns(part, taken))
+    refused: list[str] = []
+    made = _with_patterns(schema, taken, refused)
+    return _loosened(made) if refused else made
+
+
+def _with_patterns(schema: Schema, taken: Taken, refused: list[str]) -> dict[str, Json]:
+    """See `with_patterns`; `refused`: takes in the others."""
+    made = with_parts(schema, lambda part: _with_patterns(part, taken, refused))
     if not isinstance(pattern := made.get("pattern"), str):
         return made
     if (kept := taken(pattern)) is not None:
         return {**made, "pattern": kept}
+    refused.append(pattern)
     del made["pattern"]
     about = made.get("description")
     told = f"It matches the regular expression {pattern}"
     return {**made, "description": f"{about} {told}" if isinstance(about, str) and about else told}
+
+
+def _loosened(schema: Schema) -> dict[str, Json]:
+    """The schema without what becomes stricter where a part says less: one of several alone, none, not so many."""
+    made = with_parts(schema, _loosened)
+    several = made.pop("oneOf", None)
+    if several is not None:
+        made.setdefault("anyOf", several)
+    return {key: value for key, value in made.items() if key not in _STRICTER}
