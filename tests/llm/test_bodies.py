@@ -23,12 +23,10 @@ from transom.llm import (
     ToolResult,
     ToolSpec,
     Turn,
-    Usage,
     Window,
 )
 from transom.llm.hosted import HostedProvider, Server
 from transom.llm.hosted.anthropic import AnthropicVendor
-from transom.llm.hosted.draft import Draft
 from transom.llm.hosted.models import known_model
 from transom.llm.hosted.ollama import OllamaVendor
 from transom.llm.hosted.openai import OFFICIAL, OpenAIVendor
@@ -218,22 +216,3 @@ def test_estimates_are_above_what_tokenizers_make_of_it(bytes_sent: str) -> None
         request
     )
     assert len(bytes_sent) / 4.5 <= estimate <= len(bytes_sent) / 2.25
-
-
-@pytest.mark.parametrize(
-    ("told", "back"),
-    [
-        ({"reasoning": "Hm."}, {"reasoning": "Hm."}),
-        ({"reasoning_content": "Hm."}, {"reasoning_content": "Hm."}),
-        ({"reasoning": "Hm.", "reasoning_details": [{"text": "Hm."}]}, {"reasoning_details": [{"text": "Hm."}]}),
-    ],
-)
-def test_thinking_goes_back_under_the_name_it_came_with(told: dict[str, Any], back: dict[str, Any]) -> None:
-    vendor, draft = OpenAIVendor(Server("http://x/v1")), Draft()
-    call = {"index": 0, "id": "1", "function": {"name": "look", "arguments": "{}"}}
-    for delta in (told, {"tool_calls": [call]}):
-        vendor.take({"choices": [{"delta": delta, "finish_reason": None}]}, draft)
-    vendor.take({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}, draft)
-    reply = draft.reply("openai:m", vendor.stops, calls_before=0, usage=Usage(1))
-    message = openai(asked(Said(reply.parts), CameBack((ToolResult("1", "look", "it"),))))["messages"][2]
-    assert {name: one for name, one in message.items() if name.startswith("reasoning")} == back

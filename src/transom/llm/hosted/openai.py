@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MARK = {"type": "ephemeral"}
 OFFICIAL = "https://api.openai.com/v1"
-_THOUGHTS = ("reasoning_content", "reasoning_details", "reasoning")
+_THOUGHTS = ("reasoning_content", "reasoning_details")
 """What servers call the thinking that they want back in the next request."""
 _KINDS = {"content": "text", "refusal": "text", "tool_calls": "call", **dict.fromkeys(_THOUGHTS, "opaque")}
 """Parts of a message, and as what they are kept."""
@@ -195,9 +195,7 @@ def _turn(turn: Turn) -> list[Any]:
     for part in turn.parts:
         match part:
             case Opaque({"openai": dict(thoughts)}):
-                # OpenRouter tells them twice, and wants the details; vLLM reads no name but the last.
-                twice = {"reasoning"} if "reasoning_details" in thoughts else set()
-                message |= {name: told for name, told in thoughts.items() if name not in twice}
+                message |= thoughts
     return [message]
 
 
