@@ -8,7 +8,6 @@ from functools import partial
 from typing import Self
 
 from transom.agent.caps import Caps
-from transom.agent.closing import Closing
 from transom.agent.events import OnEvent, nobody
 from transom.agent.finding import floor_of, hand_back, open_sub, sub_span, sum_up, taken, within_call
 from transom.agent.floor import Floor
@@ -75,9 +74,9 @@ class Agent(Readable):
         made.toolbox.max_turns = made.meter.caps.turns
         self._settle(made, on_event)
 
-    def _settle(self, made: Made, on_event: OnEvent, closing: Closing | None = None) -> None:
+    def _settle(self, made: Made, on_event: OnEvent) -> None:
         self._made, self._subs = made, dict[str, Self]()
-        self._life = Life(made, on_event, closing)
+        self._life = Life(made, on_event)
 
     @property
     def on_event(self) -> OnEvent:
@@ -211,7 +210,7 @@ class Agent(Readable):
         made = self._made.sub(talk, name, purpose, context_summary, egress)
         sub = self.__new__(type(self))
         # A listener's error is the program's, and not the handler's.
-        sub._settle(made, talk.hear if of_call else self._life.hear, self._life.closing)
+        sub._settle(made, talk.hear if of_call else self._life.hear)
         with sub_span(talk, "open", made.role.name, name), given_back(talk, name):
             await open_sub(talk, name, purpose, knew(context_summary), egress)
         self._subs[name] = sub
@@ -254,13 +253,9 @@ class Agent(Readable):
         """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone.
 
         A message that is under way in another task comes to its end first. A sub-conversation is there until it is
-        completed, or the conversation that opened it is closed. Tasks that were there when it was closed are
-        refused (`RunError`), but for those that made it, entered it by `async with`, or closed it.
+        completed, or the conversation that opened it is closed.
         """
-        if self._made.parent is None:
-            with self._life.closing.closes():
-                await self._let_go()
-        elif self._life.archived:
+        if self._made.parent is None or self._life.archived:
             await self._let_go()
 
     async def _let_go(self) -> None:
@@ -279,7 +274,6 @@ class Agent(Readable):
             yield from sub._floors()
 
     async def __aenter__(self) -> Self:
-        self._life.closing.is_used()
         return self
 
     async def __aexit__(self, kind: object, error: object, trace: object) -> None:

@@ -8,7 +8,6 @@ from functools import partial
 
 from transom.agent.ahead import go_ahead, make_way, stands_ahead
 from transom.agent.answer import answer
-from transom.agent.closing import Closing
 from transom.agent.events import Event, OnEvent
 from transom.agent.floor import Floor
 from transom.agent.given import check_tried, given_name
@@ -22,7 +21,7 @@ from transom.agent.unsaid import Unsaid
 from transom.agent.views import Response
 from transom.errors import RunError
 from transom.llm import Block
-from transom.runs.opened import call_in, hear_in_calls
+from transom.runs.opened import hear_in_calls
 
 
 class Life:
@@ -31,7 +30,6 @@ class Life:
     Args:
         made: what the agent is made of.
         on_event: hears what happens.
-        closing: of the agent that it is a sub-conversation of.
 
     Attributes:
         on_event: the same; may become another one.
@@ -43,16 +41,13 @@ class Life:
         last: what came of the last message.
         given: what a sub-conversation is held to when it is summed up.
         archived: whether it is completed.
-        closing: who may use it once it is closed.
 
     Raises:
         RunError: see `given_name`.
     """
 
-    def __init__(self, made: Made, on_event: OnEvent, closing: Closing | None = None) -> None:
+    def __init__(self, made: Made, on_event: OnEvent) -> None:
         self._made, self.on_event = made, on_event
-        self.closing = closing or Closing()
-        self._since = closing.last if closing else None
         self.floor, self._opening = Floor(made.role.name), asyncio.Lock()
         self.given = made.always
         self.desk: Desk | None = None
@@ -75,21 +70,13 @@ class Life:
         """It as it goes on; a tool's handler that asks for it hears what is said there.
 
         Raises:
-            RunError: it is part of a call that was left in the middle, and is not tried again; or see `Closing.check`.
+            RunError: it is part of a call that was left in the middle, and is not tried again.
             RunBusy, InputError: see `open_desk`.
         """
         async with self._opening:
-            self.closing.check(self._made.role.name, part=self._is_part, since=self._since)
             talk = self.talk or await self._opened()
         hear_in_calls(talk)
         return talk
-
-    @property
-    def _is_part(self) -> bool:
-        """Whether this is done in a message that is under way in it, or in what belongs to it."""
-        parent, desk = self._made.parent, self.desk
-        stage = parent.stage if parent else desk.stage if desk else None
-        return self.floor.is_ours or bool(parent and parent.floor.is_ours) or bool(stage and call_in(stage))
 
     async def _opened(self) -> Conversation:
         made = self._made
@@ -195,9 +182,8 @@ class Life:
 
     async def leave(self) -> None:
         """Let go of it; a kept one can be gone on with."""
-        async with self._opening:  # by a task that is left behind
-            self.unsaid = Unsaid()
-            desk, talk, self.desk, self.talk = self.desk, self.talk, None, None
-            if desk:
-                await desk.close(answered=talk is not None and bool(talk.turns) and talk.at_rest)
-                self.name = self.name if self._made.parent else ""  # what is said later is said in another one
+        self.unsaid = Unsaid()
+        desk, talk, self.desk, self.talk = self.desk, self.talk, None, None
+        if desk:
+            await desk.close(answered=talk is not None and bool(talk.turns) and talk.at_rest)
+            self.name = self.name if self._made.parent else ""  # what is said later is said in another one
