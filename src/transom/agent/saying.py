@@ -86,7 +86,8 @@ async def say(talk: Conversation, message: Message, *, beside: Sequence[Block] =
         told["after"] = left_to_json(talk.left_by)
     held = talk.stage.told_next(talk.name)
     if held and is_same(held, told, mine=mine):
-        _end_as_tried(talk, message, held)
+        if left_then(talk.stage.told(talk.name)[1:]):
+            _end_as_tried(talk, message, held)
         told = held  # whatever left the message before it today, and as local as it was then
     if held not in (None, told):
         _say_other(talk, held, mine)
@@ -144,7 +145,8 @@ def _said_ahead(talk: Conversation, message: Message, told: Any) -> Response | N
     said = talk.in_calls.ahead[0]
     if not said.says(told):
         _say_other(talk, said.told, mine=False)
-    _end_as_tried(talk, message, said.told)
+    if said.left:
+        _end_as_tried(talk, message, said.told)
     talk.in_calls.ahead.popleft()
     message.said = True
     if said.left:
@@ -155,7 +157,11 @@ def _said_ahead(talk: Conversation, message: Message, told: Any) -> Response | N
 
 
 def _end_as_tried(talk: Conversation, message: Message, held: Any) -> None:
-    """End as it did then where a message was kept from being said in more tries than in this life."""
+    """End as it did then where a message was kept from being said in more tries than in this life.
+
+    Only where it was left without an answer in the end: the program went on behind as many tries. Else it is answered
+    at once, however often and by whom it was tried.
+    """
     tried = held.get("tried", [])[len(message.tries) :]
     if tried and not message.kept_by:
         message.kept_by = error = left_from_json(tried[0], talk)

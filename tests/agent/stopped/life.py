@@ -13,7 +13,7 @@ from typing import Any
 from tests.agent.stopped.world import Scene, Stop, World
 from transom.agent import Agent, Caps, Home
 from transom.agent.views import Response
-from transom.errors import ApprovalNeeded, LeftUnanswered, NetworkFailed, Paused, StoreError, TransomError
+from transom.errors import ApprovalNeeded, NetworkFailed, Paused, StoreError, TransomError
 from transom.llm import Asked, Provider, Reply, Request, Said, ScriptedProvider
 from transom.store import SqliteStore
 
@@ -58,7 +58,6 @@ class Life:
     def cancel(self) -> None:
         if self.under_way and not self.stopped:
             self.stopped = True
-            self.world.note("kept from it")
             self.under_way.cancel()
 
     async def did(self, line: str) -> None:
@@ -107,7 +106,6 @@ class Life:
             if not ((stop.what == "refuse" and at == stop.at) or (stop.what == "full" and at >= stop.at > 0)):
                 return work
             self.stopped = True
-            self.world.note("kept from it")
             return _no_room
 
         writer.submit = lambda work, **more: submit(held(work), **more)
@@ -210,8 +208,6 @@ class Life:
             await agent.decide(error.request.approve(by="ann"))  # type: ignore[attr-defined]  # of an approval
         elif isinstance(error, Paused):
             await self.decide(agent)
-        elif isinstance(error, StoreError | LeftUnanswered) and self.world.lines("kept from it"):
-            return  # now, or as then: who said it again is kept from it as often when she runs again
         elif not self.stopped or not isinstance(error, asyncio.CancelledError | NetworkFailed | StoreError | Deaf):
             raise error
 
