@@ -11,7 +11,7 @@ import pytest
 from tests.llm.conformance.dialects import OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.config import HostedSettings, OpenAISettings
-from transom.errors import RequestRefused
+from transom.errors import InputError, RequestRefused
 from transom.llm import Block, CallSettings, Request, Text, Tier, Window
 from transom.llm.hosted import connect
 from transom.llm.hosted.addresses import hint_of
@@ -66,6 +66,35 @@ def test_a_region_and_azure_take_what_openai_takes(url: str) -> None:
     body = provider._provider._vendor.body(ASK, "gpt-5", caps)  # type: ignore[attr-defined]  # nobody is asked here
     assert "max_completion_tokens" in body
     assert "max_tokens" not in body
+
+
+@pytest.mark.parametrize(
+    ("url", "model", "more", "name"),
+    [
+        (AZURE_V1, "Mistral-Large-3", {}, "max_tokens"),
+        (FOUNDRY, "DeepSeek-V3.1", {}, "max_tokens"),
+        (FOUNDRY, "GPT-4o-mini", {}, "max_completion_tokens"),
+        (AZURE_V1, "mine", {"service": "azure"}, "max_completion_tokens"),
+        ("https://name.openai.azure.com", "mine", {"api_version": "2024-10-21"}, "max_completion_tokens"),
+        (EUROPE, "gpt-4.1", {"service": "other"}, "max_tokens"),
+    ],
+)
+def test_azure_has_models_of_other_vendors(url: str, model: str, more: dict[str, str], name: str) -> None:
+    settings = OpenAISettings.model_validate({"base_url": url, **more})
+    provider = connect(f"openai:{model}", settings, environ={"OPENAI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k"})
+    body = provider._provider._vendor.body(ASK, model, provider.caps)  # type: ignore[attr-defined]  # nobody is asked
+    assert {"max_tokens", "max_completion_tokens"} & body.keys() == {name}
+    assert (provider.caps.context_tokens == 8_192) is (name == "max_tokens")
+
+
+def test_a_key_that_is_not_there_names_the_one_that_is() -> None:
+    with pytest.raises(InputError, match=r"AZURE_OPENAI_API_KEY is not set; .*key_variable: OPENAI_API_KEY"):
+        connect("openai:gpt-5", OpenAISettings(base_url=AZURE_V1), environ={"OPENAI_API_KEY": "k"})
+
+
+def test_a_deployment_that_there_is_not_is_no_wrong_address() -> None:
+    refused = "status 404: DeploymentNotFound: The API deployment for this resource does not exist."
+    assert hint_of("openai", "https://name.openai.azure.com", refused) is None
 
 
 @pytest.mark.parametrize("model", ["gpt-5", "openai/gpt-5"])

@@ -66,4 +66,4 @@ class OpenAISettings(HostedSettings):
     """
 
     api_version: str | None = None
-    service: Literal["openai", "azure", "openrouter"] | None = None
+    service: Literal["openai", "azure", "openrouter", "other"] | None = None

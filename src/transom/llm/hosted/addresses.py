@@ -17,8 +17,10 @@ _TOO_MUCH = {
     "ollama": ("/api/chat", "/api", "/v1"),
 }
 """Ends of base URLs that are another vendor's, or of one request: the SDKs add theirs."""
+_OPENAIS = re.compile(r"(?:openai/)?(?:gpt-|chatgpt-|o\d)", re.I)
 _VERSION = re.compile(r"/v\d")
 _OLLAMA_PORT = 11434
+_NO_MODEL = re.compile("model|deployment", re.I)
 _NEWER_NAME = re.compile(r"\buse \W?max_completion_tokens\b", re.I)
 """What newer models of OpenAI's say of the older name of the cap, which compatible servers are sent."""
 
@@ -41,6 +43,21 @@ def service_of(base_url: str, api_version: str | None = None) -> str:
     if path.startswith(f"{_AZURE_PATH}/") and _is_below(host, _AZURE_WITH_MORE):
         return "azure"
     return next((service for own, service in _OWN.items() if _is_below(host, (own,))), "")
+
+
+def whose_model(model: str, service: str, api_version: str | None = None) -> str:
+    """Whose models a service is asked for: below Azure's `/openai/v1` other vendors have theirs, too.
+
+    Args:
+        model: its name; a deployment may have any.
+        service: see `service_of`.
+        api_version: the older addresses of Azure have one, and nothing but OpenAI's models.
+
+    Returns:
+        `other`, where it is asked as servers are that nobody knows; else the service.
+    """
+    named = _OPENAIS.match(model) is not None
+    return "other" if service == "azure" and api_version is None and not named else service
 
 
 def ollama_url(address: str) -> str:
@@ -69,7 +86,7 @@ def hint_of(kind: str, base_url: str, refused: str) -> str | None:
     """
     if kind == "openai" and _NEWER_NAME.search(refused):
         return "where OpenAI's own models are behind this address, set llm.openai.service: openai"
-    if not refused.startswith(("status 404", "status 405")) or "model" in refused.lower():
+    if not refused.startswith(("status 404", "status 405")) or _NO_MODEL.search(refused):
         return None  # what there is not is the model, or its deployment
     parts = urlsplit(base_url)
     path = parts.path.rstrip("/")

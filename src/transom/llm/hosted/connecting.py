@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from transom.errors import InputError, SettingsError
-from transom.llm.hosted.addresses import ollama_url, service_of
+from transom.llm.hosted.addresses import ollama_url, service_of, whose_model
 from transom.llm.hosted.anthropic import AnthropicVendor
 from transom.llm.hosted.models import known_model
 from transom.llm.hosted.ollama import OllamaVendor
@@ -135,12 +135,16 @@ def connect(
         raise InputError(what, where=name, hint=f"pip install 'transom[{kind}]'")
     place = place_of(kind, settings, base_url=base_url, environ=environ)
     if place.key is None and place.needs_key:
-        raise InputError(f"there is no key: {place.key_variable} is not set", where=name, hint="set it and try again")
-    spoken = getattr(settings, "service", None) or place.service
+        hint = "set it and try again"
+        if environ.get(_KEYS[kind]):  # the usual one, which this server is not asked with
+            hint += f", or set llm.{kind}.key_variable: {_KEYS[kind]}"
+        raise InputError(f"there is no key: {place.key_variable} is not set", where=name, hint=hint)
+    version = getattr(settings, "api_version", None)
+    spoken = getattr(settings, "service", None) or whose_model(model, place.service, version)
     server = Server(
         place.url,
         place.key or NO_KEY,
-        getattr(settings, "api_version", None),
+        version,
         settings.timeout_seconds,
         stream,
         key_variable=place.key_variable,
