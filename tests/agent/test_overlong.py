@@ -123,7 +123,7 @@ async def test_results_of_one_reply_are_held_to_a_bound_together(tmp_path: Path,
     assert came[0] == "1-0: small", "what is small stays"
     assert [("kept whole" in one) for one in came] == [False, *[True] * 5]
     assert [one.content for message in view for one in message.tool_results] == came
-    assert all(one.metadata["seconds"] >= 0 for message in view for one in message.tool_results)  # type: ignore[operator]
+    assert all(one.metadata["seconds"] >= 0 for message in view for one in message.tool_results)  # type: ignore[operator]  # a number
     again = scripted()
     async with agent(tmp_path, again, tools=many) as talk:
         await talk.resume()

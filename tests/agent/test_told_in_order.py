@@ -96,6 +96,15 @@ async def test_what_a_call_told_before_is_told_before_what_the_program_finds(
     assert asked.count("last") == 1
 
 
+async def stopped_then_found(agent: Agent) -> None:
+    """A message is stopped in its tool, and then a sub-conversation is completed."""
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(agent.send("one"), 0.2)
+    sub = await agent.create_sub_conversation("inner")
+    await sub.send("go")
+    await agent.complete_sub_conversation(sub.id)
+
+
 @pytest.mark.parametrize("where", WHERE)
 async def test_what_is_found_stands_behind_a_reply_whose_tool_was_stopped(where: str, tmp_path: Path) -> None:
     asked = list[str]()
@@ -109,11 +118,7 @@ async def test_what_is_found_stands_behind_a_reply_whose_tool_was_stopped(where:
         return what
 
     async def program(agent: Agent) -> Response:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(agent.send("one"), 0.2)
-        sub = await agent.create_sub_conversation("inner")
-        await sub.send("go")
-        await agent.complete_sub_conversation(sub.id)
+        await stopped_then_found(agent)
         return await agent.send("last")
 
     lives = [said((await WHERE[where](tmp_path, answer, [tool(slow)], program)).turns) for _ in range(3)]
@@ -134,11 +139,7 @@ async def test_what_is_found_while_a_tool_waits_keeps_that_from_nothing(tmp_path
         return asks(look("it")) if last_asked(request) == "one" else Reply((Text("found"),))
 
     async def program(agent: Agent) -> Response:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(agent.send("one"), 0.2)
-        sub = await agent.create_sub_conversation("inner")
-        await sub.send("go")
-        await agent.complete_sub_conversation(sub.id)
+        await stopped_then_found(agent)
         return await agent.go_on()
 
     turns = (await at_home(tmp_path, answer, [tool(slow)], program)).turns
