@@ -20,6 +20,10 @@ python3 - <<'PY' | pin build.txt -
 import pathlib, tomllib
 print("\n".join(tomllib.loads(pathlib.Path("pyproject.toml").read_text())["build-system"]["requires"]))
 PY
-pin core.txt pyproject.toml --constraint requirements/build.txt
+# pyNastran needs numpy 1; the other packages take either.
+numpy=$(mktemp)
+trap 'rm -f "$numpy"' EXIT
+echo 'numpy<2; python_version < "3.13"' >"$numpy"
+pin core.txt pyproject.toml --constraint requirements/build.txt --constraint "$numpy"
 pin dev.txt pyproject.toml --group dev --constraint requirements/core.txt
 pin docs.txt --group docs --constraint requirements/dev.txt
