@@ -17,19 +17,19 @@ from transom.context import Budget, History, go_on
 from transom.context.cache import CacheMonitor
 from transom.context.segments import Ordered, piece_text
 from transom.llm import (
-    Asked,
+    AssistantMessage,
     Block,
     CallSettings,
-    CameBack,
     Request,
     Role,
-    Said,
     Text,
     Tier,
     ToolCall,
     ToolResult,
+    ToolResults,
     ToolSpec,
     Turn,
+    UserMessage,
     estimate_tokens,
     render,
 )
@@ -136,7 +136,7 @@ def run(*, chunked: bool = True) -> Result:
         blocks = blocks_of(number)
         for turns in exchange(number):
             history = history.add(*turns)
-            if isinstance(turns[-1], Said):
+            if isinstance(turns[-1], AssistantMessage):
                 continue
             made = go_on(ROLE, blocks, history, budget=budget)
             history = made.history
@@ -166,11 +166,11 @@ def blocks_of(number: int) -> list[Block]:
 
 def exchange(number: int) -> Iterator[tuple[Turn, ...]]:
     """The question; the call and its result; the answer: 1,000 tokens."""
-    yield (Asked(filler(100, f"question {number}")),)
+    yield (UserMessage(filler(100, f"question {number}")),)
     call = ToolCall(f"c{number}", "look", {"name": f"report {number}"})
     result = ToolResult(call.id, "look", filler(650, f"result {number}"))
-    yield Said((call,)), CameBack((result,))
-    yield (Said((Text(filler(130, f"answer {number}")),)),)
+    yield AssistantMessage((call,)), ToolResults((result,))
+    yield (AssistantMessage((Text(filler(130, f"answer {number}")),)),)
 
 
 def main() -> None:

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from transom.runs import Run as Run
     from transom.runs import Stage as Stage
     from transom.runs import Workspace as Workspace
-    from transom.tools import Outcome as Outcome
     from transom.tools import ToolDefinition as ToolDefinition
     from transom.tools import ToolLimits as ToolLimits
+    from transom.tools import ToolReturn as ToolReturn
     from transom.tools.mcp import McpServer as McpServer
     from transom.tools.mcp_terms import ToolTerms as ToolTerms
 
@@ -62,7 +62,7 @@ _WHERE = {
     "transom.errors": ("ApprovalNeeded", "Paused", "TransomError"),
     "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),
     "transom.runs": ("Approval", "ApprovalRequest", "Run", "Stage", "Workspace"),
-    "transom.tools": ("Outcome", "ToolDefinition", "ToolLimits"),
+    "transom.tools": ("ToolReturn", "ToolDefinition", "ToolLimits"),
     "transom.tools.mcp": ("McpServer",),
     "transom.tools.mcp_terms": ("ToolTerms",),
 }

@@ -19,17 +19,17 @@ from transom.agent.events import Began, CameOf, Event, Heard, Replied
 from transom.context.cache import CacheMonitor
 from transom.errors import InputError, NetworkFailed, ProviderError, RunError, ToolError, TransomError
 from transom.llm import (
-    Asked,
+    AssistantMessage,
     Block,
-    CameBack,
     Chain,
     Reply,
     Request,
-    Said,
     ScriptedProvider,
     Text,
     ToolCall,
+    ToolResults,
     Usage,
+    UserMessage,
 )
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import ToolDefinition, ToolLimits
@@ -38,7 +38,7 @@ from transom.tools import ToolDefinition, ToolLimits
 def results(request: Request) -> list[str]:
     """What came back last before a request."""
     turn = request.window.turns[-1]
-    assert isinstance(turn, CameBack)
+    assert isinstance(turn, ToolResults)
     return [result.content for result in turn.results]
 
 
@@ -48,7 +48,14 @@ async def test_a_conversation_goes_on_from_message_to_message() -> None:
         first = await agent.send("What is it?")
         second = await agent.send("Sure?", Block("extra", "only now"))
     assert (first.text, first.ended, second.text) == ("It is a.", "answered", "Still a.")
-    assert [type(turn) for turn in second.turns] == [Asked, Said, CameBack, Said, Asked, Said]
+    assert [type(turn) for turn in second.turns] == [
+        UserMessage,
+        AssistantMessage,
+        ToolResults,
+        AssistantMessage,
+        UserMessage,
+        AssistantMessage,
+    ]
     texts = [sent(request) for request in provider.requests]
     assert texts[1].startswith(texts[0]), "what was sent is the beginning of what is sent next"
     assert texts[2].startswith(texts[1])
@@ -308,7 +315,7 @@ async def test_a_repeated_call_is_answered_with_the_summary_that_the_first_was(t
         role, at = replace(SEAT, strategy="sub_conversation"), Home(tmp_path, "t")
         async with Agent(role, provider=ScriptedProvider(script), tools=[tool(run)], at=at) as agent:
             response = await agent.send("go")
-        return [one.content for turn in response.turns if isinstance(turn, CameBack) for one in turn.results]
+        return [one.content for turn in response.turns if isinstance(turn, ToolResults) for one in turn.results]
 
     equal = asks(look("a", "1"), look("a", "2"))
     with pytest.raises(ProviderError, match="no further answer"):
@@ -323,7 +330,7 @@ async def test_a_repeated_result_is_as_local_and_as_little_trusted_as_the_first(
     provider = scripted(asks(look("a")), asks(look("a", "2")), "ok")
     async with Agent(SEAT, provider=provider, tools=[tool(egress="local", trust="untrusted")]) as agent:
         await agent.send("go")
-    came = [turn.results[0] for turn in provider.requests[-1].window.turns if isinstance(turn, CameBack)]
+    came = [turn.results[0] for turn in provider.requests[-1].window.turns if isinstance(turn, ToolResults)]
     assert ["not made again" in one.content for one in came] == [False, True]
     assert [(one.egress, one.trust) for one in came] == [("local", "untrusted")] * 2
 
@@ -427,7 +434,7 @@ async def test_a_cap_ends_with_the_work_so_far_and_can_be_raised(
     stopped = await program(caps)
     assert stopped.ended == ended
     assert len(provider.requests) == requests
-    assert len(stopped.turns) >= 3 and isinstance(stopped.turns[-1], CameBack), "no call without its result"
+    assert len(stopped.turns) >= 3 and isinstance(stopped.turns[-1], ToolResults), "no call without its result"
     whole = await program(Caps(turns=50))
     assert (whole.text, whole.ended) == ("done", "answered")
     assert did == [*dict.fromkeys(did)], "nothing is done twice"

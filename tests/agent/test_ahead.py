@@ -13,7 +13,7 @@ from tests.agent.helpers import SEAT, asks, look, tool
 from tests.agent.world import text
 from transom.agent import Agent, Home
 from transom.errors import NetworkFailed, TransomError
-from transom.llm import Asked, Block, CameBack, Request, ScriptedProvider
+from transom.llm import Block, Request, ScriptedProvider, ToolResults, UserMessage
 
 
 class Program:
@@ -33,12 +33,12 @@ class Program:
         self.hangs = False
 
     async def _answer(self, request: Request) -> Any:
-        said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
+        said = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1]
         last = request.window.turns[-1]
         if said in self.down:
             raise NetworkFailed("the line is dead")
         self.asked.append(said)
-        if isinstance(last, CameBack):
+        if isinstance(last, ToolResults):
             return text(last.results[0].content)
         return asks(look(said)) if said.startswith("tell") else text(f"so {said[-12:]}")
 
@@ -62,7 +62,7 @@ class Program:
             self.agent = self.to = one
             ended = await does()
             talks = [await agent._life.catch_up() for agent in (one, self.to)]
-            said = [[turn.text for turn in talk.turns if isinstance(turn, Asked)] for talk in talks]
+            said = [[turn.text for turn in talk.turns if isinstance(turn, UserMessage)] for talk in talks]
             return ended, said[0], said[1], one.context().input_tokens
 
     async def in_sub(self, *more: str) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom.agent import Agent, Home
 from transom.errors import ApprovalNeeded, ContextOverflow, WindowOverflow
-from transom.llm import Asked, Reply, Said, ScriptedProvider, Text, estimate_tokens, render
+from transom.llm import AssistantMessage, Reply, ScriptedProvider, Text, UserMessage, estimate_tokens, render
 from transom.runs import ApprovalRequest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,9 +53,9 @@ async def test_a_long_conversation_is_folded_without_being_asked_to() -> None:
         sent = estimate_tokens(render(provider.requests[-1]).as_text())
         assert 0.9 < agent.context().window_tokens / sent < 1.1, "what is folded takes no room"
     windows = [request.window.turns for request in provider.requests]
-    answers = [sum(isinstance(turn, Said) for turn in turns) for turns in windows]
+    answers = [sum(isinstance(turn, AssistantMessage) for turn in turns) for turns in windows]
     assert max(answers) < 60, "and no window has all of it"
-    assert windows[-1][-1] == Asked("message 119") and Asked("message 7") in windows[-1]
+    assert windows[-1][-1] == UserMessage("message 119") and UserMessage("message 7") in windows[-1]
 
 
 async def test_what_does_not_fit_is_an_error_with_its_sizes() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, scripted
 from transom.agent import Agent, Home
-from transom.llm import CameBack, ScriptedProvider, ToolCall, provider
+from transom.llm import ScriptedProvider, ToolCall, ToolResults, provider
 from transom.llm.reading import LEVELS
 from transom.tools import ToolDefinition
 
@@ -34,7 +34,7 @@ def opened(folder: Path, provider: ScriptedProvider, ran: list[int]) -> Agent:
 
 def told(turns: Any) -> str:
     came = turns[2]
-    assert isinstance(came, CameBack)
+    assert isinstance(came, ToolResults)
     return came.results[0].content
 
 

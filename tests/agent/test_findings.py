@@ -14,8 +14,8 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home
 from transom.canonical import Json
-from transom.errors import LeftUnanswered, NetworkFailed, Paused, StoreError
-from transom.llm import Asked, CameBack, Chain, Reply, Request, ScriptedProvider, Text, Turn
+from transom.errors import NetworkFailed, Paused, StoreError, Unanswered
+from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, ToolResults, Turn, UserMessage
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.store import SqliteStore
 from transom.tools import ToolLimits
@@ -25,9 +25,9 @@ def answer(request: Request) -> Reply:
     """Calls for two looks at once, and finds what it was asked for."""
     turns = request.window.turns
     if request.role == SEAT.name:
-        called = any(isinstance(turn, CameBack) for turn in turns)
+        called = any(isinstance(turn, ToolResults) for turn in turns)
         return Reply((Text("done"),)) if called else asks(look("bolts", "1"), look("nuts", "2"))
-    first, *_ = [turn.text for turn in turns if isinstance(turn, Asked)]
+    first, *_ = [turn.text for turn in turns if isinstance(turn, UserMessage)]
     return Reply((Text(f"There are {first}."),))
 
 
@@ -66,7 +66,7 @@ async def live(folder: Path, store: SqliteStore | None = None) -> tuple[list[str
     provider = ScriptedProvider(answer)
     async with Agent(SEAT, provider=provider, tools=[tool(handler)], at=Home(folder, "t", store)) as agent:
         turns = (await agent.send("go")).turns
-    return [turn.text for turn in turns if isinstance(turn, Asked)], len(provider.requests)
+    return [turn.text for turn in turns if isinstance(turn, UserMessage)], len(provider.requests)
 
 
 async def test_it_is_told_in_the_order_of_the_journal_whoever_hears_first_that_it_is_written(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_what_a_conversation_went_on_without_voids_nothing_in_it(by: str, 
             going = asyncio.create_task(agent.send("go") if by == "a handler" else handler("bolts"))
             if store:
                 store.going = going
-            with suppress(asyncio.CancelledError, LeftUnanswered):
+            with suppress(asyncio.CancelledError, Unanswered):
                 await going
             return (await agent.send("two")).turns[-1], len(provider.requests)
 
@@ -139,7 +139,7 @@ async def test_it_is_told_where_it_was_opened_and_not_further_up(tmp_path: Path)
 
     def reply(request: Request) -> Reply:
         depth = request.role.count(".sub")
-        if depth < 2 and not any(isinstance(turn, CameBack) for turn in request.window.turns):
+        if depth < 2 and not any(isinstance(turn, ToolResults) for turn in request.window.turns):
             return asks(look("it"))
         if not depth and down:
             raise down.pop()
@@ -157,7 +157,7 @@ async def test_it_is_told_where_it_was_opened_and_not_further_up(tmp_path: Path)
         async with Agent(SEAT, provider=provider, tools=[tool(handler)], at=Home(tmp_path, "t")) as agent:
             agents = [agent]
             turns = (await agent.send("go")).turns
-        return [turn.text.split("\n")[5] for turn in turns if isinstance(turn, Asked) and turn.text != "go"]
+        return [turn.text.split("\n")[5] for turn in turns if isinstance(turn, UserMessage) and turn.text != "go"]
 
     with pytest.raises(NetworkFailed):
         await life()
@@ -200,7 +200,7 @@ async def test_lines_that_stood_in_for_a_sum_up_stay_where_they_could_not_be_tol
 
     def reply(request: Request) -> Reply:
         last = request.window.turns[-1]
-        if isinstance(last, Asked) and last.text.startswith("Now sum up") and down:
+        if isinstance(last, UserMessage) and last.text.startswith("Now sum up") and down:
             raise down.pop()
         return Reply((Text("done"),))
 
@@ -268,7 +268,7 @@ async def test_in_a_stage_a_finding_is_told_where_the_code_has_it_today(tmp_path
                     await sub.send("bolts")
                     await agent.complete_sub_conversation(sub.id)
                 turns = (await agent.send("two")).turns
-                kept.extend(turn.text for turn in turns if isinstance(turn, Asked))
+                kept.extend(turn.text for turn in turns if isinstance(turn, UserMessage))
                 return "done"
 
             async with run:
@@ -297,7 +297,7 @@ async def test_what_is_new_is_told_in_the_order_in_which_it_was_begun_however_lo
         return what
 
     async with Agent(SEAT, provider=ScriptedProvider(slow), tools=[tool(handler)], at=Home(tmp_path, "t")) as agent:
-        _, bolts, nuts = [turn.text for turn in (await agent.send("go")).turns if isinstance(turn, Asked)]
+        _, bolts, nuts = [turn.text for turn in (await agent.send("go")).turns if isinstance(turn, UserMessage)]
     assert "There are bolts." in bolts and "There are nuts." in nuts
 
 
@@ -317,7 +317,7 @@ async def test_what_a_call_found_that_ran_out_of_its_time_is_told_once(where: st
 
         def reply(request: Request) -> Reply:
             turns = request.window.turns
-            if request.role == SEAT.name and sum(isinstance(turn, CameBack) for turn in turns) < 2:
+            if request.role == SEAT.name and sum(isinstance(turn, ToolResults) for turn in turns) < 2:
                 return asks(look("bolts"))
             return Reply((Text("There are bolts."),))
 
@@ -353,7 +353,7 @@ async def test_in_a_stage_it_is_told_what_the_last_try_of_its_call_found(tmp_pat
     async def life(number: int) -> tuple[list[str], int]:
         def reply(request: Request) -> Reply:
             turns = request.window.turns
-            if request.role == SEAT.name and not any(isinstance(turn, CameBack) for turn in turns):
+            if request.role == SEAT.name and not any(isinstance(turn, ToolResults) for turn in turns):
                 return asks(look("bolts"))
             return Reply((Text(f"There are {'bolts' if number else 'nuts'}."),))
 
@@ -368,7 +368,7 @@ async def test_in_a_stage_it_is_told_what_the_last_try_of_its_call_found(tmp_pat
 
             async with Agent(SEAT, at=stage, tools=[tool(handler)]) as agent:
                 turns = (await agent.send("go")).turns
-            found.extend(turn.text for turn in turns if isinstance(turn, Asked))
+            found.extend(turn.text for turn in turns if isinstance(turn, UserMessage))
             return "done"
 
         workspace, found, provider = Workspace.at(tmp_path), list[str](), ScriptedProvider(reply)

@@ -14,7 +14,7 @@ from transom.agent import Agent, Home, SyncAgent
 from transom.agent.events import CameOf, Event, Replied
 from transom.agent.models import SubConversation
 from transom.errors import ApprovalNeeded, RunError
-from transom.llm import Asked, CameBack, Reply, Request, ScriptedProvider, Text, ToolCall, Turn
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall, ToolResults, Turn, UserMessage
 from transom.runs import ApprovalRequest
 from transom.tools import ToolDefinition
 
@@ -25,9 +25,9 @@ PURPOSES = {"a": "Look at a.", "b": "Look at b."}
 def answer(request: Request) -> Reply:
     """A role that calls for everything at once, and sub-conversations that find what they were asked."""
     if request.role == SEAT.name:
-        called = any(isinstance(turn, CameBack) for turn in request.window.turns)
+        called = any(isinstance(turn, ToolResults) for turn in request.window.turns)
         return Reply((Text("done"),)) if called else asks(*(look(at, at) for at in PURPOSES))
-    said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)]
+    said = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)]
     return Reply((Text(f"found {said[0]}" if len(said) > 1 else "7 of them"),))
 
 
@@ -68,7 +68,7 @@ async def test_a_tool_completes_a_sub_conversation_and_the_finding_follows_the_r
     assert (response.text, kinds(response.turns)) == ("done", ORDER)
     assert [turn.text.count(f"Look at {at}.") for turn, at in zip(response.turns[3:5], "ab", strict=True)] == [1, 1]  # type: ignore[union-attr]  # asked turns
     came = response.turns[2]
-    assert isinstance(came, CameBack)
+    assert isinstance(came, ToolResults)
     assert [one.content for one in came.results] == ["a is done: model", "b is done: model"]
     assert all(isinstance(one, SubConversation) and one.completed_at for one in subs)
     for again in ("the same program", "one that resumes"):
@@ -123,7 +123,7 @@ async def test_what_is_found_beside_a_call_that_waits_for_leave_is_told_after_it
     tmp_path: Path, life: str, left: bool
 ) -> None:
     def reply(request: Request) -> Reply:
-        if request.role != SEAT.name or any(isinstance(turn, CameBack) for turn in request.window.turns):
+        if request.role != SEAT.name or any(isinstance(turn, ToolResults) for turn in request.window.turns):
             return answer(request)
         return asks(look("a", "a"), ToolCall("p", "pay", {}))
 

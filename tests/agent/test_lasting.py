@@ -15,18 +15,18 @@ from transom.agent.events import Event, Heard, Replied
 from transom.canonical import Json
 from transom.errors import ApprovalNeeded, InputError, RequestRefused, RunError
 from transom.llm import (
-    Asked,
+    AssistantMessage,
     Block,
-    CameBack,
     Provider,
     Reply,
     Request,
-    Said,
     ScriptedProvider,
     Text,
     Tier,
     ToolCall,
+    ToolResults,
     Usage,
+    UserMessage,
 )
 from transom.runs import ApprovalRequest, Workspace
 from transom.runs.windows import requests_of
@@ -60,7 +60,13 @@ async def test_another_prompt_tool_or_model_counts_from_the_next_message_on(
         assert (await agent.send("Sure?")).text == "As I said."
         told = said(agent)
     assert [text for who, text in told if who == "user"][::2] == ["Order it.", "Sure?"]
-    assert [type(turn) for turn in again.requests[0].window.turns] == [Asked, Said, CameBack, Said, Asked]
+    assert [type(turn) for turn in again.requests[0].window.turns] == [
+        UserMessage,
+        AssistantMessage,
+        ToolResults,
+        AssistantMessage,
+        UserMessage,
+    ]
     assert again.requests[0].window.blocks[0].text == role.prompt[0].text
     last_seen = await windows(tmp_path)
     assert last_seen[-1]["turns"] == [turn.to_json() for turn in again.requests[0].window.turns]
@@ -122,7 +128,12 @@ async def test_calls_left_open_at_a_cap_have_their_answer_before_something_else_
         assert [(await agent.send(words)).ended for words in ("one", "two")] == ["tokens", "tokens"]
         agent.caps = Caps()
         assert (await agent.go_on()).text == "2"
-    assert [type(turn) for turn in provider.requests[-1].window.turns] == [Asked, Said, CameBack, Asked]
+    assert [type(turn) for turn in provider.requests[-1].window.turns] == [
+        UserMessage,
+        AssistantMessage,
+        ToolResults,
+        UserMessage,
+    ]
 
 
 async def test_the_refusal_of_other_words_quotes_no_finding(tmp_path: Path) -> None:
@@ -195,7 +206,7 @@ async def test_a_call_that_was_cut_off_has_its_answer_before_something_else_is_s
         assert (await agent.send("two")).text == "2"
         before = said(agent)
     turns = provider.requests[-1].window.turns
-    assert [type(turn) for turn in turns] == [Asked, Said, CameBack, Asked]
+    assert [type(turn) for turn in turns] == [UserMessage, AssistantMessage, ToolResults, UserMessage]
     assert "cut off" in str(turns[2])
     again = scripted()
     async with Agent(SEAT, provider=again, tools=[tool(hang)], at=Home(tmp_path, "x")) as agent:
@@ -209,7 +220,12 @@ async def test_a_reply_that_was_cut_off_in_a_call_leaves_no_orphan() -> None:
     async with Agent(SEAT, provider=provider, tools=[tool()]) as agent:
         assert (await agent.send("one")).ended == "length"
         await agent.send("two")
-    assert [type(turn) for turn in provider.requests[-1].window.turns] == [Asked, Said, CameBack, Asked]
+    assert [type(turn) for turn in provider.requests[-1].window.turns] == [
+        UserMessage,
+        AssistantMessage,
+        ToolResults,
+        UserMessage,
+    ]
 
 
 @pytest.mark.parametrize("kind", [Heard, Replied])

@@ -12,7 +12,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom.agent import Agent, Home
 from transom.canonical import digest
-from transom.llm import CameBack, ToolCall
+from transom.llm import ToolCall, ToolResults
 from transom.runs import Workspace
 from transom.tools import ToolDefinition
 
@@ -76,7 +76,7 @@ async def second_life(folder: Path, *, registers: bool) -> tuple[int, list[str]]
         asked = len(provider.requests)
         answer = await talking.send("and now?")
         last = answer.turns[-2]
-    assert isinstance(last, CameBack)
+    assert isinstance(last, ToolResults)
     return asked, [result.content for result in last.results]
 
 

@@ -15,7 +15,6 @@ from transom.agent.left import left_from_json, left_to_json
 from transom.errors import (
     AuthenticationFailed,
     ContextOverflow,
-    LeftUnanswered,
     NetworkFailed,
     Paused,
     ProviderError,
@@ -23,8 +22,9 @@ from transom.errors import (
     RequestRefused,
     StoreError,
     TransomError,
+    Unanswered,
 )
-from transom.llm import Asked, CameBack, Request, Said, ScriptedProvider, Turn
+from transom.llm import AssistantMessage, Request, ScriptedProvider, ToolResults, Turn, UserMessage
 from transom.runs import Run, Workspace
 from transom.store import SqliteStore, writer
 
@@ -39,8 +39,8 @@ class Line:
         self.down, self.asked = down, 0
 
     def __call__(self, request: Request) -> Any:
-        said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
-        wants = said == "with a tool" and isinstance(request.window.turns[-1], Asked)
+        said = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1]
+        wants = said == "with a tool" and isinstance(request.window.turns[-1], UserMessage)
         if said in self.down and not wants:
             raise DEAD
         self.asked += 1
@@ -101,7 +101,7 @@ async def test_what_was_asked_again_and_answered_is_so(tmp_path: Path) -> None:
         AuthenticationFailed("no key", where="t", hint="set it"),
         RateLimited("too much", where="t", retry_after=3.0, retryable=True),
         RequestRefused("no such model"),
-        LeftUnanswered("CancelledError", where="main"),
+        Unanswered("CancelledError", where="main"),
     ],
 )
 async def test_an_error_is_the_same_when_it_is_read_back(error: TransomError, tmp_path: Path) -> None:
@@ -122,12 +122,12 @@ async def test_whatever_left_it_it_stays_so(left: str, tmp_path: Path) -> None:
     slow = [left != "an approval"]
 
     async def answer(request: Request) -> Any:
-        said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
+        said = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1]
         if said == "one" and slow[0]:
             await asyncio.sleep(3_600)
         if said == "one":
             return asks(look("it", name="order"))
-        return "two is done" if isinstance(request.window.turns[-1], CameBack) else asks(look("it", name="pay"))
+        return "two is done" if isinstance(request.window.turns[-1], ToolResults) else asks(look("it", name="pay"))
 
     async def pay(at: str) -> str:
         done.append(at)
@@ -161,7 +161,7 @@ async def test_what_was_kept_from_being_said_stays_without_an_answer(by: str, tm
     asked, lives = list[str](), 0
 
     async def answer(request: Request) -> Any:
-        asked.append([turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1])
+        asked.append([turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1])
         await asyncio.sleep(0.3 if asked == ["slow"] else 0)
         return f"so {asked[-1]}"
 
@@ -191,7 +191,7 @@ async def test_what_was_kept_from_being_said_stays_without_an_answer(by: str, tm
     for lives in (1, 2, 3):
         ended, turns = await life()
         assert ended == ["left", "left", "so two", "so three"], lives
-        said = [turn.text for turn in turns if isinstance(turn, Asked)]
+        said = [turn.text for turn in turns if isinstance(turn, UserMessage)]
         assert said == ["slow", "one", "one", "two", "three", "end"], lives
     assert asked == ["slow", "two", "three", "end"]
 
@@ -200,7 +200,7 @@ async def test_what_is_gone_on_with_or_said_again_was_not_given_up(tmp_path: Pat
     asked = list[str]()
 
     async def answer(request: Request) -> Any:
-        asked.append([turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1])
+        asked.append([turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1])
         await asyncio.sleep(0.2 if asked == ["slow"] else 0)
         return f"so {asked[-1]}"
 
@@ -219,7 +219,7 @@ async def test_what_is_gone_on_with_or_said_again_was_not_given_up(tmp_path: Pat
             await again
         response = await agent.go_on()
     assert response.text == "so two"
-    assert [turn.text for turn in response.turns if isinstance(turn, Asked)] == ["slow", "one", "two"]
+    assert [turn.text for turn in response.turns if isinstance(turn, UserMessage)] == ["slow", "one", "two"]
 
 
 async def test_an_answer_that_came_together_with_a_stop_counts_and_is_not_handed_out_later(
@@ -230,7 +230,7 @@ async def test_an_answer_that_came_together_with_a_stop_counts_and_is_not_handed
     asked = list[str]()
 
     def answer(request: Request) -> str:
-        asked.append([turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1])
+        asked.append([turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1])
         return f"so {asked[-1]}"
 
     lives, loop = list[tuple[list[str], list[Turn], int]](), asyncio.get_running_loop()
@@ -250,14 +250,14 @@ async def test_an_answer_that_came_together_with_a_stop_counts_and_is_not_handed
                     task[0] = asyncio.create_task(agent.send(message)) if life == 0 and message == "one" else None
                     try:
                         ended.append((await (task[0] or agent.send(message))).text)
-                    except (asyncio.CancelledError, LeftUnanswered):
+                    except (asyncio.CancelledError, Unanswered):
                         ended.append("left")
                     task[0] = None
                 talk = agent._life.talk
                 assert talk is not None
                 lives.append((ended, list(talk.turns), agent.context().input_tokens))
     assert lives[0][0] == ["left", "so two"]
-    assert [type(turn) for turn in lives[0][1]] == [Asked, Said, Asked, Said]
+    assert [type(turn) for turn in lives[0][1]] == [UserMessage, AssistantMessage, UserMessage, AssistantMessage]
     assert lives[1:] == lives[:1] * 2
     assert asked == ["one", "two"]
 
@@ -292,7 +292,7 @@ async def test_a_stop_that_comes_as_a_message_is_over_is_its_end_in_later_lives(
     asked, settle = list[str](), Run.settle
 
     def answer(request: Request) -> Any:
-        asked.append([turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1])
+        asked.append([turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1])
         return asks(look("it", name="order")) if (asked[-1], ends) == ("one", "with a pause") else f"so {asked[-1]}"
 
     async def slow(run: Run) -> None:

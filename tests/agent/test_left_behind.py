@@ -13,7 +13,7 @@ from tests.agent.helpers import SEAT, asks, look, tool
 from tests.agent.world import PAY, World, came, rounds, text
 from transom.agent import Agent, Home, Response
 from transom.errors import ApprovalNeeded, Paused, RunError, ToolExecutionError
-from transom.llm import Asked, CameBack, Reply, Request, ScriptedProvider
+from transom.llm import Reply, Request, ScriptedProvider, ToolResults, UserMessage
 from transom.runs import ApprovalRequest
 from transom.tools import ToolLimits
 
@@ -51,7 +51,7 @@ async def test_an_equal_call_finds_each_of_several_by_what_it_knew(tmp_path: Pat
         response = await world.agent.send("go")
         assert came(response.turns)[1] == "paid bolts; paid nuts"
     assert (world.done, len(world.requests)) == ({"pay bolts": 1, "pay nuts": 1}, 10)
-    said = [turn.text for turn in response.turns if isinstance(turn, Asked)]
+    said = [turn.text for turn in response.turns if isinstance(turn, UserMessage)]
     assert [sum(f"paid {item}" in one for one in said) for item in ("bolts", "nuts")] == [1, 1]
     for again in ("the same program", "one that resumes"):
         async with Agent(SEAT, provider=ScriptedProvider(answer), tools=tools, at=Home(tmp_path, "t")) as world.agent:
@@ -71,7 +71,7 @@ async def test_what_was_taken_over_is_done_with(tmp_path: Path) -> None:
 
     async def answer(request: Request) -> Any:
         if request.role == SEAT.name:
-            asked = sum(isinstance(turn, Asked) for turn in request.window.turns)
+            asked = sum(isinstance(turn, UserMessage) for turn in request.window.turns)
             return text("end") if rounds(request) > asked else asks(look("it"))
         world.requests.append(request.role)
         if slow[0]:
@@ -164,7 +164,7 @@ def both(request: Request) -> Any:
     """A sub-conversation pays for what it was asked for, and orders it; the conversation itself makes one call."""
     if request.role == SEAT.name:
         return text("end") if rounds(request) else asks(look("bolts nuts"))
-    item = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
+    item = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1]
     return [asks(look(item, name="pay")), asks(look(item, name="order")), text(f"{item} well")][min(rounds(request), 2)]
 
 
@@ -243,7 +243,7 @@ async def test_what_a_failed_call_began_ends_with_it_whatever_stood_open_in_it(h
         world.requests.append(request.role)
         if request.role == SEAT.name:
             return text("end") if rounds(request) or "stopped" in str(request.window.turns) else asks(look("bolts"))
-        said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
+        said = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1]
         if said == "deep":
             return text("dug")
         if rounds(request) == 0:
@@ -310,10 +310,10 @@ async def test_a_handler_says_two_things_in_what_it_did_not_open(whose: str, tmp
     def answer(request: Request) -> Any:
         if request.role == SEAT.name:
             return [asks(look("screws")), asks(look("bolts nuts")), text("end")][rounds(request)]
-        asked = [number for number, turn in enumerate(request.window.turns) if isinstance(turn, Asked)]
+        asked = [number for number, turn in enumerate(request.window.turns) if isinstance(turn, UserMessage)]
         item = request.window.turns[asked[-1]]
-        done = sum(isinstance(turn, CameBack) for turn in request.window.turns[asked[-1] :])
-        assert isinstance(item, Asked)
+        done = sum(isinstance(turn, ToolResults) for turn in request.window.turns[asked[-1] :])
+        assert isinstance(item, UserMessage)
         calls = [asks(look(item.text, name="pay")), asks(look(item.text, name="order"))]
         return calls[done] if done < len(calls) else text(f"{item.text} well")
 
@@ -345,8 +345,8 @@ async def test_what_is_known_to_be_done_or_to_have_failed_is_no_doubt(tmp_path: 
 
     async def answer(request: Request) -> Any:
         turns = request.window.turns
-        asked = [turn.text for turn in turns if isinstance(turn, Asked)]
-        since = sum(isinstance(turn, CameBack) for turn in turns)
+        asked = [turn.text for turn in turns if isinstance(turn, UserMessage)]
+        since = sum(isinstance(turn, ToolResults) for turn in turns)
         if request.role == SEAT.name:
             if len(asked) == 2:
                 return text("end") if since == 4 else asks(look("rent", name="pay"), look("declined", "2", "pay"))
@@ -402,7 +402,7 @@ async def test_calls_that_are_tried_again_side_by_side_do_not_wait_for_each_othe
     async def answer(request: Request) -> Any:
         if request.role == SEAT.name:
             return text("end") if rounds(request) else asks(look("a", "1"), look("b", "2"))
-        asked = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
+        asked = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1]
         if first[0] and (asked == "b" or rounds(request)):
             if asked == "a":
                 down.set()

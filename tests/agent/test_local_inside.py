@@ -14,9 +14,9 @@ from transom.agent import Agent, Home, Setup, SyncAgent
 from transom.config import Settings
 from transom.context import Mark
 from transom.errors import EgressError, NetworkFailed, RunError
-from transom.llm import Asked, Block, CameBack, ScriptedProvider
+from transom.llm import Block, ScriptedProvider, ToolResults, UserMessage
 from transom.tools import ToolDefinition
-from transom.tools.definition import Outcome
+from transom.tools.definition import ToolReturn
 
 READS = asks(look("a", name="read_log"))
 
@@ -25,7 +25,7 @@ def yields(how: str, text: str) -> Any:
     """What a handler may do with what it heard."""
     if how == "raised":
         raise ValueError(text)
-    return Outcome(text) if how == "an outcome" else text
+    return ToolReturn(text) if how == "an outcome" else text
 
 
 class Program:
@@ -96,7 +96,7 @@ async def test_what_a_handler_yields_of_others_is_as_free_as_they_are(tmp_path: 
         await agent.send("hi")
         answer = await agent.send("go")
         assert "Nothing." in sent(main.requests[-1]) and answer.text == "ok"
-        (came,) = [turn.results[0] for turn in answer.turns if isinstance(turn, CameBack)]
+        (came,) = [turn.results[0] for turn in answer.turns if isinstance(turn, ToolResults)]
         assert came.egress == "any"
         local = await agent.create_sub_conversation("what the program heard is the program's")
         assert SECRET in (await local.send("go")).text
@@ -215,7 +215,7 @@ async def test_a_handler_of_a_local_conversation_has_one_elsewhere_sum_up_what_t
         sub = await agent.create_sub_conversation("Count.")
         await sub.send("Are there 3?")
         answer = await agent.send("go")
-    assert [turn.egress for turn in answer.turns if isinstance(turn, Asked)] == ["any", "any"]
+    assert [turn.egress for turn in answer.turns if isinstance(turn, UserMessage)] == ["any", "any"]
     assert [one.content for turn in answer.turns for one in getattr(turn, "results", ())][1] == "In short: 3."
     assert len(there.requests) == 2 and none_told(there)
 

@@ -12,28 +12,28 @@ from tests.agent.helpers import tool as look_tool
 from transom.agent import Agent, Caps, Home, SyncAgent
 from transom.context import Mark
 from transom.errors import RunError
-from transom.llm import Asked, CameBack, Request, Role, ScriptedProvider, ToolCall
-from transom.tools import Arguments, Outcome, ToolDefinition
+from transom.llm import Request, Role, ScriptedProvider, ToolCall, ToolResults, UserMessage
+from transom.tools import Arguments, ToolDefinition, ToolReturn
 
 TRIALS = 60
 
 
 def note(request: Request) -> str:
     first = request.window.turns[0]
-    assert isinstance(first, Asked)
+    assert isinstance(first, UserMessage)
     return first.text
 
 
 def last_result(request: Request) -> str:
     turn = request.window.turns[-1]
-    assert isinstance(turn, CameBack)
+    assert isinstance(turn, ToolResults)
     return turn.results[0].content
 
 
-def solve(arguments: Arguments) -> Outcome:
+def solve(arguments: Arguments) -> ToolReturn:
     number = arguments["n"]
     assert isinstance(number, int)
-    return Outcome(
+    return ToolReturn(
         f"trial {number}", mark=Mark("half of the mass is gone" if number == 3 else "", values={"mass": 10 - number})
     )
 
@@ -70,7 +70,7 @@ async def test_what_a_tool_says_of_its_call_lasts_and_is_counted_exactly(tmp_pat
 @pytest.mark.parametrize("wrong", ["no mark", Mark])
 async def test_what_is_no_mark_is_the_tools_failure(wrong: Any) -> None:
     provider = scripted(asks(ToolCall("1", "bad", {})), "ok")
-    bad = ToolDefinition("bad", "Bad.", {"type": "object"}, lambda _: Outcome("x", mark=wrong))
+    bad = ToolDefinition("bad", "Bad.", {"type": "object"}, lambda _: ToolReturn("x", mark=wrong))
     async with Agent(SEAT, provider=provider, tools=[bad]) as agent:
         assert (await agent.send("go")).text == "ok"
     assert "its result cannot be kept" in last_result(provider.requests[-1])
@@ -135,7 +135,7 @@ async def test_what_is_folded_is_read_back_where_it_was_said() -> None:
     slices = [
         last_result(one)
         for one in provider.requests
-        if one.window.turns and isinstance(one.window.turns[-1], CameBack) and "lines 1 to" in last_result(one)
+        if one.window.turns and isinstance(one.window.turns[-1], ToolResults) and "lines 1 to" in last_result(one)
     ]
     assert ["saw 11" in one for one in slices] == [False, True]
     assert "saw 1" in slices[0]

@@ -12,7 +12,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home
 from transom.agent.turns import Conversation
-from transom.llm import CameBack, Reply, Request, ScriptedProvider, Text
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolResults
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def alive(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, weakref.ref[Con
 
 def answer(request: Request) -> Reply:
     """Looks something up, and is done."""
-    if any(isinstance(turn, CameBack) for turn in request.window.turns):
+    if any(isinstance(turn, ToolResults) for turn in request.window.turns):
         return Reply((Text("It is 12."),))
     return Reply(asks(look("a")).parts, stop="tool_calls")
 

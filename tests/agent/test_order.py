@@ -13,7 +13,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home
 from transom.errors import InputError, RunError
-from transom.llm import Asked, CameBack, Chain, Reply, Request, ScriptedProvider
+from transom.llm import Chain, Reply, Request, ScriptedProvider, ToolResults, UserMessage
 from transom.runs import Named, Run, Stage, Workspace, text_file
 
 MANY = 6
@@ -23,13 +23,13 @@ Work = Callable[[Stage], Awaitable[str]]
 def answer(request: Request) -> Reply | str:
     """Calls the tool with what it was asked, and says what it was asked."""
     turns = request.window.turns
-    asked = next(turn.text for turn in turns if isinstance(turn, Asked))
-    return f"so {asked}" if any(isinstance(turn, CameBack) for turn in turns) else asks(look(asked))
+    asked = next(turn.text for turn in turns if isinstance(turn, UserMessage))
+    return f"so {asked}" if any(isinstance(turn, ToolResults) for turn in turns) else asks(look(asked))
 
 
 def repeat(request: Request) -> str:
     asked = request.window.turns[-1]
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, UserMessage)
     return f"so {asked.text}"
 
 

@@ -12,7 +12,7 @@ from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom.agent import Agent, Home, Response
 from transom.cli.app import main
 from transom.errors import Paused
-from transom.llm import CameBack, Reply
+from transom.llm import Reply, ToolResults
 from transom.tools import ToolDefinition, ToolLimits
 
 
@@ -40,7 +40,7 @@ async def say(root: Path, slow: Slow, *answers: Reply | str, **more: Any) -> Res
 
 
 def told(response: Response) -> list[str]:
-    return [one.content for turn in response.turns if isinstance(turn, CameBack) for one in turn.results]
+    return [one.content for turn in response.turns if isinstance(turn, ToolResults) for one in turn.results]
 
 
 def answer(paused: pytest.ExceptionInfo[Paused], word: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

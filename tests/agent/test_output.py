@@ -17,16 +17,16 @@ from transom.context import Budget, History, go_on
 from transom.errors import ProviderError, ReplyError, WindowOverflow
 from transom.llm import (
     Again,
-    Asked,
+    AssistantMessage,
     Capabilities,
     Chain,
     Reply,
     Request,
     Role,
-    Said,
     ScriptedProvider,
     Text,
     Usage,
+    UserMessage,
     Window,
     estimate_tokens,
     render,
@@ -44,7 +44,7 @@ async def test_the_schema_of_the_answer_takes_room_in_the_window() -> None:
         f"field_{number}": {"type": "string", "description": "What was found. " * 5} for number in range(40)
     }
     wide = replace(SEAT, output={"type": "object", "properties": properties})
-    history = History.of([Asked("How many?")])
+    history = History.of([UserMessage("How many?")])
     plain, made = (go_on(role, [], history, budget=Budget(total=40_000)) for role in (SEAT, wide))
     untaught = Capabilities(structured_output=False)  # whose server does not hold to a schema: it is told in words
     seen = ScriptedProvider(lambda request: "{}", caps=untaught)
@@ -83,10 +83,12 @@ async def test_an_answer_that_does_not_follow_is_mended_once_and_each_call_is_ke
     assert (response.text, len(requests)) == (GOOD, 3)
     assert all(request.output == COUNT for request in requests)
     _, asked, mending = requests
-    assert mending.window.turns == (*asked.window.turns, Said((Text("seven"),)))
+    assert mending.window.turns == (*asked.window.turns, AssistantMessage((Text("seven"),)))
     assert "it is no JSON" in mending.window.text("answer_repair")
     assert response.usage.output_tokens == 30, "both were paid for"
-    assert [turn for turn in response.turns if turn == Said((Text("seven"),))] == [], "the mended one counts"
+    assert [turn for turn in response.turns if turn == AssistantMessage((Text("seven"),))] == [], (
+        "the mended one counts"
+    )
     assert [type(event) for event in events if isinstance(event, Replied)] == [Replied] * 3
     assert any(isinstance(event, Heard) and isinstance(event.piece, Again) for event in events)
     again, requests = await program()

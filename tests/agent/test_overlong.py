@@ -19,7 +19,7 @@ from transom.agent.events import CameOf, Event
 from transom.config import Settings
 from transom.context import TokenCorrection
 from transom.errors import InputError, RequestRefused, ToolError, ToolRefused, WindowOverflow
-from transom.llm import Asked, Block, CameBack, Reply, ScriptedProvider, ToolCall, Turn
+from transom.llm import Block, Reply, ScriptedProvider, ToolCall, ToolResults, Turn, UserMessage
 
 SMALL = Settings.model_validate({"window": {"tokens": 8_000}})
 LONG = "x y " * 20_000
@@ -54,7 +54,7 @@ async def test_a_blank_message_is_not_said(tmp_path: Path, content: str, beside:
             await agent.send(content, *beside)
         assert agent.history() == []
         assert (await agent.send("go")).text == "ok"
-    assert [turn for request in provider.requests for turn in request.window.turns] == [Asked("go")]
+    assert [turn for request in provider.requests for turn in request.window.turns] == [UserMessage("go")]
 
 
 async def test_messages_without_an_answer_make_room_for_the_next_one(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def calls(number: int, count: int, tool: str = "look") -> Reply:
 
 
 def contents(turns: Sequence[Turn]) -> list[str]:
-    return [result.content for turn in turns if isinstance(turn, CameBack) for result in turn.results]
+    return [result.content for turn in turns if isinstance(turn, ToolResults) for result in turn.results]
 
 
 async def yields(at: str) -> str:

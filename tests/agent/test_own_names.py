@@ -13,7 +13,7 @@ from tests.agent.helpers import SEAT, asks, look, tool
 from tests.agent.world import came, rounds, text
 from transom.agent import Agent
 from transom.errors import Paused
-from transom.llm import Asked, Chain, Request, ScriptedProvider
+from transom.llm import Chain, Request, ScriptedProvider, UserMessage
 from transom.runs import Run, Stage, Workspace, text_file
 
 
@@ -28,7 +28,7 @@ class House:
         self.results = list[list[str]]()
 
     def answer(self, request: Request) -> Any:
-        said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)]
+        said = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)]
         self.asked.append(said[-1])
         if said[-1] == "go":
             last = "" if not rounds(request) else came(request.window.turns)[-1]

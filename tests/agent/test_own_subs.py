@@ -13,7 +13,7 @@ from tests.agent.helpers import SEAT, asks, look, tool
 from tests.agent.world import ORDER, PAY, World, came, rounds, text
 from transom.agent import Agent, Home, Response
 from transom.errors import ApprovalNeeded, NetworkFailed, Paused, ToolExecutionError
-from transom.llm import Asked, Chain, Request, ScriptedProvider, Usage
+from transom.llm import Chain, Request, ScriptedProvider, Usage, UserMessage
 from transom.llm.codec import reply_from_json
 from transom.runs import ApprovalRequest, Run, Stage, Workspace, text_file
 from transom.tools import ToolLimits
@@ -77,7 +77,7 @@ async def test_calls_at_once_with_one_purpose_keep_their_own(tmp_path: Path) -> 
     def answer(request: Request) -> Any:
         if request.role == SEAT.name:
             return text("end") if rounds(request) else asks(look("bolts", "1"), look("nuts", "2"))
-        asked = [turn.text for turn in request.window.turns if isinstance(turn, Asked)]
+        asked = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)]
         if "nuts" in asked[0] and rounds(request) and down[0]:
             raise NetworkFailed("the line is dead", where="t")
         if not rounds(request):
@@ -240,7 +240,7 @@ async def test_in_a_stage_calls_at_once_keep_their_own_whichever_comes_first(tmp
         world.requests.append(request.role)
         if request.role == SEAT.name:
             return text("end") if rounds(request) else asks(look("bolts", "1"), look("nuts", "2"))
-        asked = next(turn.text for turn in request.window.turns if isinstance(turn, Asked))
+        asked = next(turn.text for turn in request.window.turns if isinstance(turn, UserMessage))
         return text(f"saw {asked}") if rounds(request) else asks(look(asked, name="pay"))
 
     async def work(at: Stage) -> str:

@@ -14,7 +14,7 @@ from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home
 from transom.context import Mark
 from transom.errors import NetworkFailed, RunError
-from transom.llm import Asked, CameBack, Chain, Reply, Request, ScriptedProvider, Text, Turn
+from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, ToolResults, Turn, UserMessage
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import ToolLimits
 
@@ -29,8 +29,8 @@ class Over(BaseException):
 def last_asked(request: Request) -> tuple[str, int]:
     """What was asked last, and how many results came since."""
     turns = request.window.turns
-    at, text = [(at, turn.text) for at, turn in enumerate(turns) if isinstance(turn, Asked)][-1]
-    return text, sum(isinstance(turn, CameBack) for turn in turns[at:])
+    at, text = [(at, turn.text) for at, turn in enumerate(turns) if isinstance(turn, UserMessage)][-1]
+    return text, sum(isinstance(turn, ToolResults) for turn in turns[at:])
 
 
 class World:
@@ -199,7 +199,7 @@ async def test_in_a_stage_nothing_is_passed_by_that_the_code_has_no_call_for_tod
 
     world.talk = talk  # type: ignore[method-assign]  # of this test
     ([turns], _) = await world.in_a_stage(tmp_path)
-    assert [turn.text for turn in turns if isinstance(turn, Asked)] == ["a", "c"]
+    assert [turn.text for turn in turns if isinstance(turn, UserMessage)] == ["a", "c"]
 
 
 async def test_it_is_summed_up_with_what_a_handler_said_in_it(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from transom.agent import Agent, Caps, Home
 from transom.agent.events import Event, Replied
 from transom.config import HostedSettings
 from transom.errors import ProviderError
-from transom.llm import Asked, Reply, Said, Text, Usage
+from transom.llm import AssistantMessage, Reply, Text, Usage, UserMessage
 from transom.llm.hosted import connect
 
 (ANTHROPIC,) = [dialect for dialect in DIALECTS if dialect.name == "anthropic"]
@@ -49,7 +49,7 @@ async def test_anthropics_pause_is_gone_on_with(stream: bool, tmp_path: Path) ->
     with LocalServer(answer) as server:
         response = await program(server.url)
         assert (response.text, response.ended) == ("part 1. part 2. part 3. ", "answered")
-        assert [type(turn) for turn in response.turns] == [Asked, Said], "one turn, whatever it took"
+        assert [type(turn) for turn in response.turns] == [UserMessage, AssistantMessage], "one turn, whatever it took"
         sent = [seen.body["messages"] for seen in server.seen]
         assert [len(messages) for messages in sent] == [1, 2, 2], "its words go back as its own, in one message"
         said = [block.get("text") or block["type"] for block in sent[2][1]["content"]]
@@ -123,7 +123,7 @@ async def test_a_call_after_a_pause_is_carried_out() -> None:
         response = await agent.send("go")
     assert response.text == "It is a."
     said = response.turns[1]
-    assert isinstance(said, Said) and [part.text for part in said.parts if isinstance(part, Text)] == [
+    assert isinstance(said, AssistantMessage) and [part.text for part in said.parts if isinstance(part, Text)] == [
         "I look. ",
         "Now.",
     ]

@@ -12,7 +12,7 @@ from transom.agent import Agent, Caps, Home, Setup
 from transom.agent.prices import Prices
 from transom.config import Settings
 from transom.errors import InputError
-from transom.llm import CameBack, Capabilities, Reply, ScriptedProvider, Text, Usage
+from transom.llm import Capabilities, Reply, ScriptedProvider, Text, ToolResults, Usage
 from transom.llm.hosted.usage import latest
 from transom.runs.spending import Spending
 
@@ -82,7 +82,7 @@ async def test_a_cap_in_dollars_ends_with_the_work_so_far_and_can_be_raised(tmp_
 
     stopped, asked = await program(1.5, calls("a", dollar), calls("b", dollar), calls("c", dollar))
     assert (stopped.ended, stopped.usd, asked) == ("usd", 2.0, 2)
-    assert len(stopped.turns) == 3 and isinstance(stopped.turns[-1], CameBack), "no call without its result"
+    assert len(stopped.turns) == 3 and isinstance(stopped.turns[-1], ToolResults), "no call without its result"
     whole, asked = await program(9, Reply((Text("done"),), usage=dollar))
     assert (whole.text, whole.ended, whole.usd, asked) == ("done", "answered", 3.0, 1)
 

@@ -12,7 +12,7 @@ from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom.agent import Agent, Home
 from transom.canonical import Json
 from transom.errors import ApprovalNeeded
-from transom.llm import CameBack, Reply, Request, ScriptedProvider, ToolCall
+from transom.llm import Reply, Request, ScriptedProvider, ToolCall, ToolResults
 from transom.runs import ApprovalRequest
 from transom.tools import Arguments, ToolDefinition
 from transom.tools.definition import Effect
@@ -60,7 +60,7 @@ async def test_three_things_that_are_looked_into_at_once(tmp_path: Path) -> None
     asked = [ToolCall(str(number), "delegate", {"purpose": f"q{number}", "sources": []}) for number in range(3)]
 
     def answer(request: Request) -> str | Reply:
-        came = any(isinstance(turn, CameBack) for turn in request.window.turns)
+        came = any(isinstance(turn, ToolResults) for turn in request.window.turns)
         if request.role == SEAT.name:
             return "ok" if came else asks(*asked)
         purpose = next(block.text for block in request.window.blocks if block.name == "purpose")

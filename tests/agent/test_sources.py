@@ -14,7 +14,18 @@ from tests.agent.helpers import SEAT, asks, look, sent, tool
 from transom.agent import Agent, Caps, Home, Setup
 from transom.agent.sources import Sources
 from transom.config import Settings
-from transom.llm import Asked, CameBack, Reply, Request, Said, ScriptedProvider, Text, ToolCall, ToolResult, Turn
+from transom.llm import (
+    AssistantMessage,
+    Reply,
+    Request,
+    ScriptedProvider,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    Turn,
+    UserMessage,
+)
 from transom.llm.turns import Egress
 
 DELEGATING = replace(SEAT, strategy="sub_conversation")
@@ -23,18 +34,18 @@ LARGE = "\n".join(f"row {number}: the ratio is 0.{number:05d}" for number in ran
 
 def made(at: str, told: str, name: str = "look", *, ident: str = "same", **more: Any) -> tuple[Turn, Turn]:
     """A call and its result; servers may give all calls the same id."""
-    return Said((ToolCall(ident, name, {"at": at}),)), CameBack((ToolResult(ident, name, told, **more),))
+    return AssistantMessage((ToolCall(ident, name, {"at": at}),)), ToolResults((ToolResult(ident, name, told, **more),))
 
 
 TURNS = [
-    Asked("What of lot_7?"),
+    UserMessage("What of lot_7?"),
     *made("a", "first"),
     *made("b", "no such place", is_error=True, trust="ours"),
     *made("c", "third", egress="local"),
     *made("d", "found one", "find", ident="other"),
-    Said((Text("It is 42."),)),
-    Asked("Sure?"),
-    Said((Text("Yes."),)),
+    AssistantMessage((Text("It is 42."),)),
+    UserMessage("Sure?"),
+    AssistantMessage((Text("Yes."),)),
     *made("e", "It is kept whole as result-1. Its outline.", "read"),
 ]
 KEPT = {"result-1": ToolResult("same", "read", "all of it", egress="local")}
@@ -98,7 +109,7 @@ def delegate(*sources: str, purpose: str = "Is it there?") -> ToolCall:
 
 def told(request: Request) -> list[str]:
     turn = request.window.turns[-1]
-    assert isinstance(turn, CameBack)
+    assert isinstance(turn, ToolResults)
     return [one.content for one in turn.results]
 
 

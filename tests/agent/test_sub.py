@@ -17,10 +17,22 @@ from transom.agent import Agent, Caps, Home, Setup, SyncAgent
 from transom.agent.events import Completed, Event, Opened
 from transom.agent.models import Conversation, SubConversation
 from transom.config import Settings
-from transom.context import TokenCorrection, facts, oversized
+from transom.context import TokenCorrection, oversized
 from transom.context.summary import STRUCK
 from transom.errors import InputError, ProviderError, RunError
-from transom.llm import Asked, Block, CameBack, Reply, Request, Role, ScriptedProvider, Strategy, Text, ToolCall
+from transom.gates import facts
+from transom.llm import (
+    Block,
+    Reply,
+    Request,
+    Role,
+    ScriptedProvider,
+    Strategy,
+    Text,
+    ToolCall,
+    ToolResults,
+    UserMessage,
+)
 from transom.telemetry import read_trace
 
 LARGE = "\n".join(f"row {number}: the ratio is 0.{number:05d}" for number in range(4_000))
@@ -37,7 +49,7 @@ def by_role(main: list[Any], sub: list[Any]) -> ScriptedProvider:
 
 def came(request: Request) -> str:
     turn = request.window.turns[-1]
-    assert isinstance(turn, CameBack)
+    assert isinstance(turn, ToolResults)
     return turn.results[0].content
 
 
@@ -195,7 +207,7 @@ async def test_a_program_opens_one_and_is_told_a_summary() -> None:
     assert [block.name for block in first.window.blocks] == ["sub_role", "purpose", "background"]
     last = provider.requests[-1]
     finding = last.window.turns[2]
-    assert isinstance(finding, Asked) and "3 of 5" in finding.text and "<untrusted-" in finding.text
+    assert isinstance(finding, UserMessage) and "3 of 5" in finding.text and "<untrusted-" in finding.text
     assert "How many?" not in sent(last), "what was said there stays there"
 
 
@@ -346,7 +358,7 @@ async def test_a_number_that_a_refusal_repeats_is_no_evidence_for_it() -> None:
     small = Setup(provider, Settings.model_validate({"window": {"tokens": 30_000}}))
     async with Agent(DELEGATING, provider=small, tools=[tool(large)]) as agent:
         assert (await agent.send("go")).text == "ok"
-    (refusal,) = [turn for turn in provider.requests[2].window.turns if isinstance(turn, CameBack)]
+    (refusal,) = [turn for turn in provider.requests[2].window.turns if isinstance(turn, ToolResults)]
     assert "93.75" in refusal.results[0].content and refusal.results[0].is_error
     assert f"The slack is {STRUCK} in {STRUCK}; row 17 has 0.00017." in came(provider.requests[-1])
 
@@ -379,7 +391,7 @@ async def test_summaries_of_one_reply_take_together_what_one_may() -> None:
     async with Agent(DELEGATING, provider=Setup(provider, settings), tools=[tool(each)]) as agent:
         assert (await agent.send("Is it fine?")).text == "ok"
     last = provider.requests[-1].window.turns[-1]
-    assert isinstance(last, CameBack)
+    assert isinstance(last, ToolResults)
     sizes = [TokenCorrection().count(one.content) for one in last.results]
     # The bound is 15 % of the window by what was learned of the model meanwhile, which counts a little less than this.
     assert len(sizes) == 4 and 2_000 < sum(sizes) <= 1.2 * 3_000

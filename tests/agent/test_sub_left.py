@@ -15,7 +15,7 @@ from transom.agent import Agent, Caps, Home
 from transom.agent.events import Event, Replied
 from transom.agent.models import SubConversation
 from transom.errors import ApprovalNeeded, CapReached, InputError
-from transom.llm import CameBack, Reply, ScriptedProvider, ToolCall, Turn, Usage
+from transom.llm import Reply, ScriptedProvider, ToolCall, ToolResults, Turn, Usage
 from transom.runs import ApprovalRequest
 from transom.tools import Arguments, ToolDefinition, ToolLimits
 
@@ -31,7 +31,7 @@ def both(main: list[Any], sub: list[Any]) -> ScriptedProvider:
 
 
 def results(turns: tuple[Turn, ...]) -> list[str]:
-    return [one.content for turn in turns if isinstance(turn, CameBack) for one in turn.results]
+    return [one.content for turn in turns if isinstance(turn, ToolResults) for one in turn.results]
 
 
 def only_sub(agent: Agent) -> SubConversation:

@@ -13,7 +13,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Caps, Home, Response
 from transom.errors import ApprovalNeeded, NetworkFailed, TransomError
-from transom.llm import Asked, Chain, Reply, Request, ScriptedProvider, Text, Usage
+from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, Usage, UserMessage
 from transom.runs import Run, Stage, Workspace, text_file
 
 USED = Usage(100, 100)
@@ -36,11 +36,11 @@ class World:
 
     def answer(self, request: Request) -> Reply:
         turns = request.window.turns
-        told = [turn.text for turn in turns if isinstance(turn, Asked)][-1]
+        told = [turn.text for turn in turns if isinstance(turn, UserMessage)][-1]
         if told in self.dead.split(","):
             raise NetworkFailed("the line is dead")
         self.asked.append(told)
-        new = isinstance(turns[-1], Asked)
+        new = isinstance(turns[-1], UserMessage)
         if told == "buy":
             calls = look("bolts", "1", "tell"), look("nuts", "2", "tell")
             came = () if new else [one.content for one in turns[-1].results]  # type: ignore[union-attr]  # they came

@@ -13,7 +13,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import Agent, Home, Response
 from transom.errors import NetworkFailed
-from transom.llm import Asked, Chain, Reply, Request, ScriptedProvider, Text, Turn
+from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, Turn, UserMessage
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import ToolDefinition
 
@@ -50,7 +50,7 @@ def said(turns: tuple[Turn, ...]) -> list[str]:
     """What stands in a conversation, in its order; of a finding what it is of."""
     return [
         (turn.text.split("\n")[3] if turn.text.startswith("<finding>") else turn.text)
-        if isinstance(turn, Asked)
+        if isinstance(turn, UserMessage)
         else type(turn).__name__
         for turn in turns
     ]
@@ -59,7 +59,7 @@ def said(turns: tuple[Turn, ...]) -> list[str]:
 def last_asked(request: Request) -> str:
     """Where nothing came since; else ""."""
     *_, turn = (None, *request.window.turns)
-    return turn.text if isinstance(turn, Asked) else ""
+    return turn.text if isinstance(turn, UserMessage) else ""
 
 
 @pytest.mark.parametrize("how", ["completes", "completes the program's", "says"])
@@ -91,8 +91,8 @@ async def test_what_a_call_told_before_is_told_before_what_the_program_finds(
         return await agent.send("last")
 
     lives = [said((await WHERE[where](tmp_path, answer, [tool(handler)], program)).turns) for _ in range(3)]
-    first = ["by the way", "Said"] if how == "says" else ["inner"]
-    assert lives == [[*first, "outer", "last", "Said"]] * 3
+    first = ["by the way", "AssistantMessage"] if how == "says" else ["inner"]
+    assert lives == [[*first, "outer", "last", "AssistantMessage"]] * 3
     assert asked.count("last") == 1
 
 
@@ -122,7 +122,7 @@ async def test_what_is_found_stands_behind_a_reply_whose_tool_was_stopped(where:
         return await agent.send("last")
 
     lives = [said((await WHERE[where](tmp_path, answer, [tool(slow)], program)).turns) for _ in range(3)]
-    assert lives == [["one", "Said", "CameBack", "inner", "last", "Said"]] * 3
+    assert lives == [["one", "AssistantMessage", "ToolResults", "inner", "last", "AssistantMessage"]] * 3
     assert asked.count("last") == 1
 
 
@@ -143,7 +143,7 @@ async def test_what_is_found_while_a_tool_waits_keeps_that_from_nothing(tmp_path
         return await agent.go_on()
 
     turns = (await at_home(tmp_path, answer, [tool(slow)], program)).turns
-    assert said(turns) == ["one", "Said", "CameBack", "inner", "Said"]
+    assert said(turns) == ["one", "AssistantMessage", "ToolResults", "inner", "AssistantMessage"]
     assert "looked" in str(turns[2])
 
 
@@ -219,8 +219,8 @@ async def test_what_a_call_found_behind_a_message_is_there_when_that_is_answered
         return await agent.send("last") if last else went_on
 
     found = [said((await at_home(tmp_path, answer, [tool(handler)], program)).turns) for _ in range(3)]
-    waited = ["Said", "CameBack"] if how == "is stopped" else []
-    assert found[1:] == [["one", *waited, "inner", "Said", "last", "Said"]] * 2
+    waited = ["AssistantMessage", "ToolResults"] if how == "is stopped" else []
+    assert found[1:] == [["one", *waited, "inner", "AssistantMessage", "last", "AssistantMessage"]] * 2
     assert asked.count("last") == 1
 
 

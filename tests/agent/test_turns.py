@@ -17,7 +17,19 @@ from tests.agent.tool_driver import TOOL_ROLE, Ledger, walk
 from tests.runs.helpers import Desk
 from transom.agent import Answer, call
 from transom.errors import OutOfTurns, Paused, ReplyError, RunError, ToolError, VisibilityError
-from transom.llm import Block, CameBack, Opaque, Reply, Role, Said, ScriptedProvider, Text, Tier, ToolCall, render
+from transom.llm import (
+    AssistantMessage,
+    Block,
+    Opaque,
+    Reply,
+    Role,
+    ScriptedProvider,
+    Text,
+    Tier,
+    ToolCall,
+    ToolResults,
+    render,
+)
 from transom.runs import Stage, Workspace, text_file
 from transom.store import SqliteStore
 from transom.tools import Toolbox
@@ -85,7 +97,7 @@ async def test_calls_are_carried_out_in_turns_and_the_answer_tells_them(tmp_path
         ({"at": "a"}, "saw a"),
         ({"at": "b"}, "saw b"),
     ]
-    assert answer.turns[0] == Said((Text("First."), look("a"), Opaque({"sig": "s"})))
+    assert answer.turns[0] == AssistantMessage((Text("First."), look("a"), Opaque({"sig": "s"})))
     assert talk.journal == ["opened", "started", "reply", "tool", "reply", "tool", "reply", "writing", "done"]
 
 
@@ -106,7 +118,7 @@ async def test_calls_of_one_reply_are_carried_out_together_and_answered_in_order
     answer = await talk.answer()
     assert talk.ledger.carried_out == ["b", "c", "slow"]
     assert [came.content for _, came in answer.calls] == ["saw slow", "saw b", "saw c"]
-    assert len([turn for turn in answer.turns if isinstance(turn, CameBack)]) == 1
+    assert len([turn for turn in answer.turns if isinstance(turn, ToolResults)]) == 1
 
 
 async def test_what_is_wrong_with_a_call_goes_back_beside_the_others(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom.agent import Agent, Caps, Home
-from transom.llm import CameBack, Reply, Turn
+from transom.llm import Reply, ToolResults, Turn
 
 
 def calls(*ats: str) -> list[Reply]:
@@ -14,7 +14,7 @@ def calls(*ats: str) -> list[Reply]:
 
 
 def results(turns: tuple[Turn, ...]) -> list[str]:
-    return [one.content for turn in turns if isinstance(turn, CameBack) for one in turn.results]
+    return [one.content for turn in turns if isinstance(turn, ToolResults) for one in turn.results]
 
 
 async def test_going_on_at_a_cap_that_nobody_raised_asks_nobody(tmp_path: Path) -> None:

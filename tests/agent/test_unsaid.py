@@ -14,7 +14,7 @@ from transom.agent import Agent, Home
 from transom.canonical import Json
 from transom.context import Mark
 from transom.errors import NetworkFailed, RunError, StoreError
-from transom.llm import Asked, Block, Request, ScriptedProvider
+from transom.llm import Block, Request, ScriptedProvider, UserMessage
 from transom.runs import Workspace
 from transom.store import SqliteStore
 from transom.tools import ToolDefinition
@@ -54,14 +54,14 @@ class Program:
         self.gate: asyncio.Event
 
     async def _answer(self, request: Request) -> Any:
-        said = [turn.text for turn in request.window.turns if isinstance(turn, Asked)][-1]
+        said = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)][-1]
         if said == "slow" and self.lives == 1:
             await self.gate.wait()
         if self.lives == 1 and self._fails.get(said, 0):
             self._fails[said] -= 1
             raise NetworkFailed("the line is dead")
         self.asked.append(said)
-        if said == "tell" and isinstance(request.window.turns[-1], Asked):
+        if said == "tell" and isinstance(request.window.turns[-1], UserMessage):
             return asks(look("it"))
         return f"so {said[-6:]}"
 
@@ -88,7 +88,7 @@ class Program:
                 await does(agent)
                 talk = agent._life.talk
                 assert talk is not None
-                said = [turn.text for turn in talk.turns if isinstance(turn, Asked)]
+                said = [turn.text for turn in talk.turns if isinstance(turn, UserMessage)]
                 return self.ended, said, dict(talk.marks)
 
     async def lives_alike(self, does: Callable[[Agent], Awaitable[None]], **refuses: int) -> tuple[list[str], Any]:

@@ -15,7 +15,7 @@ from tests.agent.helpers import SEAT, asks, look, tool
 from tests.agent.world import PAY, World, rounds, text
 from transom.agent import Agent
 from transom.errors import NetworkFailed, Paused
-from transom.llm import Asked, Block, Chain, Request, Role, ScriptedProvider, Tier, ToolCall
+from transom.llm import Block, Chain, Request, Role, ScriptedProvider, Tier, ToolCall, UserMessage
 from transom.runs import Run, Stage, Workspace, text_file
 
 DOUBT = "tool pay was carried out before"
@@ -28,7 +28,7 @@ def purpose_of(request: Request) -> str:
 
 def sums_up(request: Request) -> bool:
     last = request.window.turns[-1]
-    return isinstance(last, Asked) and last.text.startswith("Now sum up")
+    return isinstance(last, UserMessage) and last.text.startswith("Now sum up")
 
 
 async def stage_life(folder: Path, answer: Callable[[Request], Any], work: Callable[[Stage], Awaitable[str]]) -> None:
@@ -187,7 +187,7 @@ async def test_what_is_done_after_something_else_was_said_is_no_doubt(tmp_path: 
 
     def answer(request: Request) -> Any:
         last = request.window.turns[-1]
-        return text("hi") if not isinstance(last, Asked) or last.text.startswith("hello") else asks(PAY)
+        return text("hi") if not isinstance(last, UserMessage) or last.text.startswith("hello") else asks(PAY)
 
     async def life(number: int) -> None:
         async def work(stage: Stage) -> str:

@@ -17,16 +17,16 @@ from transom.agent import Agent, Home, Setup
 from transom.config import OpenAISettings, Settings
 from transom.errors import ContextOverflow
 from transom.llm import (
-    Asked,
     Block,
     CallSettings,
-    CameBack,
     Capabilities,
     Reply,
     Request,
     ScriptedProvider,
     Text,
     ToolCall,
+    ToolResults,
+    UserMessage,
     Window,
 )
 from transom.llm.hosted import connect
@@ -107,7 +107,7 @@ def folds(requests: list[Request]) -> list[int]:
 
 def note(request: Request) -> str:
     first = request.window.turns[0]
-    assert isinstance(first, Asked)
+    assert isinstance(first, UserMessage)
     return first.text
 
 
@@ -126,7 +126,7 @@ async def test_keep_recent_of_them_stay() -> None:
         requests = await windows(9, compact_at=8, keep_recent=keep)
         (first,) = folds(requests)[:1]
         window = requests[first].window.turns
-        assert sum(isinstance(turn, CameBack) for turn in window) == keep
+        assert sum(isinstance(turn, ToolResults) for turn in window) == keep
 
 
 async def test_what_was_folded_can_be_read_back_word_for_word(tmp_path: Path) -> None:

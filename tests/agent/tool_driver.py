@@ -13,7 +13,7 @@ from transom.cli.session import Options, Session
 from transom.errors import RunError
 from transom.llm import Block, Chain, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall, ToolSpec
 from transom.runs import Stage, text_file
-from transom.tools import Outcome, Toolbox, ToolDefinition
+from transom.tools import Toolbox, ToolDefinition, ToolReturn
 from transom.tools.definition import Arguments
 
 _PARAMETERS = {
@@ -45,7 +45,7 @@ class Ledger:
             )
         ]
 
-    async def _look(self, arguments: Arguments) -> Outcome:
+    async def _look(self, arguments: Arguments) -> ToolReturn:
         at = str(arguments["at"])
         if at == "slow":
             await asyncio.sleep(0.02)
@@ -55,7 +55,7 @@ class Ledger:
             raise RunError("killed here")
         self.carried_out.append(at)
         self._log(f"did {at}")
-        return Outcome(f"saw {at}", {"at": at})
+        return ToolReturn(f"saw {at}", {"at": at})
 
 
 def walk(work: Path, failpoint: int) -> int:

@@ -9,14 +9,14 @@ from typing import Any
 
 from tests.agent.helpers import SEAT, look, tool
 from transom.agent import Agent, Home
-from transom.llm import CameBack, Reply, Request, ScriptedProvider, Text, Turn
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolResults, Turn
 from transom.tools import ToolDefinition
 
 PAY, ORDER = look("rent", name="pay"), look("bolts", name="order")
 
 
 def rounds(request: Request) -> int:
-    return sum(isinstance(turn, CameBack) for turn in request.window.turns)
+    return sum(isinstance(turn, ToolResults) for turn in request.window.turns)
 
 
 def text(said: str) -> Reply:
@@ -70,4 +70,4 @@ class World:
 
 
 def came(turns: tuple[Turn, ...]) -> list[str]:
-    return [one.content for turn in turns if isinstance(turn, CameBack) for one in turn.results]
+    return [one.content for turn in turns if isinstance(turn, ToolResults) for one in turn.results]

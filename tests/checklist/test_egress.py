@@ -15,7 +15,7 @@ from transom.checklist.pipeline import Places, checker_of
 from transom.cli.providers import build_chain
 from transom.config import load_settings
 from transom.errors import EgressError, SettingsError
-from transom.llm import Block, CameBack, Chain, EgressPolicy, Request, ScriptedProvider, ToolResult, Window, render
+from transom.llm import Block, Chain, EgressPolicy, Request, ScriptedProvider, ToolResult, ToolResults, Window, render
 from transom.llm.naming import Surroundings
 from transom.runs import Run, Workspace
 from transom.store import SqliteStore
@@ -84,10 +84,10 @@ def test_the_recorded_window_says_what_was_local() -> None:
 
 def test_answers_of_tools_stay_with_the_logs() -> None:
     result = ToolResult("1", "search_in_file", "line 3 of the log")
-    turned = Request("r", Window((Block("section_1", "y"),), (CameBack((result,)),)))
+    turned = Request("r", Window((Block("section_1", "y"),), (ToolResults((result,)),)))
     assert EgressPolicy(keep_untrusted=True).kept(turned) == "the conversation so far"
     assert EgressPolicy(("log_*",)).kept(turned) is None
-    local = Request("r", Window((), (CameBack((replace(result, egress="local"),)),)))
+    local = Request("r", Window((), (ToolResults((replace(result, egress="local"),)),)))
     assert EgressPolicy().kept(local) == "a result of tool search_in_file"
 
 

@@ -20,21 +20,21 @@ from transom.cli import main
 from transom.cli.session import Options, Session
 from transom.context import SHARES, Budget, assemble
 from transom.llm import (
-    Asked,
+    AssistantMessage,
     Block,
-    CameBack,
     Chain,
     Dropped,
     Reply,
     Request,
     Role,
-    Said,
     ScriptedProvider,
     Text,
     Tier,
     ToolCall,
     ToolResult,
+    ToolResults,
     Usage,
+    UserMessage,
     Window,
     estimate_tokens,
     render,
@@ -119,8 +119,8 @@ def test_the_overview_names_blocks_and_no_text(here: Path, capsys: pytest.Captur
 
 def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def ask(stage: Stage) -> str:
-        said = Said((Text("before \udc80"), ToolCall("1", "look", {"at": "a.log"})))
-        came = CameBack((ToolResult("1", "look", "a line"), ToolResult("2", "leap", "no", is_error=True)))
+        said = AssistantMessage((Text("before \udc80"), ToolCall("1", "look", {"at": "a.log"})))
+        came = ToolResults((ToolResult("1", "look", "a line"), ToolResult("2", "leap", "no", is_error=True)))
         window = Window(FIRST.prompt, (said, came), (Dropped("log", 900, "over the limit"),))
         return (await stage.ask(Request(FIRST.name, window), FIRST)).text
 
@@ -185,7 +185,7 @@ def conversed(here: Path) -> str:
             blocks = [Block("config", config, Tier.SESSION), Block("log", f"log {number}", trust="untrusted")]
             request = assemble(role, blocks, turns=turns, budget=Budget(total=20_000))
             reply = await stage.ask(request, role)
-            turns += [Asked(f"question {number}"), Said(reply.parts)]
+            turns += [UserMessage(f"question {number}"), AssistantMessage(reply.parts)]
         return "done"
 
     def answer(request: Request) -> Reply:

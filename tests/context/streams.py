@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 
-from transom.llm import Asked, CameBack, Said, Text, ToolCall, ToolResult, Turn
+from transom.llm import AssistantMessage, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 
 Tokenizer = Callable[[str], int]
 
@@ -43,14 +43,14 @@ TOKENIZERS: Sequence[Tokenizer] = (pieces, small, even)
 def call(number: int, result: str = "fine", *, tool: str = "look", is_error: bool = False) -> tuple[Turn, Turn]:
     """A call and its result."""
     ident = f"c{number}"
-    said = Said((Text("I look."), ToolCall(ident, tool, {"number": number})))
-    return said, CameBack((ToolResult(ident, tool, result, is_error=is_error),))
+    said = AssistantMessage((Text("I look."), ToolCall(ident, tool, {"number": number})))
+    return said, ToolResults((ToolResult(ident, tool, result, is_error=is_error),))
 
 
 def exchange(number: int, kind: str = PROSE, size: int = 300) -> list[Turn]:
     """A question, a call with its result, an answer: two events."""
     text = (f"{number}: " + kind * (size // len(kind) + 1))[:size]
-    return [Asked(f"What of {number}?"), *call(number, text), Said((Text(f"It is {number}."),))]
+    return [UserMessage(f"What of {number}?"), *call(number, text), AssistantMessage((Text(f"It is {number}."),))]
 
 
 kinds = st.sampled_from(KINDS)
@@ -65,13 +65,13 @@ def turns(draw: st.DrawFn, most: int = 120) -> list[Turn]:
         what = draw(st.sampled_from(["ask", "say", "call", "call", "fail", "both"]))
         text = (draw(kinds) * 20)[: draw(sizes)]
         if what == "ask":
-            made.append(Asked(text))
+            made.append(UserMessage(text))
         elif what == "say":
-            made.append(Said((Text(text),)))
+            made.append(AssistantMessage((Text(text),)))
         elif what == "both":
             ids = (f"a{number}", f"b{number}")
-            made.append(Said(tuple(ToolCall(ident, "look", {"n": number}) for ident in ids)))
-            made.append(CameBack(tuple(ToolResult(ident, "look", text, is_error=ident == "b7") for ident in ids)))
+            made.append(AssistantMessage(tuple(ToolCall(ident, "look", {"n": number}) for ident in ids)))
+            made.append(ToolResults(tuple(ToolResult(ident, "look", text, is_error=ident == "b7") for ident in ids)))
         else:
             made += call(number, "no such file" if what == "fail" else text, is_error=what == "fail")
     return made
@@ -81,12 +81,14 @@ def orphans(made: Sequence[Turn]) -> list[str]:
     """Calls without their results right behind them, results without their calls right before them."""
     wrong: list[str] = []
     for index, turn in enumerate(made):
-        if isinstance(turn, Said) and turn.calls:
+        if isinstance(turn, AssistantMessage) and turn.calls:
             after = made[index + 1] if index + 1 < len(made) else None
-            if not isinstance(after, CameBack) or [one.id for one in after.results] != [c.id for c in turn.calls]:
+            if not isinstance(after, ToolResults) or [one.id for one in after.results] != [c.id for c in turn.calls]:
                 wrong.append(f"turn {index}: calls without results")
-        if isinstance(turn, CameBack):
+        if isinstance(turn, ToolResults):
             before = made[index - 1] if index else None
-            if not isinstance(before, Said) or [c.id for c in before.calls] != [one.id for one in turn.results]:
+            if not isinstance(before, AssistantMessage) or [c.id for c in before.calls] != [
+                one.id for one in turn.results
+            ]:
                 wrong.append(f"turn {index}: results without calls")
     return wrong

@@ -12,7 +12,7 @@ from transom.context import Compaction, History, Mark, TokenCorrection
 from transom.context.compaction import compact, shrink
 from transom.context.history import turn_size
 from transom.errors import InputError
-from transom.llm import Asked, Said, Text, Turn
+from transom.llm import AssistantMessage, Text, Turn, UserMessage
 
 PLAIN = TokenCorrection()
 LIMIT = 2_000
@@ -20,13 +20,15 @@ LIMIT = 2_000
 
 def answered(*asked: str) -> History:
     """Questions, each with its answer."""
-    return History.of([turn for one in asked for turn in (Asked(one), Said((Text("An answer. " * 20),)))])
+    return History.of(
+        [turn for one in asked for turn in (UserMessage(one), AssistantMessage((Text("An answer. " * 20),)))]
+    )
 
 
 def words(history: History) -> list[str]:
     """What windows hold of what was asked, without the note."""
     note = history.folded.note if history.folded else None
-    return [turn.text for turn in history.turns if isinstance(turn, Asked) and turn is not note]
+    return [turn.text for turn in history.turns if isinstance(turn, UserMessage) and turn is not note]
 
 
 def note(history: History) -> str:
@@ -38,7 +40,7 @@ def test_what_was_asked_stays_and_what_was_answered_goes() -> None:
     asked = [f"Look at corner {number}." for number in range(60)]
     history = compact(answered(*asked), Compaction(), 20_000, PLAIN)
     assert words(history) == asked
-    assert sum(isinstance(turn, Said) for turn in history.turns) == 20
+    assert sum(isinstance(turn, AssistantMessage) for turn in history.turns) == 20
     assert "- event 7, asked\n" in note(history)
     assert "follows word for word, without what came of it" in note(history)
     assert "being worked on" not in note(history), "that is not folded"
@@ -51,7 +53,7 @@ def test_past_their_room_the_first_the_last_and_the_newest_stay() -> None:
     assert shown == ["Answer in French.", *asked[-(len(shown) - 1) :]], "a long one that is not folded takes no room"
     assert 5 <= len(shown) <= 30
     assert f"What was asked in {102 - len(shown)} more does not, for want of room." in note(history)
-    longer = compact(history.add(Asked("And now?")), Compaction(1, 1), LIMIT, PLAIN)
+    longer = compact(history.add(UserMessage("And now?")), Compaction(1, 1), LIMIT, PLAIN)
     assert "x" * 4_000 not in words(longer), "one that is long leaves its room to the others"
     assert words(longer)[-2:] == [asked[-2], "And now?"]
 
@@ -64,7 +66,7 @@ def test_equal_ones_are_shown_once() -> None:
 
 def test_what_stands_in_an_event_that_is_shown_is_not_shown_again() -> None:
     history = answered("Begin.")
-    history = history.add(Asked("Order it."), *call(1, "out of stock", is_error=True))
+    history = history.add(UserMessage("Order it."), *call(1, "out of stock", is_error=True))
     history = compact(history.add(*answered("a", "b").turns), Compaction(1, 1), 20_000, PLAIN)
     assert words(history) == ["Begin.", "Order it.", "a", "b"]
     assert "- event 2, failed" in note(history)
@@ -74,7 +76,7 @@ def test_what_stands_in_an_event_that_is_shown_is_not_shown_again() -> None:
 
 
 def test_what_is_worked_on_is_not_named_again_where_its_event_is_shown() -> None:
-    history = answered("Begin.").add(Asked("Order it."), *call(1, "out of stock", is_error=True))
+    history = answered("Begin.").add(UserMessage("Order it."), *call(1, "out of stock", is_error=True))
     for number in range(2, 9):
         history = history.add(*call(number))
     roomy, tight = compact(history, Compaction(1, 1), 20_000, PLAIN), compact(history, Compaction(1, 1), 20, PLAIN)
@@ -85,7 +87,7 @@ def test_what_is_worked_on_is_not_named_again_where_its_event_is_shown() -> None
 
 
 def test_what_is_worked_on_stays_where_there_is_no_room_at_all() -> None:
-    history = History.of([Asked("old"), Said((Text("ok"),)), Asked("Which city? " * 500)])
+    history = History.of([UserMessage("old"), AssistantMessage((Text("ok"),)), UserMessage("Which city? " * 500)])
     for number in range(9):
         history = history.add(*call(number))
     history = shrink(history, LIMIT, PLAIN, hard=True)
@@ -100,7 +102,7 @@ def test_what_is_shown_keeps_its_order_and_its_bound(made: list[Turn], recent: i
     history = History()
     for turn in made:
         history = history.add(turn)
-        if not (isinstance(turn, Said) and turn.calls):
+        if not (isinstance(turn, AssistantMessage) and turn.calls):
             history = compact(history, Compaction(recent, recent), limit, PLAIN)
     if history.folded is None:
         return
@@ -116,7 +118,7 @@ def test_what_is_shown_keeps_its_order_and_its_bound(made: list[Turn], recent: i
 
 
 def test_several_marks_of_an_event_are_all_kept() -> None:
-    history = History().add(Asked("go"), mark=Mark("half way", values={"mass": 1.5}))
+    history = History().add(UserMessage("go"), mark=Mark("half way", values={"mass": 1.5}))
     history = history.add(mark=Mark("done", values={"mass": 1.25, "stress": 2}))
     history = history.add(mark=Mark("done", preserve=True))
     assert history.live[-1].milestone == "half way; done"

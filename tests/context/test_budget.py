@@ -16,7 +16,7 @@ from transom.context.budget import GIVING, share_of
 from transom.context.fitting import Draft, Frame
 from transom.context.tokens import TokenCorrection, measure
 from transom.errors import SettingsError, WindowOverflow
-from transom.llm import Asked, Block, CallSettings, Capabilities, Role, Tier, ToolSpec, render
+from transom.llm import Block, CallSettings, Capabilities, Role, Tier, ToolSpec, UserMessage, render
 
 PLAIN = TokenCorrection()
 
@@ -139,7 +139,7 @@ def test_a_failure_is_kept_where_everything_else_is_folded() -> None:
 
 
 def test_a_newest_message_that_is_too_large_alone_overflows_with_its_sizes() -> None:
-    history = History.of([*exchange(1), Asked(PROSE * 100)])
+    history = History.of([*exchange(1), UserMessage(PROSE * 100)])
     with pytest.raises(WindowOverflow) as caught:
         go_on(ROLE, [], history, budget=Budget(total=5_000))
     assert caught.value.shares["conversation"] > caught.value.limit

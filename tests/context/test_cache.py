@@ -13,7 +13,7 @@ from tests.counted import calls
 from transom.context import Budget, History, assemble, go_on
 from transom.context.cache import KEPT_REQUESTS, CacheMonitor, breakpoints_of
 from transom.context.segments import Ordered, parting, piece_text
-from transom.llm import Asked, Block, CallSettings, Request, Role, Tier, ToolSpec, Usage, Window, render
+from transom.llm import Block, CallSettings, Request, Role, Tier, ToolSpec, Usage, UserMessage, Window, render
 from transom.llm.cache_terms import MOST_MARKS, NO_CACHE, TERMS, CacheTerms, terms_of
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object"})
@@ -212,7 +212,7 @@ def test_watching_costs_the_same_however_long_the_conversation_is() -> None:
         history = History.of([turn for number in range(count) for turn in exchange(number, size=40)])
         monitor = CacheMonitor(MARKED)
         monitor.watch(assemble(ROLE, [CONFIG], turns=history.turns))
-        grown = history.add(Asked("and now?"))
+        grown = history.add(UserMessage("and now?"))
         request = go_on(ROLE, [CONFIG], grown, budget=Budget(total=1_000_000)).request
         return calls(lambda: monitor.watch(request))
 

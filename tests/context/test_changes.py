@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.context.streams import call
 from tests.context.test_cache import BOOK, CONFIG, LEAP, LOOK, ROLE, asked
 from transom.context.changes import Changes
-from transom.llm import Asked, Block, Dropped, Request, Window
+from transom.llm import Block, Dropped, Request, UserMessage, Window
 
 FIRST = asked(3, CONFIG, BOOK, Block("log", "l"))
 
@@ -37,7 +37,7 @@ def test_blocks_in_another_order_have_moved() -> None:
 
 
 def test_a_conversation_that_was_folded_lost_turns() -> None:
-    turns = (Asked("Note: folded."), *FIRST.window.turns[8:], *call(9))
+    turns = (UserMessage("Note: folded."), *FIRST.window.turns[8:], *call(9))
     window = Window(FIRST.window.blocks, turns, (Dropped("event 1", 9, "over"),))
     folded = Request(FIRST.role, window, FIRST.tools, FIRST.settings)
     changed = Changes.between(FIRST, folded)

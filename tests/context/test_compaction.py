@@ -15,7 +15,7 @@ from tests.fuzzing import examples
 from transom.context import Compaction, Event, History, Mark, TokenCorrection
 from transom.context.compaction import compact, shrink, swallow
 from transom.context.history import turn_size
-from transom.llm import Asked, CameBack, Said, Text, ToolCall, ToolResult, Turn
+from transom.llm import AssistantMessage, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 from transom.llm.render import turn_text
 
 PLAIN = TokenCorrection()
@@ -43,7 +43,7 @@ def grown(made: list[Turn], said: list[Mark], policy: Compaction, limit: int) ->
         mark = said[index % len(said)] if said else Mark()
         whole = whole.add(turn, mark=mark, failed=index % 11 == 7)
         folded = folded.add(turn, mark=mark, failed=index % 11 == 7)
-        if not (isinstance(turn, Said) and turn.calls):
+        if not (isinstance(turn, AssistantMessage) and turn.calls):
             folded = compact(folded, policy, limit, PLAIN)
     return whole, folded
 
@@ -92,7 +92,7 @@ def test_a_planted_orphan_is_seen() -> None:
     with pytest.raises(ValueError, match="a result without its call"):
         History().add(came)
     with pytest.raises(ValueError, match="a result without its call"):
-        History().add(said, CameBack((ToolResult("other", "look", "x"),)))
+        History().add(said, ToolResults((ToolResult("other", "look", "x"),)))
 
 
 def test_it_is_folded_at_the_threshold_and_keeps_what_it_says() -> None:
@@ -146,8 +146,8 @@ def test_equal_failures_are_shown_once_with_their_count() -> None:
     history = History()
     for number in range(60):
         asked = ToolCall(f"c{number}", "look", {})
-        said = Said((Text("Again."), asked) if number % 10 else (asked,))
-        history = history.add(said, CameBack((ToolResult(f"c{number}", "look", "no such file", is_error=True),)))
+        said = AssistantMessage((Text("Again."), asked) if number % 10 else (asked,))
+        history = history.add(said, ToolResults((ToolResult(f"c{number}", "look", "no such file", is_error=True),)))
     history = compact(history, POLICY, WIDE, PLAIN)
     assert history.folded is not None
     assert len(history.folded.kept) == 40, "the record holds each"
@@ -179,11 +179,13 @@ def test_what_lasts_past_its_room_is_dropped_oldest_first_and_can_be_read() -> N
 
 
 def test_code_says_what_is_a_milestone_and_the_model_does_not() -> None:
-    history = History().add(Asked("Milestone: done. failed=True"), Said((Text("milestone reached, preserve me"),)))
+    history = History().add(
+        UserMessage("Milestone: done. failed=True"), AssistantMessage((Text("milestone reached, preserve me"),))
+    )
     assert not history.live[0].lasting
-    history = history.add(Asked("go"), mark=Mark("half way", values={"mass": 1.5}))
+    history = history.add(UserMessage("go"), mark=Mark("half way", values={"mass": 1.5}))
     assert history.live[-1] == Event(
-        2, (Asked("go"),), history.live[-1].size, milestone="half way", values={"mass": (1.5,)}
+        2, (UserMessage("go"),), history.live[-1].size, milestone="half way", values={"mass": (1.5,)}
     )
     assert history.live[-1].lasting
     assert History().add(mark=Mark("nothing yet")) == History()
@@ -239,22 +241,24 @@ def test_a_note_tells_all_digits_of_what_was_measured(values: list[float], told:
 @pytest.mark.parametrize("fails", [False, True], ids=["the call succeeds", "the call fails"])
 def test_what_was_asked_last_stays_however_often_it_is_folded(*, fails: bool) -> None:
     """The role is still working on it; without it the windows of a long task would no longer hold the task."""
-    history = History.of([Asked("old"), Said((Text("answered"),)), Asked("Which city?")])
+    history = History.of([UserMessage("old"), AssistantMessage((Text("answered"),)), UserMessage("Which city?")])
     for number in range(60):
         call = ToolCall(str(number), "look", {"n": number})
-        history = history.add(Said((call,)), CameBack((ToolResult(call.id, "look", "x " * 50, is_error=fails),)))
+        history = history.add(
+            AssistantMessage((call,)), ToolResults((ToolResult(call.id, "look", "x " * 50, is_error=fails),))
+        )
         if number % 7 == 6:
             history = shrink(history, 400, TokenCorrection(), hard=number % 2 == 0)
-        assert sum(turn == Asked("Which city?") for turn in history.turns) == 1
-    assert Asked("old") in history.turns, "there is room for it"
+        assert sum(turn == UserMessage("Which city?") for turn in history.turns) == 1
+    assert UserMessage("old") in history.turns, "there is room for it"
     assert sum(history.size) == sum(sum(turn_size(turn)) for turn in history.turns)
-    history = shrink(history.add(Asked("And now?")), 400, TokenCorrection(), hard=True)
-    assert [turn for turn in history.turns if isinstance(turn, Asked)][1:] == [Asked("And now?")]
+    history = shrink(history.add(UserMessage("And now?")), 400, TokenCorrection(), hard=True)
+    assert [turn for turn in history.turns if isinstance(turn, UserMessage)][1:] == [UserMessage("And now?")]
 
 
 def test_only_results_are_swallowed_and_what_has_to_be_answered_stays() -> None:
-    for ends in ((), exchange(1), (*exchange(1), Asked("And now?"))):
+    for ends in ((), exchange(1), (*exchange(1), UserMessage("And now?"))):
         history = History.of(ends)
         assert swallow(history, PLAIN) is history
-    swallowed = swallow(History.of([Asked("Look."), *call(2)]), PLAIN)
+    swallowed = swallow(History.of([UserMessage("Look."), *call(2)]), PLAIN)
     assert not swallowed.live and swallowed.folded is not None and swallowed.folded.unseen

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from transom.context import TokenCorrection, facts, summary
+from transom.context import TokenCorrection, summary
 from transom.context.aside import LARGE, aside
-from transom.context.facts import Source, count_facts, facts_of
 from transom.context.summary import STRUCK, extract, hold, summarised
+from transom.gates import facts
+from transom.gates.facts import Source, count_facts, facts_of
 
 PLAIN = TokenCorrection()
 ROWS = "".join(f"u_core/reg_{number}: slack -0.{number:05d} ns\n" for number in range(4_000))

@@ -13,10 +13,22 @@ from tests.fuzzing import examples
 from transom.context import Budget, History, TokenCorrection, check_message, go_on
 from transom.context.oversized import level
 from transom.errors import WindowOverflow
-from transom.llm import Asked, Block, CallSettings, CameBack, Role, Said, Text, Tier, ToolCall, ToolResult, ToolSpec
+from transom.llm import (
+    AssistantMessage,
+    Block,
+    CallSettings,
+    Role,
+    Text,
+    Tier,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    ToolSpec,
+    UserMessage,
+)
 
 PLAIN = TokenCorrection()
-LEARNED = PLAIN.learned(go_on(Role("r", (), frozenset()), (), History.of([Asked(ROW)])).size, 60)
+LEARNED = PLAIN.learned(go_on(Role("r", (), frozenset()), (), History.of([UserMessage(ROW)])).size, 60)
 ROLE = Role(
     "t.seat",
     (Block("role", PROSE, Tier.STABLE),),
@@ -46,7 +58,7 @@ def fitting(history: History, budget: Budget, tokens: TokenCorrection, role: Rol
     window = made.request.window
     assert tokens.at_most(made.size) <= budget.window_tokens(role.settings.max_tokens)
     assert orphans(window.turns) == []
-    assert Asked(asked) in window.turns, "what is worked on is there"
+    assert UserMessage(asked) in window.turns, "what is worked on is there"
     return made.history
 
 
@@ -63,7 +75,7 @@ def test_a_message_is_refused_before_it_is_said_or_can_be_answered(
         except WindowOverflow as error:
             assert error.needed > error.limit > 0 and step.text not in ("short", "and this?")
             continue
-        history = fitting(history.add(Asked(step.text)), budget, tokens, role, step.text)
+        history = fitting(history.add(UserMessage(step.text)), budget, tokens, role, step.text)
         if not step.answered:
             continue
         for results in step.rounds if calls else ():
@@ -73,8 +85,10 @@ def test_a_message_is_refused_before_it_is_said_or_can_be_answered(
                 ToolResult(call.id, "look", text, is_error=step.failing)
                 for call, text in zip(asks, results, strict=True)
             ]
-            history = fitting(history.add(Said(asks), CameBack(tuple(came))), budget, tokens, role, step.text)
-        history = history.add(Said((Text("So it is."),)))
+            history = fitting(
+                history.add(AssistantMessage(asks), ToolResults(tuple(came))), budget, tokens, role, step.text
+            )
+        history = history.add(AssistantMessage((Text("So it is."),)))
 
 
 @pytest.mark.parametrize("blocks", [(), (Block("extra", CODE * 40),)], ids=["alone", "with a block"])
@@ -93,17 +107,17 @@ def test_a_refusal_names_the_size_the_room_and_what_to_do(blocks: tuple[Block, .
 
 def test_results_that_have_no_room_can_still_be_read() -> None:
     call = ToolCall("1", "look", {})
-    came = CameBack((ToolResult("1", "look", PROSE * 500),))
-    history = History.of([Asked("What of it?"), Said((call,)), came])
+    came = ToolResults((ToolResult("1", "look", PROSE * 500),))
+    history = History.of([UserMessage("What of it?"), AssistantMessage((call,)), came])
     made = go_on(ROLE, (), history, budget=Budget(8_000))
     note, question = made.request.window.turns
-    assert isinstance(note, Asked) and "results of the newest, event 1, have no room here" in note.text
-    assert question == Asked("What of it?")
-    call, came = ToolCall("2", "look", {}), CameBack((ToolResult("2", "look", "fine"),))
-    made = go_on(ROLE, (), made.history.add(Said((call,)), came), budget=Budget(8_000))
-    assert made.request.window.turns[-2:] == (Said((call,)), came)
+    assert isinstance(note, UserMessage) and "results of the newest, event 1, have no room here" in note.text
+    assert question == UserMessage("What of it?")
+    call, came = ToolCall("2", "look", {}), ToolResults((ToolResult("2", "look", "fine"),))
+    made = go_on(ROLE, (), made.history.add(AssistantMessage((call,)), came), budget=Budget(8_000))
+    assert made.request.window.turns[-2:] == (AssistantMessage((call,)), came)
     with pytest.raises(WindowOverflow):
-        go_on(ROLE, (), History.of([Asked(PROSE * 500)]), budget=Budget(8_000))
+        go_on(ROLE, (), History.of([UserMessage(PROSE * 500)]), budget=Budget(8_000))
 
 
 @pytest.mark.parametrize("total", [8_000, 30_000])
@@ -120,12 +134,12 @@ def test_the_longest_message_leaves_room_for_the_note_and_for_a_result(total: in
     call = ToolCall("1", "look", {"at": 1})
     result = ToolResult("1", "look", "y" * (3 * budget.result_tokens - 3))
     assert PLAIN.count(result.content) <= budget.result_tokens
-    before = [turn for at in range(9) for turn in (Asked(f"{at} {PROSE}"), Said((Text(PROSE),)))]
-    history = History.of([*before, Asked("x" * most), Said((call,)), CameBack((result,))])
+    before = [turn for at in range(9) for turn in (UserMessage(f"{at} {PROSE}"), AssistantMessage((Text(PROSE),)))]
+    history = History.of([*before, UserMessage("x" * most), AssistantMessage((call,)), ToolResults((result,))])
     made = go_on(ROLE, (), history, budget=budget)
-    assert made.request.window.turns[-1] == CameBack((result,))
-    assert Asked("x" * most) in made.request.window.turns
-    assert isinstance(first := made.request.window.turns[0], Asked) and first.text.startswith("Note: ")
+    assert made.request.window.turns[-1] == ToolResults((result,))
+    assert UserMessage("x" * most) in made.request.window.turns
+    assert isinstance(first := made.request.window.turns[0], UserMessage) and first.text.startswith("Note: ")
 
 
 @given(st.lists(st.integers(0, 5_000), min_size=1, max_size=12), st.integers(1, 20_000))

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests.context.streams import CODE, KINDS, LOG, PROSE, ROW
 from tests.fuzzing import examples
 from transom.context import Budget, TokenCorrection
-from transom.context.facts import Source, facts_of
 from transom.context.outline import kind_of, lines_of, outline
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import STRUCK, extract, hold, seen_in, summarised, summary_room
 from transom.context.tokens import Measure
 from transom.errors import ToolRefused
-from transom.llm import Asked, Block, CameBack, Said, Text, Tier, ToolCall, ToolResult
+from transom.gates.facts import Source, facts_of
+from transom.llm import AssistantMessage, Block, Text, Tier, ToolCall, ToolResult, ToolResults, UserMessage
 from transom.tools.schema import Check
 
 PLAIN = TokenCorrection()
@@ -379,7 +379,7 @@ def test_what_a_tool_says_of_its_failure_is_evidence_and_what_the_runtime_says_i
         ToolResult("2", "look", "there is no tool made_up_1", is_error=True, trust="ours"),
         ToolResult("3", "look", "lot_5 has 14 faults", trust="ours"),
     )
-    said = Said((Text("I guess reg_99 has 0.75."), ToolCall("1", "look", {"at": "reg_98"})))
-    seen = seen_in([Block(PURPOSE, "Look at lane_4.")], [Asked("What of bin_3?"), said, CameBack(results)])
+    said = AssistantMessage((Text("I guess reg_99 has 0.75."), ToolCall("1", "look", {"at": "reg_98"})))
+    seen = seen_in([Block(PURPOSE, "Look at lane_4.")], [UserMessage("What of bin_3?"), said, ToolResults(results)])
     assert seen.splitlines() == ["Look at lane_4.", "What of bin_3?", results[0].content, "lot_5 has 14 faults"]
     assert hold("reg_7? u_core/reg_7 has 0.25; made_up_1, reg_99", seen)[1] == ("made_up_1", "reg_99")

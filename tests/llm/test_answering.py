@@ -9,11 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.errors import ProviderError, ReplyError, TransomError
-from transom.llm import Asked, Block, Chain, Reply, Request, Said, ScriptedProvider, Text, ToolCall, Usage, Window
+from transom.llm import (
+    AssistantMessage,
+    Block,
+    Chain,
+    Reply,
+    Request,
+    ScriptedProvider,
+    Text,
+    ToolCall,
+    Usage,
+    UserMessage,
+    Window,
+)
 from transom.llm.answering import Answering, Then
 
 COUNT: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-ASK = Request("p.seat", Window((Block("role", "You count."),), (Asked("How many?"),)))
+ASK = Request("p.seat", Window((Block("role", "You count."),), (UserMessage("How many?"),)))
 STRICT = Request(ASK.role, ASK.window, output=COUNT)
 OTHER = Request(ASK.role, ASK.window, output={"type": "string"})
 CAME = [
@@ -76,7 +88,7 @@ def test_a_repair_may_pause_too() -> None:
 def test_who_says_nothing_is_asked_once_to_go_on() -> None:
     answering = Answering(ASK)
     answering.take(CAME[4], answering.judge(CAME[4]))
-    assert [type(turn) for turn in answering.next.window.turns] == [Asked, Asked]
+    assert [type(turn) for turn in answering.next.window.turns] == [UserMessage, UserMessage]
     answering.take(CAME[4], answering.judge(CAME[4]))
     assert (answering.outcome().stop, answering.outcome().parts) == ("end", ())
 
@@ -93,6 +105,6 @@ def test_what_failed_says_so_whatever_the_schema_is_today() -> None:
 async def test_a_chain_goes_on_where_a_server_paused() -> None:
     provider = ScriptedProvider({"p.seat": [CAME[2], CAME[3], *[CAME[2]] * 11]})
     assert (await Chain((provider,)).complete(STRICT)).text == '{"n": 7}'
-    assert provider.requests[1].window.turns == (*STRICT.window.turns, Said(CAME[2].parts))
+    assert provider.requests[1].window.turns == (*STRICT.window.turns, AssistantMessage(CAME[2].parts))
     with pytest.raises(ProviderError, match="it paused 11 times"):
         await Chain((provider,)).complete(STRICT)

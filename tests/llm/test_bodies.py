@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from transom.canonical import Json, canonical_json
 from transom.llm import (
+    AssistantMessage,
     Block,
     CallSettings,
-    CameBack,
     Opaque,
     Request,
-    Said,
     Text,
     Tier,
     ToolCall,
     ToolResult,
+    ToolResults,
     ToolSpec,
     Turn,
     Window,
@@ -39,7 +39,7 @@ THOUGHT: Json = {"type": "thinking", "thinking": "hm", "signature": "s"}
 def exchange(number: int, *more: Opaque) -> tuple[Turn, Turn]:
     calls = tuple(ToolCall(f"c{number}{at}", "look", {"at": at}) for at in "ab")
     results = tuple(ToolResult(call.id, "look", f"found {call.id}", trust="ours") for call in calls)
-    return Said((*more, Text("Let me look."), *calls)), CameBack(results)
+    return AssistantMessage((*more, Text("Let me look."), *calls)), ToolResults(results)
 
 
 def asked(*turns: Turn, **more: Any) -> Request:
@@ -120,8 +120,8 @@ def test_before_a_conversation_all_is_one_message() -> None:
 
 
 def test_arguments_that_were_no_json_go_back_in_the_vendors_shape() -> None:
-    said = Said((ToolCall("1", "look", '{"at": '),))
-    turns = (said, CameBack((ToolResult("1", "look", "no JSON", is_error=True, trust="ours"),)))
+    said = AssistantMessage((ToolCall("1", "look", '{"at": '),))
+    turns = (said, ToolResults((ToolResult("1", "look", "no JSON", is_error=True, trust="ours"),)))
     assert anthropic(asked(*turns))["messages"][1]["content"][0]["input"] == {"not_json": '{"at": '}
     assert openai(asked(*turns))["messages"][2]["tool_calls"][0]["function"]["arguments"] == '{"at": '
     assert anthropic(asked(*turns))["messages"][2]["content"][0]["is_error"] is True
@@ -187,10 +187,10 @@ def test_any_conversation_has_a_shape_that_the_messages_api_takes(
 ) -> None:
     turns: list[Turn] = []
     for reply in replies:
-        said = Said(tuple(reply))
+        said = AssistantMessage(tuple(reply))
         turns.append(said)
         if said.calls:
-            turns.append(CameBack(tuple(ToolResult(call.id, call.name, "x") for call in said.calls)))
+            turns.append(ToolResults(tuple(ToolResult(call.id, call.name, "x") for call in said.calls)))
     blocks = [block for block, there in zip(BLOCKS[1:], (with_task, with_now), strict=True) if there]
     body = anthropic(Request("r", Window((BLOCKS[0], *blocks), tuple(turns)), (LOOK,)))
     roles = [message["role"] for message in body["messages"]]

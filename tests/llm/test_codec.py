@@ -15,22 +15,22 @@ from hypothesis import strategies as st
 
 from transom.canonical import Json, canonical_json
 from transom.llm import (
-    Asked,
+    AssistantMessage,
     Block,
     CallSettings,
-    CameBack,
     Dropped,
     Opaque,
     Reply,
     Request,
-    Said,
     Text,
     Tier,
     ToolCall,
     ToolResult,
+    ToolResults,
     ToolSpec,
     Turn,
     Usage,
+    UserMessage,
     Window,
 )
 from transom.llm.codec import reply_from_json, request_from_json, result_from_json, turn_from_json
@@ -56,9 +56,9 @@ results = st.builds(
     egress=st.sampled_from(["any", "local"]),
 )
 turns = (
-    st.builds(Asked, st.text(), st.sampled_from(["any", "local"]))
-    | st.builds(Said, parts)
-    | st.builds(CameBack, st.lists(results, max_size=3).map(tuple))
+    st.builds(UserMessage, st.text(), st.sampled_from(["any", "local"]))
+    | st.builds(AssistantMessage, parts)
+    | st.builds(ToolResults, st.lists(results, max_size=3).map(tuple))
 )
 
 
@@ -194,10 +194,10 @@ FULL = Request(
     Window(
         (Block("a", "b"), Block("b", "b", data={"a": [1]})),
         (
-            Asked("one"),
-            Said((Text("a"), ToolCall("1", "t", {"x": 1}), Opaque({"s": "x"}))),
-            CameBack((ToolResult("1", "t", "c"), ToolResult("2", "t", "c"))),
-            Asked("two"),
+            UserMessage("one"),
+            AssistantMessage((Text("a"), ToolCall("1", "t", {"x": 1}), Opaque({"s": "x"}))),
+            ToolResults((ToolResult("1", "t", "c"), ToolResult("2", "t", "c"))),
+            UserMessage("two"),
         ),
         (Dropped("a", 1, "full"), Dropped("b", 1, "full")),
     ),
@@ -210,7 +210,7 @@ FULL = Request(
 def test_every_field_of_what_is_asked_is_changed_in_turn() -> None:
     """... so that the property above can fail for each of them."""
     tried = [name for name, change in changes(FULL) if change(FULL) != FULL]
-    turn = (Asked, Said, CameBack, ToolResult, Text, ToolCall, Opaque)
+    turn = (UserMessage, AssistantMessage, ToolResults, ToolResult, Text, ToolCall, Opaque)
     shapes = (Request, Window, Block, Dropped, ToolSpec, CallSettings, *turn)
     compared = {f"{shape.__name__}.{one.name}" for shape in shapes for one in fields(shape) if one.compare}
     assert compared == {part for name in tried for part in name.split("/") if "." in part}
@@ -229,7 +229,7 @@ def test_a_temperature_has_one_form(whole: int, nothing: float) -> None:
 def test_a_reply_comes_back_as_it_was(kept: tuple[Text | ToolCall | Opaque, ...], stop: str) -> None:
     reply = Reply(kept, stop, Usage(1, 2, 3), "x")  # type: ignore[arg-type]  # parts of any kind
     assert reply_from_json(json.loads(canonical_json(reply.to_json()))) == reply
-    assert reply.calls == Said(kept).calls
+    assert reply.calls == AssistantMessage(kept).calls
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,8 @@ from pydantic import BaseModel, field_validator
 from transom.agent import Agent, Home, Setup
 from transom.errors import EgressError, InputError, ReplyError, ToolRefused
 from transom.llm import (
-    Asked,
     Block,
     CallSettings,
-    CameBack,
     Capabilities,
     Chain,
     OnDelta,
@@ -28,10 +26,12 @@ from transom.llm import (
     Tier,
     ToolCall,
     ToolResult,
+    ToolResults,
+    UserMessage,
     Window,
 )
 from transom.llm.codec import request_from_json
-from transom.tools import Outcome, ToolDefinition
+from transom.tools import ToolDefinition, ToolReturn
 from transom.tools.mcp_terms import ToolTerms
 
 ODD: Any = ["Local", "lokal", "none", "", None, True, ["local"]]
@@ -51,8 +51,8 @@ EGRESS: dict[str, Callable[[Any], object]] = {
     "block": lambda mark: Block("log", SECRET, egress=mark),
     "window": lambda mark: Window((), egress=mark),
     "result": lambda mark: ToolResult("1", "look", SECRET, egress=mark),
-    "asked": lambda mark: Asked(SECRET, mark),
-    "outcome": lambda mark: Outcome(SECRET, egress=mark),
+    "asked": lambda mark: UserMessage(SECRET, mark),
+    "outcome": lambda mark: ToolReturn(SECRET, egress=mark),
     "terms": lambda mark: ToolTerms(egress=mark),
 }
 TRUST: dict[str, Callable[[Any], object]] = {
@@ -103,8 +103,8 @@ def forged(thing: Any, **marks: str) -> Any:
     "request_",
     [
         asked(forged(Block("log", SECRET), egress="Local")),
-        asked(turns=(CameBack((forged(ToolResult("1", "look", SECRET), egress="Local"),)),)),
-        asked(turns=(forged(Asked(SECRET), egress="Local"),)),
+        asked(turns=(ToolResults((forged(ToolResult("1", "look", SECRET), egress="Local"),)),)),
+        asked(turns=(forged(UserMessage(SECRET), egress="Local"),)),
         Request("t.seat", forged(Window(()), egress="Local")),
     ],
     ids=["block", "result", "asked", "window"],
@@ -119,7 +119,7 @@ async def test_what_is_marked_in_a_way_that_nobody_knows_stays_here(request_: Re
 @pytest.mark.parametrize("mark", ["Local", "none"])
 async def test_what_a_handler_marks_in_a_way_that_nobody_knows_reaches_nobody(mark: Any) -> None:
     provider = far(ToolCall("1", "look", {}), "ok")
-    look = ToolDefinition("look", "Looks.", {"type": "object"}, lambda arguments: Outcome(SECRET, egress=mark))
+    look = ToolDefinition("look", "Looks.", {"type": "object"}, lambda arguments: ToolReturn(SECRET, egress=mark))
     async with Agent(SEAT, provider=provider, tools=[look]) as agent:
         await agent.send("go")
         (result,) = agent.history()[2].tool_results

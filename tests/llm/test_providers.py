@@ -10,20 +10,20 @@ import pytest
 from transom.errors import EgressError, InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss, RequestRefused
 from transom.llm import (
     AnsweredFrom,
+    AssistantMessage,
     Block,
-    CameBack,
     Capabilities,
     Chain,
     Reply,
     Request,
     Role,
     RulesProvider,
-    Said,
     ScriptedProvider,
     Text,
     Tier,
     ToolCall,
     ToolResult,
+    ToolResults,
     ToolSpec,
     Usage,
     Window,
@@ -82,9 +82,9 @@ async def test_rules_abstain_from_a_role_that_they_do_not_have() -> None:
 
 def test_rules_know_whether_a_source_still_stands() -> None:
     provider = RulesProvider({}, {}, {"k.yaml": "1"})
-    assert provider.still(AnsweredFrom("k.yaml", "1"))
-    assert not provider.still(AnsweredFrom("k.yaml", "2"))
-    assert not provider.still(AnsweredFrom("gone.yaml", "1"))
+    assert provider.is_current(AnsweredFrom("k.yaml", "1"))
+    assert not provider.is_current(AnsweredFrom("k.yaml", "2"))
+    assert not provider.is_current(AnsweredFrom("gone.yaml", "1"))
 
 
 async def test_a_script_that_ran_out_says_so() -> None:
@@ -126,7 +126,10 @@ async def test_a_local_block_never_reaches_a_remote_provider() -> None:
 
 async def test_a_local_result_of_a_tool_never_reaches_a_remote_provider() -> None:
     remote = ScriptedProvider(lambda r: "seen", name="far", local=False)
-    turns = (Said((ToolCall("1", "read", {}),)), CameBack((ToolResult("1", "read", "x", egress="local"),)))
+    turns = (
+        AssistantMessage((ToolCall("1", "read", {}),)),
+        ToolResults((ToolResult("1", "read", "x", egress="local"),)),
+    )
     with pytest.raises(EgressError, match=r"p.seat: a result of tool read is marked local.*far"):
         await Chain((remote,)).complete(Request("p.seat", Window((), turns)))
     assert remote.requests == []

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.llm import (
+    AssistantMessage,
     Block,
-    CameBack,
     Opaque,
     Request,
-    Said,
     Text,
     Tier,
     ToolCall,
     ToolResult,
+    ToolResults,
     ToolSpec,
     Window,
     render,
@@ -39,9 +39,9 @@ def test_blocks_are_ordered_by_tier_and_keep_their_order_within_one() -> None:
     assert re.findall(r"<(\w+)>", rendered.tail) == ["turn1", "turn2"]
 
 
-ASKED = Said((Text("Let me look."), ToolCall("1", "read", {"path": "a.log"}), Opaque({"signed": "x"})))
-CAME = CameBack((ToolResult("1", "read", "line one"),))
-REFUSED = CameBack((ToolResult("2", "read", "call list first", is_error=True, trust="ours"),))
+ASKED = AssistantMessage((Text("Let me look."), ToolCall("1", "read", {"path": "a.log"}), Opaque({"signed": "x"})))
+CAME = ToolResults((ToolResult("1", "read", "line one"),))
+REFUSED = ToolResults((ToolResult("2", "read", "call list first", is_error=True, trust="ours"),))
 
 
 def test_turn_blocks_follow_the_conversation_and_are_not_part_of_it() -> None:
@@ -67,7 +67,7 @@ def test_a_conversation_only_grows_at_its_end() -> None:
 
 def test_what_a_tool_found_is_fenced_and_what_we_say_of_a_call_is_not() -> None:
     rendered = render(Request("r", Window((), (ASKED, CAME, REFUSED))))
-    found, refused = (turn.results[0].content for turn in rendered.turns if isinstance(turn, CameBack))
+    found, refused = (turn.results[0].content for turn in rendered.turns if isinstance(turn, ToolResults))
     assert re.fullmatch(r"Text between .*\n<(untrusted-[0-9a-f]{16})>\nline one\n</\1>", found)
     assert refused == "call list first"
     assert rendered.turns[0] is ASKED

@@ -12,7 +12,20 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from transom.canonical import Json, canonical_json
-from transom.llm import Asked, Block, CameBack, Reply, Request, Said, Text, ToolCall, ToolResult, ToolSpec, Turn, Window
+from transom.llm import (
+    AssistantMessage,
+    Block,
+    Reply,
+    Request,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    ToolSpec,
+    Turn,
+    UserMessage,
+    Window,
+)
 from transom.llm.hosted import Server
 from transom.llm.hosted.anthropic import AnthropicVendor
 from transom.llm.hosted.models import known_model
@@ -286,7 +299,10 @@ def test_tools_are_offered_as_they_are_and_strictly_nowhere() -> None:
     assert anthropic(asked(TIGHT, tools=(LOOK,)))["tools"][0]["input_schema"] == LOOK.parameters
 
 
-CALLED: tuple[Turn, ...] = (Said((ToolCall("1", "look", {}),)), CameBack((ToolResult("1", "look", "7"),)))
+CALLED: tuple[Turn, ...] = (
+    AssistantMessage((ToolCall("1", "look", {}),)),
+    ToolResults((ToolResult("1", "look", "7"),)),
+)
 
 
 def test_a_server_that_would_call_no_tool_beside_a_schema_is_told_of_it_in_words() -> None:
@@ -310,9 +326,9 @@ def test_words_are_said_once_whoever_says_them() -> None:
 
 def test_ollama_holds_the_repair_of_what_tools_found_to_the_schema() -> None:
     bad = Reply((Text("seven"),))
-    found = mending(asked(TIGHT, Asked("How many?"), *CALLED, tools=(LOOK,)), bad, [])
+    found = mending(asked(TIGHT, UserMessage("How many?"), *CALLED, tools=(LOOK,)), bad, [])
     assert ollama(found)["format"] == TIGHT
-    for turns in ((Asked("How many?"),), (*CALLED, Said((Text("7"),)), Asked("And now?")), ()):
+    for turns in ((UserMessage("How many?"),), (*CALLED, AssistantMessage((Text("7"),)), UserMessage("And now?")), ()):
         body = ollama(mending(asked(TIGHT, *turns, tools=(LOOK,)), bad, []))
         assert "format" not in body, "it may still want to call a tool"
         assert told_in_words(body, TIGHT)

@@ -12,29 +12,29 @@ from hypothesis import strategies as st
 
 from tests.runs.helpers import FIRST, Desk
 from transom.llm import (
-    Asked,
-    CameBack,
+    AssistantMessage,
     Reply,
     Request,
-    Said,
     ScriptedProvider,
     Text,
     ToolCall,
     ToolResult,
+    ToolResults,
     ToolSpec,
     Turn,
+    UserMessage,
     Window,
 )
 from transom.runs import Stage, Workspace, text_file
 from transom.runs.waiting import Wanted
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
-from transom.tools.definition import Ran
+from transom.tools.definition import ToolOutcome
 
 TURNS: st.SearchStrategy[Turn] = st.one_of(
-    st.builds(Asked, st.text(max_size=3)),
-    st.builds(lambda text: Said((Text(text),)), st.text(max_size=3)),
-    st.builds(lambda text: CameBack((ToolResult("1", "t", text),)), st.text(max_size=3)),
+    st.builds(UserMessage, st.text(max_size=3)),
+    st.builds(lambda text: AssistantMessage((Text(text),)), st.text(max_size=3)),
+    st.builds(lambda text: ToolResults((ToolResult("1", "t", text),)), st.text(max_size=3)),
 )
 
 
@@ -59,10 +59,10 @@ async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Re
         return [request.to_json() for request in provider.requests], requests_of(store, run.records())
 
 
-CAME = Ran(ToolResult("1", "t", "x" * 1000))
+CAME = ToolOutcome(ToolResult("1", "t", "x" * 1000))
 
 
-async def _done() -> Ran:
+async def _done() -> ToolOutcome:
     return CAME
 
 
@@ -85,8 +85,8 @@ async def windows_of(tmp_path: Path) -> list[Any]:
 
 
 async def test_turns_that_stand_further_on_after_a_fold_are_only_named(tmp_path: Path) -> None:
-    said = [Asked(f"{number} " * 500) for number in range(6)]
-    asked, read = await walk(tmp_path, [(*said[:5],), (Asked("folded"), *said[3:])], [Reply((Text("ok"),))] * 2)
+    said = [UserMessage(f"{number} " * 500) for number in range(6)]
+    asked, read = await walk(tmp_path, [(*said[:5],), (UserMessage("folded"), *said[3:])], [Reply((Text("ok"),))] * 2)
     assert read == asked
     (_, last) = await windows_of(tmp_path)
     assert last["more"][1:3] == [{"before": 3}, {"before": 4}] and last["more"][3] == said[5].to_json()
@@ -97,7 +97,7 @@ async def test_what_the_journal_has_is_not_written_again(tmp_path: Path) -> None
     reply = Reply((Text("look"), call), stop="tool_calls")
     windows: list[tuple[Turn, ...]] = [(), (), ()]
     for number in (1, 2):
-        windows[number] = (*windows[number - 1], Said(reply.parts), CameBack((result,)))
+        windows[number] = (*windows[number - 1], AssistantMessage(reply.parts), ToolResults((result,)))
     asked, read = await walk(tmp_path, windows, [reply, reply, Reply((Text("ok"),))])
     assert read == asked
     kept = await windows_of(tmp_path)

@@ -17,15 +17,15 @@ from transom.agent import Agent, Home
 from transom.agent.call import RETRY, call
 from transom.errors import NetworkFailed, ProviderError, RateLimited, ReplyError, TransomError
 from transom.llm import (
-    Asked,
+    AssistantMessage,
     Block,
-    CameBack,
     Chain,
     Request,
-    Said,
     ScriptedProvider,
     ToolCall,
     ToolResult,
+    ToolResults,
+    UserMessage,
     Window,
 )
 from transom.llm.egress import EgressPolicy
@@ -210,12 +210,12 @@ def test_an_error_loses_what_it_quotes_and_nothing_else(what: str, left: str) ->
 )
 def test_an_error_loses_short_texts_lines_and_names_too(local: str, what: str, left: str) -> None:
     error = ProviderError(what)
-    came = CameBack((ToolResult("1", "look", local, egress="local"),))
-    unquote(error, Request("r", Window((), turns=(Asked("doors"), came))), EgressPolicy())
+    came = ToolResults((ToolResult("1", "look", local, egress="local"),))
+    unquote(error, Request("r", Window((), turns=(UserMessage("doors"), came))), EgressPolicy())
     assert error.what == left
-    said = Said((ToolCall("1", "look", {"at": [local]}),))
+    said = AssistantMessage((ToolCall("1", "look", {"at": [local]}),))
     error = ProviderError(what)
-    unquote(error, Request("r", Window((), turns=(Asked("go"), said), egress="local")), EgressPolicy())
+    unquote(error, Request("r", Window((), turns=(UserMessage("go"), said), egress="local")), EgressPolicy())
     assert error.what == left
 
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from transom import Agent, Block, Role, Tier, ToolDefinition
-from transom.llm import CameBack, Reply, ToolCall
+from transom.llm import Reply, ToolCall, ToolResults
 from transom.testing import ScriptedProvider, asks
 from transom.tools import ToolLimits
 
@@ -37,7 +37,7 @@ async def main() -> None:
     ]
     async with Agent(CLERK, provider=provider, tools=tools) as agent:
         answer = await agent.send("go")
-    first, second = (turn.results for turn in answer.turns if isinstance(turn, CameBack))
+    first, second = (turn.results for turn in answer.turns if isinstance(turn, ToolResults))
     assert all("took longer than the 0.2 s" in result.content for result in first), first
     sys.stdout.write(f"{answer.text} {second[0].content}\n")
 

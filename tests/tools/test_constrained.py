@@ -14,7 +14,7 @@ import pytest
 
 from transom.canonical import Json
 from transom.llm import ToolCall
-from transom.tools import Ran, Toolbox
+from transom.tools import Toolbox, ToolOutcome
 from transom.tools.catalogue import Places
 from transom.tools.constrained import FileLimits, FileSession
 from transom.tools.file_specs import FILE_TOOLS
@@ -47,7 +47,7 @@ class Desk:
         self.places = Places((root,), own, {"NETS": root / "nets", "OUT": root.parent, "ALL": root})
         self.limits = limits or FileLimits()
         self.box = self.fresh()
-        self.ran: list[Ran] = []
+        self.ran: list[ToolOutcome] = []
 
     def fresh(self) -> Toolbox:
         return Toolbox(FileSession(self.places, self.limits).tools())

@@ -24,7 +24,7 @@ from tests.agent.helpers import SEAT, asks, scripted
 from tests.llm.conformance.server import LocalServer
 from transom.agent import Agent
 from transom.errors import ApprovalNeeded, ToolError
-from transom.llm import CameBack, ToolCall, render
+from transom.llm import ToolCall, ToolResults, render
 from transom.tools import ToolLimits
 from transom.tools.mcp import McpServer
 from transom.tools.mcp_terms import ToolTerms
@@ -71,7 +71,7 @@ async def told(server: McpServer, *calls: ToolCall) -> list[str]:
     async with Agent(SEAT, provider=provider, tools=server.tools) as agent:
         assert (await agent.send("go")).text == "ok"
     turn = provider.requests[1].window.turns[-1]
-    assert isinstance(turn, CameBack)
+    assert isinstance(turn, ToolResults)
     assert {result.trust for result in turn.results if not result.is_error} <= {"untrusted"}
     return [result.content for result in turn.results]
 

@@ -10,7 +10,7 @@ import pytest
 from transom.canonical import Json
 from transom.errors import EgressError, InputError, RunError, ToolError, ToolRefused
 from transom.llm import ToolCall
-from transom.tools import Outcome, Toolbox, ToolDefinition, ToolLimits
+from transom.tools import Toolbox, ToolDefinition, ToolLimits, ToolReturn
 from transom.tools.definition import Arguments, ran_from_json
 
 PARAMETERS: dict[str, Json] = {
@@ -27,10 +27,10 @@ PARAMETERS: dict[str, Json] = {
 
 
 def tool(answer: object = "seen", *, name: str = "look", parameters: Json = None) -> ToolDefinition:
-    async def run(arguments: Arguments) -> Outcome:
+    async def run(arguments: Arguments) -> ToolReturn:
         if isinstance(answer, BaseException):
             raise answer
-        return Outcome(arguments if answer == "echo" else answer)  # type: ignore[arg-type]  # wrong answers on purpose
+        return ToolReturn(arguments if answer == "echo" else answer)  # type: ignore[arg-type]  # wrong answers on purpose
 
     return ToolDefinition(name, "Looks.", parameters or PARAMETERS, run)  # type: ignore[arg-type]  # runs that answer wrongly, too
 
@@ -154,8 +154,8 @@ async def test_a_tool_that_is_registered_later_is_there_from_then_on() -> None:
 async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
     notes: list[Json] = []
 
-    async def run(arguments: Arguments) -> Outcome:
-        return Outcome("seen", {"bytes": 4})
+    async def run(arguments: Arguments) -> ToolReturn:
+        return ToolReturn("seen", {"bytes": 4})
 
     box = Toolbox([ToolDefinition("look", "", {"type": "object"}, run, recall=notes.append)])
     ran = await box.run(ToolCall("1", "look", {}))
@@ -177,8 +177,8 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
 async def test_a_note_is_taken_in_once_for_a_place_however_often_a_message_goes_on() -> None:
     notes: list[Json] = []
 
-    async def run(arguments: Arguments) -> Outcome:
-        return Outcome("ok", note=len(notes))
+    async def run(arguments: Arguments) -> ToolReturn:
+        return ToolReturn("ok", note=len(notes))
 
     tool = ToolDefinition("look", "", {"type": "object"}, run, recall=notes.append, limits=ToolLimits(calls=2))
     ran = await Toolbox([tool]).run(ToolCall("1", "look", {}))

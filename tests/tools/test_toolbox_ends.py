@@ -17,7 +17,7 @@ from transom.agent import Agent
 from transom.errors import Paused, ToolError, ToolRefused
 from transom.llm import ToolCall
 from transom.telemetry import Redactor
-from transom.tools import Outcome, Toolbox, ToolDefinition, ToolLimits, carrying
+from transom.tools import Toolbox, ToolDefinition, ToolLimits, ToolReturn, carrying
 
 ANY: dict[str, Any] = {"type": "object"}
 
@@ -57,7 +57,7 @@ ENDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "cancelled by nobody": (waits_and_raises(asyncio.CancelledError()), "CancelledError"),
     "an error of its own kind": (raises(Own("b")), "Own: b"),
     "an error without words": (raises(Wordless()), "Wordless: it has no words"),
-    "a note that is no JSON": (yields(Outcome("ok", note=float("nan"))), "ValueError"),
+    "a note that is no JSON": (yields(ToolReturn("ok", note=float("nan"))), "ValueError"),
     "no JSON": (yields(b"bytes"), "TypeError"),
 }
 
@@ -82,8 +82,8 @@ NOT_KEPT: dict[str, Any] = {
     "bytes": b"bytes",
     "a time": {"paid_at": datetime(2026, 1, 1, tzinfo=UTC), "eur": 100},
     "too many lists": nested(5_000),
-    "a note": Outcome("ok", note={"at": {1}}),  # type: ignore[dict-item]  # on purpose
-    "a mark": Outcome("ok", mark=None),  # type: ignore[arg-type]  # on purpose
+    "a note": ToolReturn("ok", note={"at": {1}}),  # type: ignore[dict-item]  # on purpose
+    "a mark": ToolReturn("ok", mark=None),  # type: ignore[arg-type]  # on purpose
 }
 
 
@@ -133,7 +133,7 @@ ODD_KEY = 'pa"ss\\word-77\nand-more'
         yields(json.dumps({"secret": ODD_KEY})),
         raises(RuntimeError({"secret": ODD_KEY})),
         raises(ToolRefused(f"no: { {'secret': ODD_KEY} }", hint=f"try {ODD_KEY}")),
-        yields(Outcome("ok", note={"secret": ODD_KEY, "said": json.dumps(ODD_KEY)})),
+        yields(ToolReturn("ok", note={"secret": ODD_KEY, "said": json.dumps(ODD_KEY)})),
     ],
     ids=["data", "JSON", "an error", "a refusal", "a note"],
 )

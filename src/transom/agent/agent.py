@@ -173,7 +173,7 @@ class Agent(Readable):
             return await walk_through(talk, lambda: self._life.answer(talk))
 
     async def mark(self, mark: Mark) -> None:
-        """Say of what was said last what is to be known of it when it is folded; a tool does so in its `Outcome`.
+        """Say of what was said last what is to be known of it when it is folded; a tool does so in its `ToolReturn`.
 
         What was said once stays said, and saying the same again says nothing more.
 

@@ -18,8 +18,8 @@ from transom.agent.passing import ENDS, pass_by, stands_before, take_in_found
 from transom.agent.saying import Message, as_told, is_same
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
-from transom.errors import CapReached, LeftUnanswered, Paused, StoreError
-from transom.llm import Asked, Block
+from transom.errors import CapReached, Paused, StoreError, Unanswered
+from transom.llm import Block, UserMessage
 from transom.runs.doubts import owner
 from transom.runs.opened import Call, call_in, in_no_call
 
@@ -131,7 +131,7 @@ class _Walk:
                 await talk.give_up()
                 if len(talk.stage.told(talk.name)) == len(there):  # else that told something
                     await talk.stage.tell(talk.name, there[0])
-                    talk.ask_for(Asked(there[0]["text"], there[0].get("egress", "any")), there[0])
+                    talk.ask_for(UserMessage(there[0]["text"], there[0].get("egress", "any")), there[0])
                     await self._take_in(there[0], there[1:])
 
     async def _take_in(self, told: Any, behind: list[Any]) -> None:
@@ -165,4 +165,4 @@ class _Walk:
     async def _nobody_is_asked(self) -> None:
         talk = self._talk
         if not talk.stage.answered_next(talk.name) and not talk.left_then:
-            raise LeftUnanswered(asyncio.CancelledError.__name__, where=talk.name)
+            raise Unanswered(asyncio.CancelledError.__name__, where=talk.name)

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from transom.agent.sub import Delegation
 from transom.agent.turns import Conversation
 from transom.errors import OutOfTurns, ProviderError, ReplyError
-from transom.llm import Block, CameBack, Reply, Request, Role, Said, ToolCall, ToolResult, Turn
+from transom.llm import AssistantMessage, Block, Reply, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
 from transom.runs.calls import tell_unread
@@ -43,8 +43,8 @@ class Answer(Generic[T]):
     @property
     def calls(self) -> tuple[tuple[ToolCall, ToolResult], ...]:
         """Each tool call that was made, with its result, in order."""
-        made = [call for turn in self.turns if isinstance(turn, Said) for call in turn.calls]
-        came = [result for turn in self.turns if isinstance(turn, CameBack) for result in turn.results]
+        made = [call for turn in self.turns if isinstance(turn, AssistantMessage) for call in turn.calls]
+        came = [result for turn in self.turns if isinstance(turn, ToolResults) for result in turn.results]
         return tuple(zip(made, came, strict=True))
 
 
@@ -86,7 +86,7 @@ async def call(
             value = _read(reply, read)
         except ReplyError as error:
             if more or RETRY not in role.sees:  # nobody asks again
-                turns = (*request.window.turns, Said(reply.parts))
+                turns = (*request.window.turns, AssistantMessage(reply.parts))
                 spoken = replace(request, window=replace(request.window, turns=turns))
                 unquote(error, spoken, stage.host.chain.policy)
                 tell_unread(request, error, stage.host.chain, conversation.requests)

@@ -16,7 +16,7 @@ from transom.canonical import Json
 from transom.context.aside import aside
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
 from transom.errors import InputError, OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
-from transom.llm import Asked, Block, Said, Turn
+from transom.llm import AssistantMessage, Block, Turn, UserMessage
 from transom.llm.turns import Egress, strictest
 from transom.runs.doubts import owner
 from transom.runs.opened import call_in
@@ -112,7 +112,7 @@ def _told_behind(talk: Conversation, name: str, told: dict[str, Json], within: s
     """
     held = talk.stage.told_next(name) or {}
     before = held.get("within", "")
-    said = (turn for turn in talk.turns if isinstance(turn, Said))
+    said = (turn for turn in talk.turns if isinstance(turn, AssistantMessage))
     over = before in (f"{number}-{turn.digest[:16]}" for number, turn in enumerate(said))
     return before if over and held == {**told, "within": before} else within
 
@@ -180,7 +180,7 @@ async def sum_up(
         talk.meter.skip(talk.name)
         by: Literal["model", "extract"] = "model" if held["how"] == "summary" else "extract"
         return Summary(held["summary"], by, tuple(held["struck"]))
-    asked = max((number for number, turn in enumerate(talk.turns) if isinstance(turn, Asked)), default=0)
+    asked = max((number for number, turn in enumerate(talk.turns) if isinstance(turn, UserMessage)), default=0)
     begun = bool(talk.turns) and _is_sum_up(talk.turns[asked])
     if not begun:
         await ask[2]()  # what came of the calls of its last reply was seen there
@@ -206,7 +206,7 @@ async def sum_up(
 
 
 def _is_sum_up(turn: Turn) -> bool:
-    return isinstance(turn, Asked) and turn.text.startswith(_SUM_UP)
+    return isinstance(turn, UserMessage) and turn.text.startswith(_SUM_UP)
 
 
 def seen_egress(sub: Conversation, given: Sequence[Block]) -> Egress:

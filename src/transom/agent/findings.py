@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from transom.agent.passing import stands_before
 from transom.errors import StoreError
-from transom.llm import Asked, Block, Reply, Said
+from transom.llm import AssistantMessage, Block, Reply, UserMessage
 from transom.llm.render import render_block
 from transom.llm.turns import Egress
 
@@ -112,14 +112,16 @@ async def _say(talk: Conversation, told: Any) -> None:
     try:
         await talk.stage.tell(talk.name, told)
     except asyncio.CancelledError:
-        talk.find(Asked(told["text"], told.get("egress", "any")))
+        talk.find(UserMessage(told["text"], told.get("egress", "any")))
         raise
-    talk.find(Asked(told["text"], told.get("egress", "any")))
+    talk.find(UserMessage(told["text"], told.get("egress", "any")))
 
 
 def turn_of(talk: Conversation, reply: Reply) -> str:
     """What tells a reply whose calls are carried out from every other one, in each life of the program."""
-    return f"{sum(isinstance(turn, Said) for turn in talk.turns)}-{Said(reply.parts).digest[:16]}"
+    return (
+        f"{sum(isinstance(turn, AssistantMessage) for turn in talk.turns)}-{AssistantMessage(reply.parts).digest[:16]}"
+    )
 
 
 def found(talk: Conversation, sub: str, purpose: str, summary: str, egress: Egress) -> Any:

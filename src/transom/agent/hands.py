@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from transom.agent.events import Began, CameOf
 from transom.context.oversized import level
 from transom.errors import OutOfTurns, ToolRefused, ToolTimeoutError
-from transom.llm import Reply, Said, ToolCall, ToolResult, ToolSpec
+from transom.llm import AssistantMessage, Reply, ToolCall, ToolResult, ToolSpec
 from transom.runs.called import Called
 from transom.runs.doubts import CUT_OFF, OUT_OF_TURNS
 from transom.runs.journal import tool_key
@@ -27,21 +27,21 @@ from transom.tools.answers import (
     refused,
     used_up,
 )
-from transom.tools.definition import Ran, ToolDefinition, ran_from_json
+from transom.tools.definition import ToolDefinition, ToolOutcome, ran_from_json
 
 if TYPE_CHECKING:
     from transom.agent.turns import Conversation
     from transom.tools import Toolbox
 
-Keep = Callable[[ToolCall, Ran, int], Awaitable[Ran]]
+Keep = Callable[[ToolCall, ToolOutcome, int], Awaitable[ToolOutcome]]
 """Keeps a result of more than so many tokens elsewhere, with an outline in its place; hands others back as they are."""
-Shrink = Callable[[ToolCall, Ran], Awaitable[Ran]]
+Shrink = Callable[[ToolCall, ToolOutcome], Awaitable[ToolOutcome]]
 """Makes a result that is too large for a window small enough; hands others back as they are."""
-Instead = Callable[[ToolCall], Ran]
+Instead = Callable[[ToolCall], ToolOutcome]
 """What a call is answered with that is not run."""
 
 
-async def as_it_is(call: ToolCall, ran: Ran, most: int = 0) -> Ran:
+async def as_it_is(call: ToolCall, ran: ToolOutcome, most: int = 0) -> ToolOutcome:
     """Shrinks nothing."""
     del call, most
     return ran
@@ -55,7 +55,7 @@ class Hands:
     _made: dict[str, ToolResult] = field(default_factory=dict)
     _capped: bool = False
 
-    async def results(self, reply: Reply) -> list[Ran]:
+    async def results(self, reply: Reply) -> list[ToolOutcome]:
         """What the calls of a reply are answered with: as the journal has it, whatever the caps are today.
 
         Raises:
@@ -70,7 +70,7 @@ class Hands:
         self._capped = (new and talk.rounds > most and not settled) or (not new and self._left_capped(known))
         if self._capped:
             what = f"it calls tools after its {most} turns are used up"
-            turns = (*talk.turns, Said(reply.parts))
+            turns = (*talk.turns, AssistantMessage(reply.parts))
             raise OutOfTurns(what, turns=turns, text=reply.text, where=talk.role.name)
         instead = used_up if settled or talk.rounds >= most else None
         return await self._carry_out(reply.calls, called, cut_off if talk.left_then else instead)
@@ -85,12 +85,12 @@ class Hands:
         again = [None if outcome and outcome.get("error") == CUT_OFF else outcome for outcome in known]
         return keys, again, settled and again == known
 
-    async def give_up(self, reply: Reply) -> list[Ran]:
+    async def give_up(self, reply: Reply) -> list[ToolOutcome]:
         """What calls are answered with that nobody waits for any more; those that came to no end never will."""
         called = self.talk.stage.called(self.talk.name)
         return await self._carry_out(reply.calls, called, out_of_turns if self._capped else cut_off)
 
-    async def cut_short(self, reply: Reply) -> list[Ran]:
+    async def cut_short(self, reply: Reply) -> list[ToolOutcome]:
         """What the calls of a reply are answered with that was cut off: they may be half of what was meant."""
         if not reply.calls:
             return []
@@ -104,7 +104,7 @@ class Hands:
         marked = any(outcome.get("error") == OUT_OF_TURNS for outcome in known)
         return marked or (talk.lasting and talk.rounds > talk.toolbox.max_turns)
 
-    async def _carry_out(self, calls: Sequence[ToolCall], called: Called, instead: Instead | None) -> list[Ran]:
+    async def _carry_out(self, calls: Sequence[ToolCall], called: Called, instead: Instead | None) -> list[ToolOutcome]:
         """All calls of a reply together. What the journal has is taken in first, so that quotas are as they were.
 
         Args:
@@ -113,7 +113,7 @@ class Hands:
             instead: what those are answered with that the journal does not know, where they are not run.
         """
         keys, known, settled = called
-        ran: dict[int, Ran] = {}
+        ran: dict[int, ToolOutcome] = {}
         for number, (key, outcome) in enumerate(zip(keys, known, strict=True)):
             if outcome is not None:
                 self.talk.tell(Began(self.talk.name, calls[number]))
@@ -132,7 +132,7 @@ class Hands:
                         ran[later] = again(calls[later], ran[number].result)
         return [ran[number] for number in range(len(calls))]
 
-    async def _bound(self, calls: Sequence[ToolCall], keys: Sequence[CallKey], ran: dict[int, Ran]) -> set[int]:
+    async def _bound(self, calls: Sequence[ToolCall], keys: Sequence[CallKey], ran: dict[int, ToolOutcome]) -> set[int]:
         """Hold results of one reply together to what one may take by itself: the largest are kept elsewhere.
 
         Returns:
@@ -151,7 +151,7 @@ class Hands:
                 self._made[call.wanted] = ran[number].result
         return held
 
-    async def _one(self, key: CallKey, call: ToolCall, instead: Instead | None) -> Ran:
+    async def _one(self, key: CallKey, call: ToolCall, instead: Instead | None) -> ToolOutcome:
         talk = self.talk
         wanted, here = Wanted(call, talk.egress), Call(talk.stage, key, call, talk.egress)
         begun = talk.stage.begun(key)
@@ -162,7 +162,7 @@ class Hands:
         answer = await self._answered(key, wanted, accepted[0]) if accepted else instead(call) if instead else None
         talk.tell(Began(talk.name, call))
 
-        async def act() -> Ran:
+        async def act() -> ToolOutcome:
             if answer:
                 return answer
             part, entered = talk.floor.begin(), here.enter()
@@ -193,7 +193,7 @@ class Hands:
             await here.end()
         return self._over(call, came)
 
-    async def _answered(self, key: CallKey, wanted: Wanted, tool: ToolDefinition) -> Ran | None:
+    async def _answered(self, key: CallKey, wanted: Wanted, tool: ToolDefinition) -> ToolOutcome | None:
         """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
 
         Raises:
@@ -211,7 +211,7 @@ class Hands:
         why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")
         return refused(call, ToolRefused(why, hint="do not make it again; go on without it"))
 
-    def _over(self, call: ToolCall, ran: Ran) -> Ran:
+    def _over(self, call: ToolCall, ran: ToolOutcome) -> ToolOutcome:
         """A call came to its end. Of what is kept elsewhere more is to be said before it is told."""
         if not ran.result.is_error:
             self._made.setdefault(call.wanted, ran.result)
@@ -219,7 +219,7 @@ class Hands:
             self.talk.tell(CameOf(self.talk.name, call, ran.result))
         return ran
 
-    async def _handed_on(self, call: ToolCall, ran: Ran, *, told: bool) -> Ran:
+    async def _handed_on(self, call: ToolCall, ran: ToolOutcome, *, told: bool) -> ToolOutcome:
         """What the model is told of what is kept elsewhere; equal calls are answered from that."""
         whole, ran = ran, await self.talk.digest(call, ran)
         if self._made.get(call.wanted) is whole.result:
@@ -244,7 +244,7 @@ def _batches(numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int
     return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
 
-async def _all(work: Sequence[Coroutine[Any, Any, Ran]]) -> list[Ran]:
+async def _all(work: Sequence[Coroutine[Any, Any, ToolOutcome]]) -> list[ToolOutcome]:
     """Together; each is let come to its end, and into the journal, before the error of another one ends the stage."""
     if len(work) == 1:
         return [await work[0]]
@@ -252,4 +252,4 @@ async def _all(work: Sequence[Coroutine[Any, Any, Ran]]) -> list[Ran]:
     for one in done:
         if isinstance(one, BaseException):
             raise one
-    return cast("list[Ran]", done)
+    return cast("list[ToolOutcome]", done)

@@ -13,7 +13,6 @@ from transom.canonical import Json
 from transom.errors import (
     AuthenticationFailed,
     CapReached,
-    LeftUnanswered,
     NetworkFailed,
     Paused,
     ProviderError,
@@ -22,6 +21,7 @@ from transom.errors import (
     RunBusy,
     StoreError,
     TransomError,
+    Unanswered,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def left_to_json(error: BaseException) -> dict[str, Json]:
             return {"cap": error.cap}
         case Paused():
             return {"left": Paused.__name__}
-        case LeftUnanswered():
+        case Unanswered():
             return {"left": error.by}
     return {"left": type(error).__name__}
 
@@ -66,7 +66,7 @@ def left_from_json(data: Any, talk: Conversation) -> TransomError:
         return CapReached(data["cap"], limit, limit)
     if data["left"] == Paused.__name__:
         return Paused("it waited for a person, and something else was said then", run_id=talk.stage.host.id)
-    return LeftUnanswered(data["left"], where=talk.name)
+    return Unanswered(data["left"], where=talk.name)
 
 
 def left_then(told: list[Any]) -> Any | None:

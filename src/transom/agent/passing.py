@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from transom.agent.left import left_then
 from transom.errors import (
     CapReached,
-    LeftUnanswered,
     OutOfTurns,
     Paused,
     ProviderError,
     ReplyError,
     RunBusy,
     StoreError,
+    Unanswered,
 )
-from transom.llm import Asked
+from transom.llm import UserMessage
 from transom.runs.doubts import owner
 from transom.runs.opened import call_in
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from transom.agent.turns import Conversation
     from transom.agent.views import Response
 
-ENDS = (CapReached, LeftUnanswered, OutOfTurns, Paused, ProviderError, ReplyError, RunBusy)
+ENDS = (CapReached, Unanswered, OutOfTurns, Paused, ProviderError, ReplyError, RunBusy)
 """How a message may have ended without an answer; its handler went on, or came to its end with it."""
 
 
@@ -73,7 +73,7 @@ async def pass_by(talk: Conversation, answer: Callable[[], Awaitable[Response]])
         if stands_before(talk) != told:  # that told something
             continue
         await talk.stage.tell(talk.name, told)
-        talk.ask_for(Asked(told["text"], told.get("egress", "any")), told)
+        talk.ask_for(UserMessage(told["text"], told.get("egress", "any")), told)
         await end_as_then(talk, answer)
 
 
@@ -116,7 +116,7 @@ async def take_in_found(talk: Conversation, told: Any, *, comes_again: bool = Fa
         talk.findings.tell_ahead(told["sub"])
     else:
         talk.stage.names.is_over(told["sub"])
-    talk.find(Asked(told["text"], told.get("egress", "any")))
+    talk.find(UserMessage(told["text"], told.get("egress", "any")))
 
 
 def found_before(talk: Conversation) -> Callable[[], Awaitable[None]]:

@@ -9,7 +9,7 @@ from transom.agent.events import Heard, Replied
 from transom.agent.late import tell_registered
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED
-from transom.errors import CapReached, LeftUnanswered
+from transom.errors import CapReached, Unanswered
 from transom.llm import Block, Reply, Request
 from transom.llm.answering import CUT_OFF, VOID, Answering
 from transom.llm.deltas import Again, Delta
@@ -125,7 +125,7 @@ class Requests:
         try:
             reply = await talk.stage.ask(asked, talk.role, conversation=talk.name, options=options)
         except TimeoutError as error:
-            raise error if isinstance(error, LeftUnanswered) else talk.meter.late() from error
+            raise error if isinstance(error, Unanswered) else talk.meter.late() from error
         if reply.egress != "any":
             talk.egress = "local"
         talk.meter.add(reply, (talk.name, self._came))

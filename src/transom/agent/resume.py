@@ -8,7 +8,7 @@ from typing import Any
 from transom.agent.turns import Conversation, nothing_before
 from transom.agent.views import Response
 from transom.errors import RunError, TransomError
-from transom.llm import Asked
+from transom.llm import UserMessage
 
 
 async def walk_through(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> Response | None:
@@ -62,7 +62,7 @@ class _Walk:
         told = self.left[0]
         await talk.stage.tell(talk.name, told)
         self._lacks_blocks = bool(told.get("blocks"))
-        asked = Asked(told["text"], told.get("egress", "any"))
+        asked = UserMessage(told["text"], told.get("egress", "any"))
         if told["event"] == "found":
             talk.stage.names.is_over(told["sub"])
             talk.add(asked)

@@ -13,8 +13,8 @@ from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json, digest
 from transom.context import Mark, check_message
-from transom.errors import InputError, LeftUnanswered, RunError
-from transom.llm import Asked, Block
+from transom.errors import InputError, RunError, Unanswered
+from transom.llm import Block, UserMessage
 from transom.runs.doubts import owner
 from transom.runs.opened import Call, call_in, egress_in_calls
 
@@ -123,7 +123,7 @@ def as_told(message: Message, where: str) -> dict[str, Json]:
 def _take(talk: Conversation, message: Message, told: dict[str, Json], by: Call | None) -> None:
     """It is said; `by`: the call that did not open the conversation."""
     message.said = True
-    asked = Asked(str(told["text"]), "local" if told.get("egress") else "any")
+    asked = UserMessage(str(told["text"]), "local" if told.get("egress") else "any")
     talk.ask_for(asked, told if by else {**told, "call": None}, message.blocks)
     if by:
         _count(talk, by)
@@ -152,7 +152,7 @@ def _said_ahead(talk: Conversation, message: Message, told: Any) -> Response | N
     if said.left:
         raise said.left
     if not said.is_answered and (said is not talk.in_calls.last or talk.at_rest):
-        raise LeftUnanswered(asyncio.CancelledError.__name__, where=talk.name)
+        raise Unanswered(asyncio.CancelledError.__name__, where=talk.name)
     return said.answer(talk.turns)
 
 

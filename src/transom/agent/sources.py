@@ -14,7 +14,7 @@ from transom.canonical import canonical_json
 from transom.context import History
 from transom.context.summary import seen_in
 from transom.errors import InvalidArgumentsError
-from transom.llm import CameBack, Said, ToolCall, ToolResult, Turn
+from transom.llm import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.turns import strictest
 
 _COUNTED = re.compile(r"(.+?)\s*#\s*(\d{1,9})")
@@ -61,9 +61,9 @@ class Sources:
         self._good: dict[str, tuple[ToolCall, ToolResult]] = {}
         asked: tuple[ToolCall, ...] = ()
         for turn in turns:
-            if isinstance(turn, Said):
+            if isinstance(turn, AssistantMessage):
                 asked = turn.calls
-            elif isinstance(turn, CameBack):
+            elif isinstance(turn, ToolResults):
                 for call, result in zip(asked, turn.results, strict=True):
                     made[call.name] += 1
                     if not result.is_error:

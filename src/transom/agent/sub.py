@@ -29,11 +29,11 @@ from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import seen_in, summarised, summary_room
 from transom.errors import InvalidArgumentsError, ToolExecutionError, ToolRefused
-from transom.llm import Asked, Block, Role, Tier, ToolCall, ToolResult
+from transom.llm import Block, Role, Tier, ToolCall, ToolResult, UserMessage
 from transom.llm.turns import Egress, strictest
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
-from transom.tools import Arguments, Outcome, Ran, Toolbox, ToolDefinition
+from transom.tools import Arguments, Toolbox, ToolDefinition, ToolOutcome, ToolReturn
 from transom.tools.toolbox import OWN
 
 BACKGROUND = "background"
@@ -93,7 +93,7 @@ class Delegation:
         self.talk = weakref.proxy(self.talk)  # which holds it: what is over is free at once
         self._kept: dict[str, ToolResult] = {}
 
-    async def keep(self, call: ToolCall, ran: Ran, most: int) -> Ran:
+    async def keep(self, call: ToolCall, ran: ToolOutcome, most: int) -> ToolOutcome:
         """A result of more than so many tokens goes to the store and to a file; an outline stands in its place."""
         del call
         if self.talk.tokens.fits(ran.result.content, most):
@@ -110,12 +110,12 @@ class Delegation:
         stage.note(f"results/{big.source}.txt", whole.content)
         return replace(ran, result=told, kept=sha)
 
-    def _whole(self, ran: Ran) -> ToolResult:
+    def _whole(self, ran: ToolOutcome) -> ToolResult:
         """A kept result as it came."""
         text = self.talk.stage.host.store.get_blob(ran.kept).decode("utf-8", "surrogatepass")
         return replace(ran.result, content=text)
 
-    async def digest(self, call: ToolCall, ran: Ran) -> Ran:
+    async def digest(self, call: ToolCall, ran: ToolOutcome) -> ToolOutcome:
         """What the model is told of a kept result: its outline, or a summary by a sub-conversation."""
         name, whole = _name(ran.kept), self._whole(ran)
         self._kept[name] = whole
@@ -153,7 +153,7 @@ class Delegation:
             of_run=True,
         )
 
-    async def _delegate(self, arguments: Arguments) -> Outcome:
+    async def _delegate(self, arguments: Arguments) -> ToolReturn:
         purpose, names = str(arguments["purpose"]), [str(one) for one in cast("list[Json]", arguments["sources"])]
         talk, named = self.talk, sources_of(self.talk, self._kept, names)
         sources = list(named.values())
@@ -176,7 +176,7 @@ class Delegation:
         tokens, sized = talk.tokens, len(source) + len(also)
         summary = await aside(sized, lambda: summarised(found.text, source, room, tokens, also=also))
         await complete_sub(talk, sub, summary, found.egress, left=found.left)
-        return Outcome(summary.text, egress=found.egress)
+        return ToolReturn(summary.text, egress=found.egress)
 
     async def _found(
         self,
@@ -253,7 +253,7 @@ class Delegation:
 
     def _asked(self) -> str:
         """What the conversation was asked last."""
-        asked = [turn.text for turn in self.talk.turns if isinstance(turn, Asked)]
+        asked = [turn.text for turn in self.talk.turns if isinstance(turn, UserMessage)]
         return f"She was asked: {asked[-1]}" if asked else ""
 
     def offer_reading(self) -> None:
@@ -271,7 +271,7 @@ class Delegation:
         if talk.role.tools != talk.toolbox.specs:
             talk.role = replace(talk.role, tools=talk.toolbox.specs)
 
-    async def _read(self, arguments: Arguments) -> Outcome:
+    async def _read(self, arguments: Arguments) -> ToolReturn:
         name = str(arguments["source"])
         whole = History.of(self.talk.turns)  # word for word, whatever was folded since; numbers never change
         event = whole.find(name)
@@ -285,7 +285,7 @@ class Delegation:
         except ToolRefused as error:
             error.egress = egress  # it names what there is
             raise
-        return Outcome(told, egress=egress)
+        return ToolReturn(told, egress=egress)
 
 
 def without_own(toolbox: Toolbox) -> list[ToolDefinition]:

@@ -23,11 +23,11 @@ from transom.agent.requesting import Requests
 from transom.canonical import Json
 from transom.context import Budget, History, Mark, TokenCorrection
 from transom.errors import OutOfTurns, ReplyError, ToolError, TransomError
-from transom.llm import Asked, Block, CameBack, Reply, Request, Role, Said, ToolSpec, Turn
+from transom.llm import AssistantMessage, Block, Reply, Request, Role, ToolResults, ToolSpec, Turn, UserMessage
 from transom.llm.turns import Egress, strictest
 from transom.runs import Stage
 from transom.tools import Toolbox
-from transom.tools.definition import Ran
+from transom.tools.definition import ToolOutcome
 
 
 async def nothing_before() -> None:
@@ -194,7 +194,7 @@ class Conversation:
             for mark in self.marks.get(self.history.count, ()):
                 self.history = self.history.add(mark=mark)
 
-    def find(self, told: Asked) -> None:
+    def find(self, told: UserMessage) -> None:
         """Be told what was found; behind a reply whose calls are under way or were stopped, and what comes of them."""
         if self.pending:
             self._behind.append(told)
@@ -202,7 +202,7 @@ class Conversation:
         else:
             self.add(told)
 
-    def ask_for(self, asked: Asked, told: Json, blocks: tuple[Block, ...] = ()) -> None:
+    def ask_for(self, asked: UserMessage, told: Json, blocks: tuple[Block, ...] = ()) -> None:
         """Have somebody ask something: from now on rounds are counted anew.
 
         Args:
@@ -215,11 +215,11 @@ class Conversation:
         self.left_by, self.left_then = CancelledError(), None  # as long as nobody knows of another end
         self.add(asked)
 
-    def _end_turn(self, reply: Reply, came: Sequence[Ran]) -> None:
+    def _end_turn(self, reply: Reply, came: Sequence[ToolOutcome]) -> None:
         """A reply and what came of its calls, together."""
         if self.findings:
             self.findings.due(self, turn_of(self, reply))
-        self.add(Said(reply.parts), *([CameBack(tuple([ran.result for ran in came]))] if came else []))
+        self.add(AssistantMessage(reply.parts), *([ToolResults(tuple([ran.result for ran in came]))] if came else []))
         for ran in came:
             if ran.mark:
                 self.history = self.history.add(mark=ran.mark)
@@ -235,7 +235,7 @@ class Conversation:
     @property
     def at_rest(self) -> bool:
         """Whether whatever was said has its answer."""
-        return self.pending is None and (not self.turns or isinstance(self.turns[-1], Said))
+        return self.pending is None and (not self.turns or isinstance(self.turns[-1], AssistantMessage))
 
     def hear(self, event: Event) -> None:
         """Tell of what is paid for. A listener's error is raised as soon as the reply is in its place."""

@@ -12,7 +12,7 @@ from transom.context import TokenCorrection
 from transom.context.cache import CacheMonitor, Seen
 from transom.context.history import SEPARATOR
 from transom.context.tokens import Measure, measure
-from transom.llm import Asked, Request, Usage, render
+from transom.llm import Request, Usage, UserMessage, render
 from transom.llm.answering import GO_ON
 from transom.llm.cache_terms import terms_of
 from transom.llm.codec import request_from_json
@@ -101,7 +101,7 @@ def watched(calls: list[Call], begun: Mapping[TalkKey, dict[str, Any]]) -> tuple
 def _goes_on(asked: Request) -> bool:
     """Whether it asks for the rest of an answer, or for its repair, where there is such a one: nobody else spoke."""
     last = asked.window.turns[-1] if asked.window.turns else None
-    return not isinstance(last, Asked) or last == GO_ON
+    return not isinstance(last, UserMessage) or last == GO_ON
 
 
 def _whole(asked: Request, seen: Seen) -> Measure:

@@ -17,7 +17,7 @@ from transom.context.budget import Compaction
 from transom.context.history import Event, Folded, History, turn_size
 from transom.context.statistics import Statistics
 from transom.context.tokens import Measure, TokenCorrection, measure
-from transom.llm import CameBack, Dropped
+from transom.llm import Dropped, ToolResults
 
 _LASTING_PART = 0.25  # of what a conversation is held to, for what lasts of folded events
 _ASKED_PART = 0.15  # the same for what was asked in them
@@ -69,7 +69,7 @@ def swallow(history: History, tokens: TokenCorrection) -> History:
 
     The very history where something else than results came last: that has to be answered.
     """
-    if not history.live or not isinstance(history.live[-1].turns[-1], CameBack):
+    if not history.live or not isinstance(history.live[-1].turns[-1], ToolResults):
         return history
     return fold(history, len(history.live), 0, tokens)
 

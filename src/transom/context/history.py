@@ -10,7 +10,7 @@ from transom.canonical import canonical_json, digest
 from transom.context.marks import UNMARKED, Mark
 from transom.context.statistics import Statistics
 from transom.context.tokens import Measure, measure
-from transom.llm import Asked, CameBack, Dropped, Said, ToolCall, ToolResult, Turn
+from transom.llm import AssistantMessage, Dropped, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 from transom.llm.render import render_turn, turn_text
 
 SEPARATOR = measure("\n\n")
@@ -63,7 +63,7 @@ class Event:
     def asked(self) -> Event | None:
         """What somebody asked in it, without what came of that; None where nobody did."""
         first = self.turns[0]
-        return Event(self.number, (first,), turn_size(first)) if isinstance(first, Asked) else None
+        return Event(self.number, (first,), turn_size(first)) if isinstance(first, UserMessage) else None
 
     @cached_property
     def likeness(self) -> str:
@@ -72,7 +72,7 @@ class Event:
 
     def joined(self, turn: Turn, size: Measure) -> Event:
         """With one more turn, which takes so much."""
-        failed = self.failed or (isinstance(turn, CameBack) and bool([one for one in turn.results if one.is_error]))
+        failed = self.failed or (isinstance(turn, ToolResults) and bool([one for one in turn.results if one.is_error]))
         turns = (*self.turns, turn)
         return Event(self.number, turns, self.size.plus(size), failed, self.milestone, self.preserve, self.values)
 
@@ -90,11 +90,11 @@ class Event:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple([call for turn in self.turns if isinstance(turn, Said) for call in turn.calls])
+        return tuple([call for turn in self.turns if isinstance(turn, AssistantMessage) for call in turn.calls])
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        return tuple([result for turn in self.turns if isinstance(turn, CameBack) for result in turn.results])
+        return tuple([result for turn in self.turns if isinstance(turn, ToolResults) for result in turn.results])
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Folded:
         return any(event is not self.question for event in self.shown)
 
     @cached_property
-    def note(self) -> Asked:
+    def note(self) -> UserMessage:
         """What a window says of them."""
         gone, kept = self.statistics.events, len(self.kept)
         lines = [
@@ -149,7 +149,7 @@ class Folded:
         if self.dropped:
             names = _listed([one.name for one in self.dropped])
             lines.append(f"For want of room these do not: {names}. Each can be read by that name.")
-        return Asked("\n".join(lines))
+        return UserMessage("\n".join(lines))
 
     def _of_asked(self) -> list[str]:
         """What is said of what was asked."""
@@ -223,7 +223,7 @@ class History:
             size = size.plus(takes)
             if live and _belongs(turn, live[-1]):
                 live[-1] = live[-1].joined(turn, takes)
-            elif isinstance(turn, CameBack):
+            elif isinstance(turn, ToolResults):
                 raise ValueError("a result without its call cannot stand in a conversation")
             else:
                 number = live[-1].number if live else self.folded.last if self.folded else 0
@@ -251,9 +251,9 @@ def _listed(names: list[str]) -> str:
 
 def _plain(turn: Turn) -> object:
     match turn:
-        case Said(parts):
+        case AssistantMessage(parts):
             return [[part.name, part.arguments] if isinstance(part, ToolCall) else part.to_json() for part in parts]
-        case CameBack(results):
+        case ToolResults(results):
             return [{**result.to_json(), "id": ""} for result in results]
     return turn.to_json()
 
@@ -261,6 +261,10 @@ def _plain(turn: Turn) -> object:
 def _belongs(turn: Turn, event: Event) -> bool:
     """Whether a turn belongs to the event before it: results to their call, what is said to what was asked."""
     before = event.turns[-1]
-    if isinstance(turn, CameBack):
-        return isinstance(before, Said) and [call.id for call in before.calls] == [one.id for one in turn.results]
-    return isinstance(turn, Said) and isinstance(before, Asked)  # what stayed unanswered is foldable by itself
+    if isinstance(turn, ToolResults):
+        return isinstance(before, AssistantMessage) and [call.id for call in before.calls] == [
+            one.id for one in turn.results
+        ]
+    return isinstance(turn, AssistantMessage) and isinstance(
+        before, UserMessage
+    )  # what stayed unanswered is foldable by itself

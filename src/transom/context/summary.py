@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from transom.context.cutting import Span, cut, parts
-from transom.context.facts import MOST_READ, Source, count_facts, facts_of, strike
 from transom.context.outline import LONGEST_LINE, lines_of
 from transom.context.tokens import TokenCorrection
-from transom.llm import Asked, Block, CameBack, Said, Text, Turn
+from transom.gates.cutting import Span, cut, parts
+from transom.gates.facts import MOST_READ, Source, count_facts, facts_of, strike
+from transom.llm import AssistantMessage, Block, Text, ToolResults, Turn, UserMessage
 from transom.llm.render import unfenced
 
 _LEAST = 200
@@ -52,16 +52,16 @@ def seen_in(given: Iterable[Block], turns: Iterable[Turn]) -> str:
     words = [block.text for block in given]
     for turn in turns:
         match turn:
-            case Asked(text):
+            case UserMessage(text):
                 words.append(unfenced(text))
-            case CameBack(results):
+            case ToolResults(results):
                 words += [one.content for one in results if not (one.is_error and one.trust == "ours")]
     return "\n".join(words)
 
 
 def said_in(turns: Iterable[Turn]) -> str:
     """A conversation's own words."""
-    said = (part for turn in turns if isinstance(turn, Said) for part in turn.parts)
+    said = (part for turn in turns if isinstance(turn, AssistantMessage) for part in turn.parts)
     return "\n".join(part.text for part in said if isinstance(part, Text))
 
 

@@ -11,7 +11,7 @@ from transom.context.history import History, turn_size
 from transom.context.slices import READ_SLICE
 from transom.context.tokens import Measure, TokenCorrection
 from transom.errors import VisibilityError, WindowOverflow
-from transom.llm import Asked, Block, Request, Role, Tier, Turn
+from transom.llm import Block, Request, Role, Tier, Turn, UserMessage
 
 _TIERS = list(Tier)
 UNCORRECTED = TokenCorrection()
@@ -131,7 +131,7 @@ def check_message(
         reserve += budget.result_tokens
     reading = role if READ_SLICE in role.tools else replace(role, tools=(*role.tools, READ_SLICE))
     room = Draft(reading, frame_of(reading, blocks, budget), (), tokens).room(reserve)
-    needed = tokens.at_most(turn_size(Asked(message)))
+    needed = tokens.at_most(turn_size(UserMessage(message)))
     if 0 < room < needed:
         raise WindowOverflow(
             f"the message has about {needed} tokens, and role {role.name} has room for {room} in one",

@@ -68,7 +68,6 @@ from transom.errors.running import (
     ApprovalNeeded,
     AtomFailed,
     CapReached,
-    LeftUnanswered,
     OutOfTurns,
     Paused,
     RegexFailed,
@@ -76,6 +75,7 @@ from transom.errors.running import (
     RunError,
     SandboxError,
     SandboxUnavailable,
+    Unanswered,
 )
 from transom.errors.tools import (
     InvalidArgumentsError,
@@ -98,7 +98,6 @@ __all__ = [
     "EgressError",
     "InputError",
     "InvalidArgumentsError",
-    "LeftUnanswered",
     "NeedsModel",
     "NetworkFailed",
     "NotUnderstood",
@@ -125,6 +124,7 @@ __all__ = [
     "ToolRefused",
     "ToolTimeoutError",
     "TransomError",
+    "Unanswered",
     "VisibilityError",
     "WindowOverflow",
     "with_causes",

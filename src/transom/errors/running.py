@@ -47,7 +47,7 @@ class RunBusy(RunError):
     """Another process holds this run."""
 
 
-class LeftUnanswered(RunError, TimeoutError):
+class Unanswered(RunError, TimeoutError):
     """A message stays without an answer: it was stopped when the code ran before, and something else was said then.
 
     Attributes:

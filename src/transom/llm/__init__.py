@@ -11,15 +11,14 @@ from transom.llm.rules import Rule, RulesProvider
 from transom.llm.scripted import ScriptedProvider
 from transom.llm.shapes import Block, CallSettings, Dropped, Request, Role, Share, Strategy, Tier, ToolSpec, Window
 from transom.llm.tokens import estimate_tokens
-from transom.llm.turns import Asked, CameBack, Opaque, Part, Said, Text, ToolCall, ToolResult, Turn
+from transom.llm.turns import AssistantMessage, Opaque, Part, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 
 __all__ = [
     "Again",
     "AnsweredFrom",
-    "Asked",
+    "AssistantMessage",
     "Block",
     "CallSettings",
-    "CameBack",
     "Capabilities",
     "Chain",
     "Delta",
@@ -36,7 +35,6 @@ __all__ = [
     "Role",
     "Rule",
     "RulesProvider",
-    "Said",
     "ScriptedProvider",
     "Share",
     "Strategy",
@@ -44,9 +42,11 @@ __all__ = [
     "Tier",
     "ToolCall",
     "ToolResult",
+    "ToolResults",
     "ToolSpec",
     "Turn",
     "Usage",
+    "UserMessage",
     "Window",
     "estimate_tokens",
     "guard_egress",

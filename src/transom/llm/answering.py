@@ -16,7 +16,7 @@ from transom.llm.deltas import Again, OnDelta
 from transom.llm.reply import Reply
 from transom.llm.shapes import Request
 from transom.llm.structured import Complaint, complaints, mending, schema_check
-from transom.llm.turns import Asked, Said, Turn
+from transom.llm.turns import AssistantMessage, Turn, UserMessage
 
 Then = Literal["whole", "more", "mend", "failed"]
 """How an answer stands after a reply. `more`: it paused, and is to go on. `mend`: it does not follow its schema, and is
@@ -24,7 +24,7 @@ to be repaired. `failed`: nor does its repair, or it paused too often."""
 
 VOID = Again("the answer does not follow its schema")
 CUT_OFF = Again("it was cut off before it was whole")
-GO_ON = Asked("You have said nothing. Please go on.")
+GO_ON = UserMessage("You have said nothing. Please go on.")
 """What is said to a model that stopped without a word."""
 _MOST_PAUSES = 10
 _IN_VAIN = "the answer does not follow its schema, nor does its repair"
@@ -79,7 +79,7 @@ class Answering:
             request = mending(request, self._bad, self._wrong(self._bad))
         if self.reply is None:
             return request
-        said: tuple[Turn, ...] = (Said(self.reply.parts),) if self.reply.parts else ()
+        said: tuple[Turn, ...] = (AssistantMessage(self.reply.parts),) if self.reply.parts else ()
         turns = (*request.window.turns, *said, *((GO_ON,) if self._silent else ()))
         return replace(request, window=replace(request.window, turns=turns))
 

@@ -21,7 +21,7 @@ Names = TypeVar("Names", bound=StrEnum)
 Output: TypeAlias = "Mapping[str, Json] | type[BaseModel]"
 """What answers are to follow: a JSON Schema, or a model class of pydantic, which has one."""
 
-_PROVIDER = ("name", "local", "caps", "complete", "estimate_tokens", "fingerprint", "still")
+_PROVIDER = ("name", "local", "caps", "complete", "estimate_tokens", "fingerprint", "is_current")
 _LISTS = {
     "prompt": 'say (Block("role", "You know the stock.", Tier.STABLE),)',
     "sees": 'say frozenset({"role"}), with the names of the blocks that it may see',

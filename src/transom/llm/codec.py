@@ -9,7 +9,7 @@ from transom.canonical import Json
 from transom.errors import InputError
 from transom.llm.reply import Reply
 from transom.llm.shapes import Block, CallSettings, Dropped, Request, ToolSpec, Window
-from transom.llm.turns import Asked, CameBack, Opaque, Part, Said, Text, ToolCall, ToolResult, Turn
+from transom.llm.turns import AssistantMessage, Opaque, Part, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -63,11 +63,11 @@ def turn_from_json(data: Json) -> Turn:
     """
     match data:
         case {"kind": "said", "parts": [*parts]}:
-            return Said(tuple(_part(part) for part in parts))
+            return AssistantMessage(tuple(_part(part) for part in parts))
         case {"kind": "asked", "text": str(text), **more}:
-            return Asked(text, "any" if more.get("egress", "any") == "any" else "local")
+            return UserMessage(text, "any" if more.get("egress", "any") == "any" else "local")
         case {"kind": "came_back", "results": [*results]}:
-            return CameBack(tuple(result_from_json(result) for result in results))
+            return ToolResults(tuple(result_from_json(result) for result in results))
     raise ValueError("not a turn")
 
 

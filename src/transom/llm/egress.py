@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Self
 
 from transom.llm.shapes import Block, Request
-from transom.llm.turns import Asked, CameBack
+from transom.llm.turns import ToolResults, UserMessage
 
 if TYPE_CHECKING:
     from transom.config.model import Egress
@@ -54,10 +54,10 @@ class EgressPolicy:
         if self.keep_untrusted and request.window.turns:
             return "the conversation so far"
         for turn in request.window.turns:
-            if isinstance(turn, CameBack):
+            if isinstance(turn, ToolResults):
                 if name := next((one.name for one in turn.results if one.egress != "any"), ""):
                     return f"a result of tool {name}"
-            elif isinstance(turn, Asked) and turn.egress != "any":
+            elif isinstance(turn, UserMessage) and turn.egress != "any":
                 found = turn.text.startswith("<finding>\n")
                 return "the finding of a sub-conversation" if found else "what a tool's handler said"
         return "a reply that was answered from local text" if request.window.egress != "any" else None

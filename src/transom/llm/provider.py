@@ -73,7 +73,7 @@ class Provider(Protocol):
         """Changes when the same request would be answered by something else: a model's name, a rule's version."""
         ...
 
-    def still(self, source: AnsweredFrom) -> bool:
+    def is_current(self, source: AnsweredFrom) -> bool:
         """Whether something that an earlier answer rests on is unchanged."""
         ...
 
@@ -122,10 +122,10 @@ class Chain:
         asked = self.of(role.name).providers
         return "|".join([f"{provider.name}={provider.fingerprint(role)}" for provider in asked])
 
-    def still(self, by: str, sources: Sequence[AnsweredFrom]) -> bool:
+    def is_current(self, by: str, sources: Sequence[AnsweredFrom]) -> bool:
         """Whether an answer of `by` would rest on the same things today."""
         named = [provider for provider in self.everyone if provider.name == by]
-        return all(provider.still(source) for provider in named for source in sources)
+        return all(provider.is_current(source) for provider in named for source in sources)
 
     @property
     def caps(self) -> Capabilities:

@@ -143,7 +143,7 @@ class ReplayProvider:
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return self._digest
 
-    def still(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
+    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
         return True
 
     def _miss(self, request: Request) -> ReplayMiss:

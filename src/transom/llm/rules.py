@@ -54,5 +54,5 @@ class RulesProvider:
     def fingerprint(self, role: Role) -> str:
         return str(self._versions.get(role.name, 0))
 
-    def still(self, source: AnsweredFrom) -> bool:
+    def is_current(self, source: AnsweredFrom) -> bool:
         return self._sources.get(source.name) == source.digest

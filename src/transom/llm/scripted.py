@@ -78,7 +78,7 @@ class ScriptedProvider:
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return "1"
 
-    def still(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
+    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
         return True
 
     def _next(self, request: Request) -> Answer:

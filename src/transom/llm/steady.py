@@ -63,8 +63,8 @@ class SteadyProvider:
     def fingerprint(self, role: Role) -> str:
         return self._provider.fingerprint(role)
 
-    def still(self, source: AnsweredFrom) -> bool:
-        return self._provider.still(source)
+    def is_current(self, source: AnsweredFrom) -> bool:
+        return self._provider.is_current(source)
 
     async def aclose(self) -> None:
         """Let go of connections."""

@@ -14,7 +14,7 @@ from transom.llm.reading import read_json
 from transom.llm.render import render_block
 from transom.llm.reply import Reply
 from transom.llm.shapes import Block, Request
-from transom.llm.turns import Asked, CameBack, Said
+from transom.llm.turns import AssistantMessage, ToolResults, UserMessage
 
 SCHEMA_BLOCK = "answer_schema"
 REPAIR_BLOCK = "answer_repair"
@@ -65,8 +65,8 @@ def is_mending_what_tools_found(request: Request) -> bool:
     """
     if not any(block.name == REPAIR_BLOCK for block in request.window.blocks):
         return False
-    last = next((turn for turn in reversed(request.window.turns) if isinstance(turn, Asked | CameBack)), None)
-    return isinstance(last, CameBack)
+    last = next((turn for turn in reversed(request.window.turns) if isinstance(turn, UserMessage | ToolResults)), None)
+    return isinstance(last, ToolResults)
 
 
 def schema_text(schema: Mapping[str, Json]) -> str:
@@ -82,7 +82,7 @@ def mending(request: Request, bad: Reply, wrong: Sequence[Complaint]) -> Request
         bad: the answer.
         wrong: with it; nothing where it was held to another schema than the request has now.
     """
-    spoken = replace(request.window, turns=(*request.window.turns, Said(bad.parts)))
+    spoken = replace(request.window, turns=(*request.window.turns, AssistantMessage(bad.parts)))
     listed = "\n".join(f"- {one.text}" for one in wrong)
     text = _WRONG.format(listed) if wrong else _OLD
     return _with_block(replace(request, window=spoken), REPAIR_BLOCK, text)

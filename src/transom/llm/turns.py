@@ -94,7 +94,7 @@ class _Over:
 
 
 @dataclass(frozen=True)
-class Said(_Over):
+class AssistantMessage(_Over):
     """What the model said: its parts as they came, since a vendor may want its own back to the byte.
 
     It has no mark of its own; what it was answered from has, see `Window.egress`.
@@ -150,7 +150,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
-class CameBack(_Over):
+class ToolResults(_Over):
     """The results of all calls of one reply, in the order of the calls."""
 
     results: tuple[ToolResult, ...]
@@ -168,7 +168,7 @@ class CameBack(_Over):
 
 
 @dataclass(frozen=True)
-class Asked(_Over):
+class UserMessage(_Over):
     """What a person said in the conversation, or the program in its own name.
 
     Attributes:
@@ -191,5 +191,5 @@ class Asked(_Over):
         return told if self.egress == "any" else {**told, "egress": self.egress}
 
 
-Turn = Asked | Said | CameBack
+Turn = UserMessage | AssistantMessage | ToolResults
 """A piece of a call's own conversation that is already over. A conversation only grows at its end."""

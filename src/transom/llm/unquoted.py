@@ -9,7 +9,7 @@ from transom.canonical import Json, canonical_json
 from transom.errors import NeedsModel, ReplyError, TransomError
 from transom.llm.egress import EgressPolicy
 from transom.llm.shapes import Request
-from transom.llm.turns import Asked, CameBack, Opaque, Text, ToolCall, Turn
+from transom.llm.turns import Opaque, Text, ToolCall, ToolResults, Turn, UserMessage
 
 _RUN = 10
 """So many characters on end that both have are a quotation."""
@@ -53,9 +53,9 @@ def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
 
 def _of_turn(turn: Turn, *, whole: bool) -> Iterator[str]:
     """The texts of a turn that are local, or all of them."""
-    if isinstance(turn, CameBack):
+    if isinstance(turn, ToolResults):
         yield from (one.content for one in turn.results if whole or one.egress != "any")
-    elif isinstance(turn, Asked):
+    elif isinstance(turn, UserMessage):
         if whole or turn.egress != "any":
             yield turn.text
     elif whole:

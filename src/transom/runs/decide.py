@@ -31,7 +31,7 @@ class Plan:
     edited: str = ""
 
 
-def decide(history: StageHistory, *, fingerprint: str, still: bool, found: str | None, answer: str | None) -> Plan:
+def decide(history: StageHistory, *, fingerprint: str, is_current: bool, found: str | None, answer: str | None) -> Plan:
     """Decide.
 
     Args:
@@ -52,7 +52,7 @@ def decide(history: StageHistory, *, fingerprint: str, still: bool, found: str |
     half_done = history.wrote and found in history.outputs
     if cut_off and half_done and (cut_off.deletions > deletions or found != done.output):
         return Plan("run", cut_off.deletions)
-    unchanged = still and done.attempt.fingerprint == fingerprint
+    unchanged = is_current and done.attempt.fingerprint == fingerprint
     if found == done.output:
         return Plan("reuse" if unchanged else "run", deletions)
     if unchanged:

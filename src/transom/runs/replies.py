@@ -39,7 +39,7 @@ class Replies:
             return (reply_from_json(record["reply"]), record) if record else (None, key)
         data = self._run.journaled_reply(key)
         reply = None if data is None else reply_from_json(data)
-        return (reply if reply and self._run.chain.still(reply.by, reply.answered_from) else None), key
+        return (reply if reply and self._run.chain.is_current(reply.by, reply.answered_from) else None), key
 
     def said(self, key: dict[str, Any]) -> Any | None:
         """The record of a reply at a place of a conversation that lasts."""

@@ -43,9 +43,9 @@ class Step(Generic[T]):
         """What is to be done about it, by the journal, by its file as it lies there, and by who answers today."""
         history = state.stage(self.name)
         found = digest(self.path.read_bytes()) if self.path.is_file() else None
-        still = history.done is None or all(chain.still(by, sources) for by, sources in history.done.answered)
+        is_current = history.done is None or all(chain.is_current(by, sources) for by, sources in history.done.answered)
         answer = state.decisions.get((self.name, self.fingerprint, found or ""))
-        return decide(history, fingerprint=self.fingerprint, still=still, found=found, answer=answer)
+        return decide(history, fingerprint=self.fingerprint, is_current=is_current, found=found, answer=answer)
 
     def author(self, state: RunState, plan: Plan) -> tuple[str, Usage]:
         """Whose its value is, and what it took."""

@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Any
 
 from transom.canonical import Json, digest
-from transom.llm import CameBack, Reply, Request, Said, ToolCall, Turn, render
+from transom.llm import AssistantMessage, Reply, Request, ToolCall, ToolResults, Turn, render
 from transom.llm.codec import reply_from_json
 from transom.runs.journal import ReplyKey, ToolKey, reply_key, tool_key
 from transom.store import Store
@@ -106,14 +106,16 @@ def _written(turn: Turn, talk: Talk, tools: Mapping[ToolKey, Any]) -> Json:
     journaled = False
     if talk.parts is None:
         return turn.to_json()
-    if isinstance(turn, Said):
+    if isinstance(turn, AssistantMessage):
         journaled = turn.parts == talk.parts
-    elif isinstance(turn, CameBack) and len(turn.results) == len(talk.calls):
+    elif isinstance(turn, ToolResults) and len(turn.results) == len(talk.calls):
         found = [tools.get(tool_key(key)) for key in talk.calls]
         pairs = zip(found, turn.results, strict=True)
         journaled = all(outcome and outcome["result"] == result.to_json() for outcome, result in pairs)
     return (
-        {"kind": "said" if isinstance(turn, Said) else "came_back", "journaled": True} if journaled else turn.to_json()
+        {"kind": "said" if isinstance(turn, AssistantMessage) else "came_back", "journaled": True}
+        if journaled
+        else turn.to_json()
     )
 
 
@@ -155,7 +157,7 @@ class Windows:
             return turn
         reply = reply_from_json(record["reply"])
         if turn["kind"] == "said":
-            return Said(reply.parts).to_json()
+            return AssistantMessage(reply.parts).to_json()
         outcomes = [self._tools[tool_key(call_key(record, number, call))] for number, call in enumerate(reply.calls)]
         return {"kind": turn["kind"], "results": [outcome["result"] for outcome in outcomes]}
 

@@ -36,7 +36,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class Outcome:
+class CommitOutcome:
     """What came of a job."""
 
     result: Any = None
@@ -74,27 +74,27 @@ class Committer:
         self._pragma("wal_autocheckpoint", _LOG_PAGES)
         self._has_log = False
 
-    def commit(self, batch: Sequence[Job]) -> list[Outcome]:
+    def commit(self, batch: Sequence[Job]) -> list[CommitOutcome]:
         """All of them in one transaction, or where one is bad each in one of its own.
 
         What follows an append in its stream that nobody waits for yet fails with it: it may rest on it.
         """
         try:
-            return [Outcome(result) for result in self._transaction(batch, self._patience)]
+            return [CommitOutcome(result) for result in self._transaction(batch, self._patience)]
         except Exception as error:  # noqa: BLE001 - re-raised, typed, where the job is awaited
             if len(batch) == 1 or primary_code(error) == sqlite3.SQLITE_BUSY:
-                return [Outcome(error=store_error(error, self._path)) for _ in batch]
+                return [CommitOutcome(error=store_error(error, self._path)) for _ in batch]
         # One bad write must not take its neighbours along: each gets a transaction of its own.
-        broken: dict[str, Outcome] = {}
+        broken: dict[str, CommitOutcome] = {}
         outcomes = []
         for job in batch:
             outcome = broken.get(job.stream) or self.commit([job])[0]
             if outcome.error and job.soon:
-                broken[job.stream] = Outcome(error=outcome.error)
+                broken[job.stream] = CommitOutcome(error=outcome.error)
             outcomes.append(outcome)
         return outcomes
 
-    def commit_at_once(self, batch: Sequence[Job]) -> tuple[list[Outcome] | None, BaseException | None]:
+    def commit_at_once(self, batch: Sequence[Job]) -> tuple[list[CommitOutcome] | None, BaseException | None]:
         """The same without waiting for another process.
 
         Returns:
@@ -102,9 +102,9 @@ class Committer:
             raised meanwhile, which says nothing of the writes.
         """
         try:
-            return [Outcome(result) for result in self._transaction(batch, 0)], None
+            return [CommitOutcome(result) for result in self._transaction(batch, 0)], None
         except _CommittedAllTheSame as told:
-            return [Outcome(result) for result in told.results], told.__cause__
+            return [CommitOutcome(result) for result in told.results], told.__cause__
         except (sqlite3.Error, TransomError):  # `commit` is next, and tells what is wrong
             return None, None
         except BaseException as error:  # noqa: BLE001 - raised once the writes are with somebody

@@ -19,7 +19,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from transom.errors import StoreError
-from transom.store.committer import PROVEN, Committer, Job, Outcome, Work
+from transom.store.committer import PROVEN, CommitOutcome, Committer, Job, Work
 
 _GATHERING = 0.02  # seconds that a write which nobody waits for yet waits for the next one, to share its commit
 _TURN = 0.005  # seconds, after which a task that commits by itself lets others have their turn
@@ -165,7 +165,7 @@ class Writer:
                 self._ended = True
             for ended in self._closing:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    ended.get_loop().call_soon_threadsafe(_resolve, ended, Outcome())
+                    ended.get_loop().call_soon_threadsafe(_resolve, ended, CommitOutcome())
 
     def _next_batch(self) -> list[Job]:
         """Everything that waits, at least one job; empty once the store is closed and the queue is done."""
@@ -180,10 +180,10 @@ class Writer:
         return batch
 
     def _settle(
-        self, batch: Sequence[Job], outcomes: Sequence[Outcome], *, here: asyncio.AbstractEventLoop | None = None
+        self, batch: Sequence[Job], outcomes: Sequence[CommitOutcome], *, here: asyncio.AbstractEventLoop | None = None
     ) -> None:
         """Tell everybody; `here` is the loop in whose thread this is called."""
-        elsewhere: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Outcome]]] = {}
+        elsewhere: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], CommitOutcome]]] = {}
         for job, outcome in zip(batch, outcomes, strict=True):
             if self._after_append and job.stream and outcome.error is None:
                 self._tell(outcome, self._after_append)
@@ -196,7 +196,7 @@ class Writer:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(_resolve_all, settled)
 
-    def _tell(self, outcome: Outcome, after_append: Callable[[int], None]) -> None:
+    def _tell(self, outcome: CommitOutcome, after_append: Callable[[int], None]) -> None:
         self._appends += 1
         try:
             after_append(self._appends)
@@ -204,7 +204,7 @@ class Writer:
             outcome.error = error
 
 
-def _resolve_all(settled: Sequence[tuple[asyncio.Future[Any], Outcome]]) -> None:
+def _resolve_all(settled: Sequence[tuple[asyncio.Future[Any], CommitOutcome]]) -> None:
     for future, outcome in settled:
         _resolve(future, outcome)
 
@@ -217,7 +217,7 @@ class _Decided(asyncio.Future[Any]):
         return False
 
 
-def _resolve(future: asyncio.Future[Any], outcome: Outcome) -> None:
+def _resolve(future: asyncio.Future[Any], outcome: CommitOutcome) -> None:
     if future.done():  # cancelled while it waited
         return
     if outcome.error is None:

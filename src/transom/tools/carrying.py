@@ -23,7 +23,7 @@ from transom.errors import (
 from transom.llm import ToolCall, ToolResult
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text
-from transom.tools.definition import Arguments, Outcome, Ran, ToolDefinition
+from transom.tools.definition import Arguments, ToolDefinition, ToolOutcome, ToolReturn
 from transom.tools.within import within
 
 _OF_RUN = (RunError, StoreError, EgressError, VisibilityError, CapReached)
@@ -36,7 +36,7 @@ _NOT_KEPT_ONCE = "it was carried out: do not make the same call again before a p
 
 async def carried_out(
     tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
-) -> Ran:
+) -> ToolOutcome:
     """What came of a call: what the model is told, the tool's note, and what it says of the call.
 
     Raises:
@@ -83,7 +83,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return next((one for one in leaves if isinstance(one, _OF_RUN)), leaves[0])
 
 
-def _came(tool: ToolDefinition, call: ToolCall, outcome: Outcome, redact: Redactor) -> Ran:
+def _came(tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Redactor) -> ToolOutcome:
     """An outcome as it comes back from the journal.
 
     Raises:
@@ -93,7 +93,7 @@ def _came(tool: ToolDefinition, call: ToolCall, outcome: Outcome, redact: Redact
     mark = outcome.mark if outcome.mark is UNMARKED else _marked(outcome.mark, redact)
     egress = outcome.egress if tool.egress == "any" else tool.egress
     result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
-    return Ran(result, redact.inside(_journalable(outcome.note)), mark=mark)
+    return ToolOutcome(result, redact.inside(_journalable(outcome.note)), mark=mark)
 
 
 async def _begun(tool: ToolDefinition, seconds: float | None) -> asyncio.Timeout:

@@ -16,7 +16,7 @@ from pathlib import Path
 from transom.canonical import Json
 from transom.errors import ToolRefused
 from transom.tools.catalogue import Catalogue, Places
-from transom.tools.definition import Arguments, Outcome, ToolDefinition, ToolLimits
+from transom.tools.definition import Arguments, ToolDefinition, ToolLimits, ToolReturn
 from transom.tools.excerpts import Match, Slice, cut_out, search
 from transom.tools.file_specs import HEADER, LIST, RANGE, SEARCH
 from transom.tools.files import discover, file_type, fits, real_path, under
@@ -91,8 +91,8 @@ class FileSession:
                 paths = {name: Path(str(path)) for name, path in known.items()}
                 self._catalogue.learn(paths, {word: str(name) for word, name in written.items()})
 
-    def _in_turn(self, work: Callable[[Arguments], Outcome]) -> Callable[[Arguments], Awaitable[Outcome]]:
-        async def run(arguments: Arguments) -> Outcome:
+    def _in_turn(self, work: Callable[[Arguments], ToolReturn]) -> Callable[[Arguments], Awaitable[ToolReturn]]:
+        async def run(arguments: Arguments) -> ToolReturn:
             async with self._turn:
                 outcome = await asyncio.to_thread(work, arguments)
                 self.recall(outcome.note)
@@ -100,7 +100,7 @@ class FileSession:
 
         return run
 
-    def _list(self, arguments: Arguments) -> Outcome:
+    def _list(self, arguments: Arguments) -> ToolReturn:
         catalogue, within = self._catalogue, str(arguments["search_root"])
         most = min(_int(arguments, "max_files"), self._limits.files_per_listing)
         patterns = [catalogue.pattern(pattern) for pattern in _texts(arguments, "patterns")]
@@ -119,9 +119,9 @@ class FileSession:
             for file in found.files
         ]
         content: Json = {"files": files, "total_found": found.total_found, "truncated": found.truncated}
-        return Outcome(content, _note(0, new))
+        return ToolReturn(content, _note(0, new))
 
-    def _header(self, arguments: Arguments) -> Outcome:
+    def _header(self, arguments: Arguments) -> ToolReturn:
         name, path = self._file(str(arguments["file_path"]))
         wanted = _int(arguments, "max_lines", self._limits.header_lines)
         part = self._cut_out(path, 1, min(wanted, self._lines_per_call))
@@ -136,7 +136,7 @@ class FileSession:
             content["truncated"] = True
         return self._told(path, content, part.lines, len(part.text.encode()))
 
-    def _search(self, arguments: Arguments) -> Outcome:
+    def _search(self, arguments: Arguments) -> ToolReturn:
         name, path = self._file(str(arguments["file_path"]))
         matches, total = search(
             path,
@@ -155,7 +155,7 @@ class FileSession:
         lines = [line for match in kept for line in match.content.split("\n")]
         return self._told(path, content, lines, spent)
 
-    def _range(self, arguments: Arguments) -> Outcome:
+    def _range(self, arguments: Arguments) -> ToolReturn:
         name, path = self._file(str(arguments["file_path"]))
         first, wanted = _int(arguments, "start_line"), _int(arguments, "end_line")
         if wanted < first:
@@ -201,7 +201,7 @@ class FileSession:
         what = f"no more can be read: {self._spent} of {self._limits.total_bytes} bytes of content are spent"
         return ToolRefused(what, hint="call no reading tool any more: answer with what you have")
 
-    def _told(self, path: Path, content: dict[str, Json], lines: Iterable[str], spent: int) -> Outcome:
+    def _told(self, path: Path, content: dict[str, Json], lines: Iterable[str], spent: int) -> ToolReturn:
         """A result with the files that its lines name. They count as discovered, and their names as read."""
         found = self._catalogue.named_in(lines, path)
         new = self._catalogue.names(found.values())
@@ -220,7 +220,7 @@ class FileSession:
             known[name], written[word] = file, name
         if rows:
             content["named_files"] = rows
-        return Outcome(dict(content), _note(spent, known, written))
+        return ToolReturn(dict(content), _note(spent, known, written))
 
     def _file(self, asked: str) -> tuple[str, Path]:
         if self._spent >= self._limits.total_bytes:

@@ -22,7 +22,7 @@ Effect = Literal["pure", "idempotent", "once"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ToolReturn:
     """What a handler yields where it has more to say than its content.
 
     Attributes:
@@ -46,7 +46,7 @@ class Outcome:
             check_marks("Outcome", egress=self.egress)
 
 
-Handler: TypeAlias = Callable[[Arguments], "Json | Outcome | Awaitable[Json] | Awaitable[Outcome]"]
+Handler: TypeAlias = Callable[[Arguments], "Json | ToolReturn | Awaitable[Json] | Awaitable[ToolReturn]"]
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class ToolDefinition:
         """
         await THREADS.place(seconds)
 
-    async def run(self, arguments: Arguments) -> Outcome:
+    async def run(self, arguments: Arguments) -> ToolReturn:
         """Carry it out, whatever kind of function the handler is; where it `waits` it is `ready`."""
         found: Any
         if not self.plain:
@@ -142,7 +142,7 @@ class ToolDefinition:
             found = await THREADS.run(partial(_in_thread, self.handler, arguments))
             if inspect.isawaitable(found):
                 found = await found
-        return found if isinstance(found, Outcome) else Outcome(found)
+        return found if isinstance(found, ToolReturn) else ToolReturn(found)
 
     @cached_property
     def plain(self) -> bool:
@@ -191,7 +191,7 @@ def _in_thread(handler: Handler, arguments: Arguments) -> object:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ToolOutcome:
     """A result, as journaled.
 
     Attributes:
@@ -221,8 +221,8 @@ class Ran:
         return told
 
 
-def ran_from_json(data: Json) -> Ran:
-    """The inverse of `Ran.to_json`.
+def ran_from_json(data: Json) -> ToolOutcome:
+    """The inverse of `ToolOutcome.to_json`.
 
     Raises:
         ValueError: the data is no such thing.
@@ -231,5 +231,5 @@ def ran_from_json(data: Json) -> Ran:
         case {"result": result, **more}:
             error, kept, mark = str(more.get("error", "")), str(more.get("kept", "")), Mark.from_json(more.get("mark"))
             note: Any = more.get("note")
-            return Ran(result_from_json(result), note, error, kept, mark)
+            return ToolOutcome(result_from_json(result), note, error, kept, mark)
     raise ValueError("not what came of a tool call")

@@ -21,7 +21,7 @@ from transom.runs.doubts import CUT_OFF, OUT_OF_TURNS
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text, refused
 from transom.tools.carrying import carried_out
-from transom.tools.definition import Arguments, Ran, ToolDefinition, check_definition
+from transom.tools.definition import Arguments, ToolDefinition, ToolOutcome, check_definition
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
 """A tool, and arguments that follow its schema, defaults filled in."""
@@ -128,7 +128,7 @@ class Toolbox:
         *,
         seconds: float | None = None,
         place: Hashable = None,
-    ) -> Ran:
+    ) -> ToolOutcome:
         """Carry out a call, or say why not. What is wrong with the call or in the tool is a result, never an error.
 
         Args:
@@ -155,7 +155,7 @@ class Toolbox:
             egress = strictest(tool.egress if tool else "any", error.egress)
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
 
-    def recall(self, ran: Ran, place: Hashable = None) -> None:
+    def recall(self, ran: ToolOutcome, place: Hashable = None) -> None:
         """Take in what came of a call that is not repeated; once, however often a message goes on.
 
         See `run` for `place`.

@@ -32,7 +32,7 @@ _ITEM = re.compile(r"item (\d+)\.")
 
 
 @dataclass(frozen=True)
-class Asked:
+class UserMessage:
     """A request: whose it is, and all that the log says of it."""
 
     run: str
@@ -49,7 +49,7 @@ class Asked:
         return self.run, self.conversation, self.turn
 
 
-def asked(path: str, raw: bytes) -> Asked:
+def asked(path: str, raw: bytes) -> UserMessage:
     """What a request asks for."""
     _, run, share, *rest = path.split("/")
     body = json.loads(raw)
@@ -59,7 +59,7 @@ def asked(path: str, raw: bytes) -> Asked:
     said = [message for message in body["messages"] if message["role"] == "assistant"]
     digest = hashlib.sha256(raw).hexdigest()
     found = _found(body["messages"][-1]) or _found_by_each(body["messages"])
-    return Asked(run, int(share), int(number), len(said), digest, dialect, tokens + 5, found)
+    return UserMessage(run, int(share), int(number), len(said), digest, dialect, tokens + 5, found)
 
 
 def _found(last: Any) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def reply(request: Asked) -> list[Text | ToolCall]:
+def reply(request: UserMessage) -> list[Text | ToolCall]:
     """Calls of a tool; where their results are there, what they come to."""
     if request.found:
         return [Text(f"Item {request.conversation}: {' and '.join(request.found)}.")]
@@ -91,7 +91,7 @@ def reply(request: Asked) -> list[Text | ToolCall]:
     return [ToolCall(f"call_{place.replace('/', '_')}", "look", {"at": place}) for place in places]
 
 
-def fault(request: Asked, before: int) -> str:
+def fault(request: UserMessage, before: int) -> str:
     """What goes wrong with a request that was made that often before; "" for nothing."""
     drawn = hashlib.sha256(f"b {request.conversation} {request.turn} {before}".encode()).digest()
     if int.from_bytes(drawn[:4]) % 100 >= request.share:
@@ -139,7 +139,7 @@ async def _read(reader: asyncio.StreamReader) -> tuple[str, bytes]:
     return head.split(" ", 2)[1], await reader.readexactly(int(length[1]) if length else 0)
 
 
-async def _tell(request: Asked, wrong: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+async def _tell(request: UserMessage, wrong: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
     """Send the answer, or what goes wrong; whether it was a whole answer."""
     if wrong in STATUS or wrong in ("broken", "error inside"):
         said = json.dumps(request.dialect.error("api_error", f"a bad day: {wrong}")).encode()

@@ -14,7 +14,7 @@ from tests.agent.stopped.world import Scene, Stop, World
 from transom.agent import Agent, Caps, Home
 from transom.agent.views import Response
 from transom.errors import ApprovalNeeded, NetworkFailed, Paused, StoreError, TransomError
-from transom.llm import Asked, Provider, Reply, Request, Said, ScriptedProvider
+from transom.llm import AssistantMessage, Provider, Reply, Request, ScriptedProvider, UserMessage
 from transom.store import SqliteStore
 
 MOST = 14
@@ -150,7 +150,7 @@ class Life:
         last, said = None, list(messages or self.scene.messages)
         if self.resumes:
             last = await self.until(agent, agent.resume, "")
-            before = [turn.text for turn in agent._life.talk.turns if isinstance(turn, Asked)]  # type: ignore[union-attr]  # something was said
+            before = [turn.text for turn in agent._life.talk.turns if isinstance(turn, UserMessage)]  # type: ignore[union-attr]  # something was said
             said = [message for message in said if message not in before]
         for message in said:
             last = await self.until(agent, lambda: agent.send(message), message)  # noqa: B023  # awaited at once
@@ -179,7 +179,13 @@ class Life:
                 raise Gone
             await self.note_lost()
             talk: Any = agent._life.talk
-            if message and talk and talk.at_rest and _asked(talk) == message and isinstance(talk.turns[-1], Said):
+            if (
+                message
+                and talk
+                and talk.at_rest
+                and _asked(talk) == message
+                and isinstance(talk.turns[-1], AssistantMessage)
+            ):
                 return agent._life.last  # the answer is there; what failed came behind it
             if message and (talk is None or _asked(talk) != message):
                 step = lambda: agent.send(message)  # noqa: E731  # as short as the others
@@ -226,7 +232,7 @@ class Life:
 
 def _asked(talk: Any) -> str:
     """The last message of a person, and no finding."""
-    asked = [turn.text for turn in talk.turns if isinstance(turn, Asked) and not turn.text.startswith("<")]
+    asked = [turn.text for turn in talk.turns if isinstance(turn, UserMessage) and not turn.text.startswith("<")]
     return asked[-1] if asked else ""
 
 

@@ -16,7 +16,7 @@ from transom.agent import Home, Setup
 from transom.canonical import Json
 from transom.config import Settings
 from transom.context import Budget
-from transom.llm import Asked, CameBack, Chain, Reply, Request, Said, Text, ToolCall
+from transom.llm import AssistantMessage, Chain, Reply, Request, Text, ToolCall, ToolResults, UserMessage
 from transom.llm.retry import RetryPolicy
 from transom.llm.steady import SteadyProvider
 from transom.runs import Run, Stage, Workspace, text_file
@@ -57,9 +57,13 @@ def calls(*wanted: str) -> Reply:
 def came(request: Request) -> tuple[str, int]:
     """What was asked last by whoever says things here, and how often calls came back since."""
     turns = request.window.turns
-    told = [(n, turn.text) for n, turn in enumerate(turns) if isinstance(turn, Asked) and not turn.text.startswith("<")]
+    told = [
+        (n, turn.text)
+        for n, turn in enumerate(turns)
+        if isinstance(turn, UserMessage) and not turn.text.startswith("<")
+    ]
     at, text = told[-1] if told else (-1, "")
-    return text, sum(isinstance(turn, CameBack) for turn in turns[at + 1 :])
+    return text, sum(isinstance(turn, ToolResults) for turn in turns[at + 1 :])
 
 
 def steps(main: dict[str, list[Reply | str]], sub: Callable[[Request], Reply | str] | None = None) -> Any:
@@ -223,12 +227,12 @@ OVERSIZED = Scene(
 def structured(request: Request) -> Reply | str:
     """Pauses, is wrong, and mends it with a pause."""
     last = request.window.turns[-1]
-    said = last.parts[0].text if isinstance(last, Said) and isinstance(last.parts[0], Text) else ""
+    said = last.parts[0].text if isinstance(last, AssistantMessage) and isinstance(last.parts[0], Text) else ""
     if any(block.name == "answer_repair" for block in request.window.blocks):
         return ": 5}" if said == '{"a"' else Reply((Text('{"a"'),), stop="pause")
-    if isinstance(last, Asked) and last.text == "two":
+    if isinstance(last, UserMessage) and last.text == "two":
         return '{"a":7}'
-    if isinstance(last, Asked):
+    if isinstance(last, UserMessage):
         return calls("pay m")
     return '"x"}' if said else Reply((Text('{"a":'),), stop="pause")
 

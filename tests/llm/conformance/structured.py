@@ -17,7 +17,19 @@ from tests.llm.conformance.harness import LOOK, PATIENT
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.canonical import Json
 from transom.errors import ReplyError, TransomError
-from transom.llm import Block, CameBack, Chain, Request, Said, Text, Tier, ToolCall, ToolResult, ToolSpec, Window
+from transom.llm import (
+    AssistantMessage,
+    Block,
+    Chain,
+    Request,
+    Text,
+    Tier,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    ToolSpec,
+    Window,
+)
 from transom.llm.steady import SteadyProvider
 from transom.llm.structured import REPAIR_BLOCK, SCHEMA_BLOCK
 
@@ -153,7 +165,7 @@ ASKINGS: tuple[Asking, ...] = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ToolReturn:
     """What came of one conversation.
 
     Attributes:
@@ -170,7 +182,7 @@ class Outcome:
         return f"{type(self.error).__name__ if self.error else self.text}: {', '.join(self.sent)}"
 
 
-async def ask(server: LocalServer, dialect: Dialect, asking: Asking) -> Outcome:
+async def ask(server: LocalServer, dialect: Dialect, asking: Asking) -> ToolReturn:
     """Ask, and do what is called, until there is an answer or none can be had."""
     server.seen.clear()
     left = iter(asking.says)
@@ -182,15 +194,15 @@ async def ask(server: LocalServer, dialect: Dialect, asking: Asking) -> Outcome:
     text, error = "", None
     try:
         while (reply := await chain.complete(request)).calls:
-            results = CameBack(tuple(ToolResult(call.id, call.name, "7 left") for call in reply.calls))
-            turns = (*request.window.turns, Said(reply.parts), results)
+            results = ToolResults(tuple(ToolResult(call.id, call.name, "7 left") for call in reply.calls))
+            turns = (*request.window.turns, AssistantMessage(reply.parts), results)
             request = replace(request, window=replace(request.window, turns=turns))
         text = reply.text
     except TransomError as caught:
         error = caught
     finally:
         await chain.aclose()
-    return Outcome(text, error, tuple(_told(dialect, seen.body) for seen in server.seen))
+    return ToolReturn(text, error, tuple(_told(dialect, seen.body) for seen in server.seen))
 
 
 def _answer(dialect: Dialect, wire: Wire, seen: Seen, left: Iterator[Part]) -> None:
@@ -254,7 +266,7 @@ def _told(dialect: Dialect, body: Any) -> str:
     return " ".join([*told, *(["repair"] if f"<{REPAIR_BLOCK}>" in text else [])])
 
 
-def faults(outcome: Outcome, dialect: Dialect, asking: Asking) -> list[str]:
+def faults(outcome: ToolReturn, dialect: Dialect, asking: Asking) -> list[str]:
     """Where an outcome departs from what must be."""
     wanted = asking.sent[dialect.title]
     found = [] if outcome.sent == wanted else [f"sent {outcome.sent} in place of {wanted}"]

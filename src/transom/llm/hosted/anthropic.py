@@ -17,7 +17,7 @@ from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
 from transom.llm.structured import in_words, is_held
-from transom.llm.turns import Asked, CameBack, Opaque, Part, Text, ToolCall, Turn
+from transom.llm.turns import Opaque, Part, Text, ToolCall, ToolResults, Turn, UserMessage
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -173,9 +173,9 @@ def _text(text: str, *, mark: bool = False) -> list[_Block]:
 
 
 def _turn(turn: Turn, *, mark: bool) -> tuple[str, list[_Block]]:
-    if isinstance(turn, CameBack):
+    if isinstance(turn, ToolResults):
         role, blocks = "user", [_result(one.id, one.content, is_error=one.is_error) for one in turn.results]
-    elif isinstance(turn, Asked):
+    elif isinstance(turn, UserMessage):
         role, blocks = "user", _text(turn.text)
     else:
         role, blocks = "assistant", _without_last_thoughts([block for part in turn.parts for block in _part(part)])

@@ -26,7 +26,7 @@ from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
 from transom.llm.structured import in_words, is_held, is_mending_what_tools_found
-from transom.llm.turns import Asked, CameBack, Opaque, Text, ToolCall, Turn
+from transom.llm.turns import Opaque, Text, ToolCall, ToolResults, Turn, UserMessage
 
 if TYPE_CHECKING:
     from ollama import AsyncClient
@@ -174,9 +174,9 @@ def _not_a_reply(error: ValidationError) -> Exception:
 
 
 def _turn(turn: Turn) -> list[Any]:
-    if isinstance(turn, CameBack):
+    if isinstance(turn, ToolResults):
         return [{"role": "tool", "tool_name": one.name, "content": one.content} for one in turn.results]
-    if isinstance(turn, Asked):
+    if isinstance(turn, UserMessage):
         return [{"role": "user", "content": turn.text}]
     text = "".join(part.text for part in turn.parts if isinstance(part, Text))
     message: dict[str, Any] = {"role": "assistant", "content": text}

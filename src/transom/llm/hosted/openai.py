@@ -21,7 +21,7 @@ from transom.llm.render import render
 from transom.llm.reply import Stop
 from transom.llm.shapes import Request, ToolSpec
 from transom.llm.structured import in_words, is_held
-from transom.llm.turns import Asked, CameBack, Opaque, Said, Text, ToolCall, Turn
+from transom.llm.turns import AssistantMessage, Opaque, Text, ToolCall, ToolResults, Turn, UserMessage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -183,9 +183,9 @@ def _content(text: str, mark: bool) -> Any:
 
 
 def _turn(turn: Turn) -> list[Any]:
-    if isinstance(turn, CameBack):
+    if isinstance(turn, ToolResults):
         return [{"role": "tool", "tool_call_id": one.id, "content": one.content} for one in turn.results]
-    if isinstance(turn, Asked):
+    if isinstance(turn, UserMessage):
         return [{"role": "user", "content": turn.text}]
     said, calls = _said(turn), [part for part in turn.parts if isinstance(part, ToolCall)]
     # Beside calls some refuse an empty text; without any, as after a reply that was all thinking, they refuse null.
@@ -199,7 +199,7 @@ def _turn(turn: Turn) -> list[Any]:
     return [message]
 
 
-def _said(turn: Said) -> str:
+def _said(turn: AssistantMessage) -> str:
     return "".join(part.text for part in turn.parts if isinstance(part, Text))
 
 

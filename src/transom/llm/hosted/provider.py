@@ -20,7 +20,7 @@ from transom.llm.hosted.wire import Document
 from transom.llm.render import render
 from transom.llm.reply import AnsweredFrom, Reply, Stop, Usage
 from transom.llm.shapes import Request, Role
-from transom.llm.turns import Said
+from transom.llm.turns import AssistantMessage
 from transom.telemetry.address import secret_parts
 from transom.telemetry.redact import Redactor
 
@@ -114,7 +114,7 @@ class HostedProvider:
         """Nothing beside the name: a server that moved is the same, and settings are part of every request."""
         return "1"
 
-    def still(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
+    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
         return True
 
     def estimate_tokens(self, request: Request) -> int:
@@ -168,7 +168,7 @@ class HostedProvider:
             raise unreadable("the reply holds nothing of a reply")
 
     def _whole(self, request: Request, draft: Draft) -> Reply:
-        said = [turn for turn in request.window.turns if isinstance(turn, Said)]
+        said = [turn for turn in request.window.turns if isinstance(turn, AssistantMessage)]
         before, guess = sum(len(turn.calls) for turn in said), Usage(self.estimate_tokens(request))
         try:
             vendor = self._vendor

@@ -19,7 +19,7 @@ from transom.checklist.spec.gate.analysis import analysis_says
 from transom.checklist.spec.gate.check import check_says
 from transom.checklist.spec.gate.guide import guide_says
 from transom.checklist.spec.gate.parsing import parsing_says
-from transom.checklist.spec.gate.said import Said
+from transom.checklist.spec.gate.problem import SpecProblem
 from transom.checklist.spec.gate.text import headings_say, text_says
 from transom.checklist.spec.gate.waiver import waiver_says
 from transom.checklist.spec.shapes import CheckSection, ParsingSection, SpecDocument
@@ -68,11 +68,13 @@ def check_section4(
 def check_spec(doc: SpecDocument, *, artifact: str = "ItemSpec") -> list[Finding]:
     """Everything above for a whole ItemSpec; lines are those of `doc.text`."""
     patterns = [pattern.regex for extraction in doc.guide.extractions for pattern in extraction.patterns]
-    said: list[Said] = [*text_says(doc.text, patterns), *headings_say(doc.text)]
+    said: list[SpecProblem] = [*text_says(doc.text, patterns), *headings_say(doc.text)]
     if not doc.item_id:
-        said.append(Said("spec.title", 1, "the title does not name the item: `# ItemSpec: <item id>`"))
+        said.append(SpecProblem("spec.title", 1, "the title does not name the item: `# ItemSpec: <item id>`"))
     if not doc.description:
-        said.append(Said("spec.title", 1, "the description does not stand below the title: `**Description**: ...`"))
+        said.append(
+            SpecProblem("spec.title", 1, "the description does not stand below the title: `**Description**: ...`")
+        )
     said += parsing_says(doc.parsing)
     said += check_says(doc.check, doc.parsing)
     said += waiver_says(doc.waiver, doc.check)
@@ -80,5 +82,5 @@ def check_spec(doc: SpecDocument, *, artifact: str = "ItemSpec") -> list[Finding
     return _findings(said, artifact)
 
 
-def _findings(said: Iterable[Said], artifact: str) -> list[Finding]:
+def _findings(said: Iterable[SpecProblem], artifact: str) -> list[Finding]:
     return sort_findings(Finding(s.gate, artifact, s.line, s.message) for s in said)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, get_args
 
 from transom.checklist.atoms import Rank
-from transom.checklist.spec.gate.said import Said, is_thin, listed
+from transom.checklist.spec.gate.problem import SpecProblem, is_thin, listed
 from transom.checklist.spec.shapes import CheckSection, Extraction, GuideSection, MatrixRow, ParsingSection, SpecSource
 
 MIN_SCENARIOS = 4
@@ -19,11 +19,11 @@ NEEDED: Final = {1: {1}, 2: {4}, 3: {4, 5, 6}, 4: {1, 2, 3}}
 ALLOWED: Final = {1: {1}, 2: {1, 4}, 3: {1, 2, 3, 4, 5, 6}, 4: {1, 2, 3}}
 
 
-def guide_says(section: GuideSection, parsing: ParsingSection, check: CheckSection) -> Iterator[Said]:
+def guide_says(section: GuideSection, parsing: ParsingSection, check: CheckSection) -> Iterator[SpecProblem]:
     """The findings of Section 4."""
     for number in ("4.1", "4.2", "4.3"):
         if number not in section.lines:
-            yield Said("spec.sections", section.line, f"section {number} is missing")
+            yield SpecProblem("spec.sections", section.line, f"section {number} is missing")
     yield from _sources(section)
     yield from _extraction(section, parsing)
     yield from _regexes(section)
@@ -36,37 +36,37 @@ def _line(section: GuideSection, number: str) -> int:
     return section.lines.get(number, section.line)
 
 
-def _sources(section: GuideSection) -> Iterator[Said]:
+def _sources(section: GuideSection) -> Iterator[SpecProblem]:
     for rank in get_args(Rank):
         if not any(source.rank == rank for source in section.sources):
-            yield Said("spec.sources", _line(section, "4.1"), f"Data Sources has no {rank} source")
+            yield SpecProblem("spec.sources", _line(section, "4.1"), f"Data Sources has no {rank} source")
     for source in section.sources:
         yield from _source(source)
 
 
-def _source(source: SpecSource) -> Iterator[Said]:
+def _source(source: SpecSource) -> Iterator[SpecProblem]:
     told = len(source.note.split()) >= 4
     if source.rank != "primary" and source.kind is None and told:
         return
     if source.kind is None or not source.files:
         what = "a kind in backticks" if source.kind is None else "a name pattern in backticks"
-        yield Said("spec.sources", source.line, f"the {source.rank} source needs {what}")
+        yield SpecProblem("spec.sources", source.line, f"the {source.rank} source needs {what}")
     for name in source.files:
         if "/" in name or "\\" in name:
-            yield Said("spec.sources", source.line, f"name pattern {name} must be a file name without a folder")
+            yield SpecProblem("spec.sources", source.line, f"name pattern {name} must be a file name without a folder")
 
 
-def _extraction(section: GuideSection, parsing: ParsingSection) -> Iterator[Said]:
+def _extraction(section: GuideSection, parsing: ParsingSection) -> Iterator[SpecProblem]:
     known = parsing.keys()
     named = [extraction.category for extraction in section.extractions]
     for key in known:
         if key not in named:
-            yield Said(
+            yield SpecProblem(
                 "spec.extraction", _line(section, "4.1"), f"no extraction for category {key} (`#### Extraction: ...`)"
             )
     for extraction in section.extractions:
         if extraction.category not in known:
-            yield Said(
+            yield SpecProblem(
                 "spec.cross.categories",
                 extraction.line,
                 f"extraction of {extraction.category or extraction.name}, which is no category key of Section 1",
@@ -74,18 +74,18 @@ def _extraction(section: GuideSection, parsing: ParsingSection) -> Iterator[Said
         yield from _method(extraction)
 
 
-def _method(extraction: Extraction) -> Iterator[Said]:
+def _method(extraction: Extraction) -> Iterator[SpecProblem]:
     if not extraction.keywords and not extraction.patterns:
-        yield Said(
+        yield SpecProblem(
             "spec.extraction", extraction.line, f"extraction of {extraction.name} has neither Keywords nor Patterns"
         )
     if is_thin(extraction.method) and is_thin(extraction.location):
-        yield Said(
+        yield SpecProblem(
             "spec.extraction", extraction.line, f"extraction of {extraction.name} has neither Location nor Method"
         )
 
 
-def _regexes(section: GuideSection) -> Iterator[Said]:
+def _regexes(section: GuideSection) -> Iterator[SpecProblem]:
     for extraction in section.extractions:
         for pattern in extraction.patterns:
             try:
@@ -93,10 +93,10 @@ def _regexes(section: GuideSection) -> Iterator[Said]:
                     warnings.simplefilter("ignore", FutureWarning)
                     re.compile(pattern.regex)
             except (re.error, OverflowError, RecursionError) as error:
-                yield Said("spec.regex", pattern.line, f"pattern {pattern.regex} does not compile: {error}")
+                yield SpecProblem("spec.regex", pattern.line, f"pattern {pattern.regex} does not compile: {error}")
 
 
-def _points(section: GuideSection) -> Iterator[Said]:
+def _points(section: GuideSection) -> Iterator[SpecProblem]:
     line = _line(section, "4.1")
     for gate, label, texts in (
         ("spec.references", "References to Other Files", section.references),
@@ -104,16 +104,16 @@ def _points(section: GuideSection) -> Iterator[Said]:
         ("spec.steps", "Multi-Stage Steps", section.steps),
     ):
         if all(is_thin(text, 1) for text in texts):
-            yield Said(gate, line, f"{label} is missing or empty")
+            yield SpecProblem(gate, line, f"{label} is missing or empty")
 
 
-def _scenarios(section: GuideSection, check: CheckSection) -> Iterator[Said]:
+def _scenarios(section: GuideSection, check: CheckSection) -> Iterator[SpecProblem]:
     line, count = _line(section, "4.2"), len(section.scenarios)
     if count < MIN_SCENARIOS:
-        yield Said("spec.scenarios.count", line, f"{count} special scenarios; must be at least {MIN_SCENARIOS}")
+        yield SpecProblem("spec.scenarios.count", line, f"{count} special scenarios; must be at least {MIN_SCENARIOS}")
     for number, times in Counter(scenario.number for scenario in section.scenarios).items():
         if times > 1:
-            yield Said("spec.scenarios.count", line, f"scenario {number} stands there {times} times")
+            yield SpecProblem("spec.scenarios.count", line, f"scenario {number} stands there {times} times")
     for scenario in section.scenarios:
         name = f"scenario {scenario.number}"
         for label, text, least in (
@@ -122,41 +122,41 @@ def _scenarios(section: GuideSection, check: CheckSection) -> Iterator[Said]:
             ("Waiver handling", scenario.waiver_handling, 1),
         ):
             if is_thin(text, least):
-                yield Said("spec.scenarios", scenario.line, f"{name}: {label} is missing or says nothing")
+                yield SpecProblem("spec.scenarios", scenario.line, f"{name}: {label} is missing or says nothing")
         if not scenario.items:
-            yield Said("spec.scenarios", scenario.line, f"{name}: Check result names no item")
+            yield SpecProblem("spec.scenarios", scenario.line, f"{name}: Check result names no item")
         for item in scenario.items:
             if item not in check.item_ids():
-                yield Said(
+                yield SpecProblem(
                     "spec.cross.items", scenario.line, f"{name} names item {item}, which Section 2 does not have"
                 )
 
 
-def _matrix(section: GuideSection, check: CheckSection) -> Iterator[Said]:
+def _matrix(section: GuideSection, check: CheckSection) -> Iterator[SpecProblem]:
     line = _line(section, "4.3")
     found = Counter(CELLS.get((row.requirements, row.waivers)) for row in section.matrix)
     if sorted(found.elements(), key=str) != list(CELLS.values()):
         cells = "; ".join(f"{requirements} with {waivers}" for requirements, waivers in CELLS)
-        yield Said(
+        yield SpecProblem(
             "spec.matrix", line, f"the test matrix must have one row for each of requirements with waivers: {cells}"
         )
         return
     for row in section.matrix:
         if row.applicable is None:
-            yield Said("spec.matrix", row.line, f"row {row.number}: Applicable must be yes or no")
+            yield SpecProblem("spec.matrix", row.line, f"row {row.number}: Applicable must be yes or no")
         if is_thin(row.objective):
-            yield Said("spec.matrix", row.line, f"row {row.number}: Objective is missing")
+            yield SpecProblem("spec.matrix", row.line, f"row {row.number}: Objective is missing")
         yield from _applicable(row, check.capability_type)
 
 
-def _applicable(row: MatrixRow, kind: int | None) -> Iterator[Said]:
+def _applicable(row: MatrixRow, kind: int | None) -> Iterator[SpecProblem]:
     cell = CELLS[row.requirements, row.waivers]
     if kind is None or row.applicable is None:
         return
     if row.applicable and cell not in ALLOWED[kind]:
-        yield Said("spec.matrix.type", row.line, f"row {row.number} cannot apply to type {kind}; {_fit(kind)}")
+        yield SpecProblem("spec.matrix.type", row.line, f"row {row.number} cannot apply to type {kind}; {_fit(kind)}")
     if not row.applicable and cell in NEEDED[kind]:
-        yield Said("spec.matrix.type", row.line, f"row {row.number} must apply to type {kind}; {_fit(kind)}")
+        yield SpecProblem("spec.matrix.type", row.line, f"row {row.number} must apply to type {kind}; {_fit(kind)}")
 
 
 def _fit(kind: int) -> str:

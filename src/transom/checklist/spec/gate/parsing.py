@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from transom.canonical import Json
 from transom.checklist.atoms import ENTRY_KEYS, REFERENCE_FIELD
-from transom.checklist.spec.gate.said import Said, consecutive, is_thin, listed, missing
+from transom.checklist.spec.gate.problem import SpecProblem, consecutive, is_thin, listed, missing
 from transom.checklist.spec.shapes import Category, Example, ParsingSection
 from transom.checklist.spec.words import FIELD_TYPES
 
 
-def parsing_says(section: ParsingSection) -> Iterator[Said]:
+def parsing_says(section: ParsingSection) -> Iterator[SpecProblem]:
     """The findings of Section 1."""
     yield from _categories(section)
     for category in section.categories:
@@ -27,59 +27,63 @@ def _name(category: Category) -> str:
     return f"{category.number} {category.name}".strip()
 
 
-def _categories(section: ParsingSection) -> Iterator[Said]:
+def _categories(section: ParsingSection) -> Iterator[SpecProblem]:
     if not section.keys():
-        yield Said("spec.categories", section.line, "no category with a key in parsed_fields (`### 1.1 ...`)")
+        yield SpecProblem("spec.categories", section.line, "no category with a key in parsed_fields (`### 1.1 ...`)")
     yield from consecutive("spec.categories", [c.number for c in section.categories], "1", section.line)
     for key, count in Counter(section.keys()).items():
         if count > 1:
-            yield Said("spec.categories", section.line, f"category key {key} is used {count} times")
+            yield SpecProblem("spec.categories", section.line, f"category key {key} is used {count} times")
 
 
-def _key(category: Category) -> Iterator[Said]:
+def _key(category: Category) -> Iterator[SpecProblem]:
     strange = [field.name for field in category.fields if field.name not in ENTRY_KEYS]
     if category.key is None and (strange or not category.fields):
-        yield Said("spec.category.key", category.line, f"{_name(category)}: Category key is missing")
+        yield SpecProblem("spec.category.key", category.line, f"{_name(category)}: Category key is missing")
     if category.key in (*ENTRY_KEYS, REFERENCE_FIELD):
-        yield Said("spec.category.key", category.line, f"{_name(category)}: the key {category.key} is reserved")
+        yield SpecProblem("spec.category.key", category.line, f"{_name(category)}: the key {category.key} is reserved")
 
 
-def _fields(category: Category) -> Iterator[Said]:
+def _fields(category: Category) -> Iterator[SpecProblem]:
     if not category.fields:
-        yield Said("spec.fields", category.line, f"{_name(category)}: Key Fields is missing or empty")
+        yield SpecProblem("spec.fields", category.line, f"{_name(category)}: Key Fields is missing or empty")
     for name, count in Counter(field.name for field in category.fields).items():
         if count > 1:
-            yield Said("spec.fields", category.line, f"{_name(category)}: field {name} stands there {count} times")
+            yield SpecProblem(
+                "spec.fields", category.line, f"{_name(category)}: field {name} stands there {count} times"
+            )
     for field in category.fields:
         if field.type not in FIELD_TYPES:
             given = f"type {field.type!r}" if field.type else "no type"
             wanted = ", ".join(FIELD_TYPES)
-            yield Said("spec.fields.type", field.line, f"field {field.name} has {given}; must be one of {wanted}")
+            yield SpecProblem(
+                "spec.fields.type", field.line, f"field {field.name} has {given}; must be one of {wanted}"
+            )
         if is_thin(field.meaning):
-            yield Said("spec.fields.meaning", field.line, f"field {field.name} does not say what it is")
+            yield SpecProblem("spec.fields.meaning", field.line, f"field {field.name} does not say what it is")
 
 
-def _unread(gate: str, label: str, example: Example | None, line: int) -> Iterator[Said]:
+def _unread(gate: str, label: str, example: Example | None, line: int) -> Iterator[SpecProblem]:
     if example is None:
-        yield Said(gate, line, f"{label} is missing (a fenced literal)")
+        yield SpecProblem(gate, line, f"{label} is missing (a fenced literal)")
     elif example.error:
-        yield Said(gate, example.line, f"{label} cannot be read: {example.error}")
+        yield SpecProblem(gate, example.line, f"{label} cannot be read: {example.error}")
 
 
-def _fields_example(section: ParsingSection) -> Iterator[Said]:
+def _fields_example(section: ParsingSection) -> Iterator[SpecProblem]:
     gate, label, example = "spec.fields.example", "parsed_fields Example", section.fields_example
     yield from _unread(gate, label, example, section.line)
     if example is None or example.error:
         return
     value = example.value
     if not isinstance(value, dict):
-        yield Said(gate, example.line, f"{label} must be one dict of categories")
+        yield SpecProblem(gate, example.line, f"{label} must be one dict of categories")
         return
     keys = section.keys()
     unknown = [key for key in value if key not in (*keys, REFERENCE_FIELD)]
     absent = [key for key in keys if key not in value]
     if unknown or absent:
-        yield Said(
+        yield SpecProblem(
             gate,
             example.line,
             f"{label} must hold exactly the categories; missing {listed(absent)}, unknown {listed(unknown)}",
@@ -89,16 +93,16 @@ def _fields_example(section: ParsingSection) -> Iterator[Said]:
             yield from _category_example(category, value[category.key], example.line)
 
 
-def _category_example(category: Category, value: Json, line: int) -> Iterator[Said]:
+def _category_example(category: Category, value: Json, line: int) -> Iterator[SpecProblem]:
     gate = "spec.fields.example"
     if not isinstance(value, dict):
-        yield Said(gate, line, f"parsed_fields Example: {category.key} must be a dict of fields")
+        yield SpecProblem(gate, line, f"parsed_fields Example: {category.key} must be a dict of fields")
         return
     declared = {field.name: field.type for field in category.fields}
     unknown = [name for name in value if name not in declared]
     absent = [name for name in declared if name not in value]
     if unknown or absent:
-        yield Said(
+        yield SpecProblem(
             gate,
             line,
             f"parsed_fields Example: {category.key} must hold exactly its Key Fields; "
@@ -106,7 +110,9 @@ def _category_example(category: Category, value: Json, line: int) -> Iterator[Sa
         )
     for name in (one for one in declared if one in value):
         if not _fits(declared[name], value[name]):
-            yield Said(gate, line, f"parsed_fields Example: {category.key}.{name} is not of type {declared[name]}")
+            yield SpecProblem(
+                gate, line, f"parsed_fields Example: {category.key}.{name} is not of type {declared[name]}"
+            )
 
 
 def _fits(kind: str, value: Json) -> bool:
@@ -128,17 +134,17 @@ def _fits(kind: str, value: Json) -> bool:
     return True
 
 
-def _output_example(section: ParsingSection) -> Iterator[Said]:
+def _output_example(section: ParsingSection) -> Iterator[SpecProblem]:
     gate, label, example = "spec.output.example", "Output Example", section.output_example
     yield from _unread(gate, label, example, section.line)
     if example is None or example.error:
         return
     if not isinstance(example.value, list) or not example.value:
-        yield Said(gate, example.line, f"{label} must be a list with at least one entry")
+        yield SpecProblem(gate, example.line, f"{label} must be a list with at least one entry")
         return
     for position, entry in enumerate(example.value, 1):
         for problem in _entry(entry, section):
-            yield Said(gate, example.line, f"{label}, entry {position}: {problem}")
+            yield SpecProblem(gate, example.line, f"{label}, entry {position}: {problem}")
 
 
 def _entry(entry: Json, section: ParsingSection) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 _EMPTY_WORDS = frozenset({"tbd", "todo", "fixme", "to be defined", "to be determined", "to be done", "see above"})
 
 
-class Said(NamedTuple):
+class SpecProblem(NamedTuple):
     """One finding before its artifact is known."""
 
     gate: str
@@ -23,19 +23,19 @@ def is_thin(text: str, words: int = 2) -> bool:
     return len(found) < words or " ".join(found).casefold() in _EMPTY_WORDS
 
 
-def missing(gate: str, line: int, owner: str, texts: Sequence[tuple[str, str]]) -> Iterator[Said]:
+def missing(gate: str, line: int, owner: str, texts: Sequence[tuple[str, str]]) -> Iterator[SpecProblem]:
     """One finding for each (label, text) whose text is thin."""
     for label, text in texts:
         if is_thin(text):
             what = "is missing" if not text.strip() else "says nothing"
-            yield Said(f"{gate}.{label.split(' ')[-1].casefold()}", line, f"{owner}: {label} {what}")
+            yield SpecProblem(f"{gate}.{label.split(' ')[-1].casefold()}", line, f"{owner}: {label} {what}")
 
 
-def consecutive(gate: str, numbers: Sequence[str], section: str, line: int) -> Iterator[Said]:
+def consecutive(gate: str, numbers: Sequence[str], section: str, line: int) -> Iterator[SpecProblem]:
     """Headings must be numbered N.1, N.2, ... without gap or repetition."""
     wanted = [f"{section}.{n}" for n in range(1, len(numbers) + 1)]
     if list(numbers) != wanted:
-        yield Said(gate, line, f"numbered {', '.join(numbers)}; must be {', '.join(wanted)}")
+        yield SpecProblem(gate, line, f"numbered {', '.join(numbers)}; must be {', '.join(wanted)}")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 
 from transom.checklist.spec.document import REVIEW_MARK, SECTION_TITLES
-from transom.checklist.spec.gate.said import Said
+from transom.checklist.spec.gate.problem import SpecProblem
 from transom.formats.markdown import Comment, Fence, Node, Paragraph, Part, Table, Text, iter_lines, iter_nodes, parse
 
 _PLACEHOLDER = re.compile(r"\{\s*TODO\b[^}]*\}?|\{(?:ITEM_ID|DESCRIPTION)\}|<TO_BE_[A-Z]+>")
@@ -17,7 +17,7 @@ _QUOTED = re.compile(r"`[^`]*`|[\"“”][^\"“”]*[\"“”]")
 _LETTERS = ("LATIN", "GREEK", "MICRO", "OHM", "KELVIN", "ANGSTROM", "FEMININE", "MASCULINE", "MODIFIER", "SUPERSCRIPT")
 
 
-def text_says(text: str, patterns: Collection[str] = ()) -> Iterator[Said]:
+def text_says(text: str, patterns: Collection[str] = ()) -> Iterator[SpecProblem]:
     """Check a Markdown text. `patterns` are its regular expressions: in them a slash is no path.
 
     What precedes Section 1 is the person's own description, which no round can mend; only its comments count.
@@ -36,14 +36,14 @@ def text_says(text: str, patterns: Collection[str] = ()) -> Iterator[Said]:
         yield from _comments(part)
 
 
-def headings_say(text: str) -> Iterator[Said]:
+def headings_say(text: str) -> Iterator[SpecProblem]:
     """The main headings of a whole ItemSpec are those of the four sections, each once and in order."""
     mains = [part for part in parse(text) if part.number in SECTION_TITLES and 1 <= part.level <= 2]
     for position, part in enumerate(mains):
         if part.number != list(SECTION_TITLES)[min(position, len(SECTION_TITLES) - 1)] or position >= len(
             SECTION_TITLES
         ):
-            yield Said("spec.sections", part.line, f"section {part.number} is out of order or there twice")
+            yield SpecProblem("spec.sections", part.line, f"section {part.number} is out of order or there twice")
 
 
 def _lines(parts: Sequence[Part]) -> Iterator[Text]:
@@ -63,35 +63,35 @@ def _fenced(parts: Sequence[Part]) -> Iterator[Text]:
                     yield Text(row, (), node.line + offset)
 
 
-def _placeholders(line: Text) -> Iterator[Said]:
+def _placeholders(line: Text) -> Iterator[SpecProblem]:
     for match in _PLACEHOLDER.finditer(line.text):
-        yield Said("spec.placeholders", line.line, f"unfilled placeholder {match[0][:60]}")
+        yield SpecProblem("spec.placeholders", line.line, f"unfilled placeholder {match[0][:60]}")
 
 
-def _paths(line: Text, patterns: Collection[str]) -> Iterator[Said]:
+def _paths(line: Text, patterns: Collection[str]) -> Iterator[SpecProblem]:
     text = line.text
     for code in line.codes:
         if code.removeprefix("regex:") in patterns:
             text = text.replace(f"`{code}`", " ")
     for match in (*_POSIX.finditer(text), *_WINDOWS.finditer(text)):
-        yield Said(
+        yield SpecProblem(
             "spec.paths", line.line, f"absolute path {match[0][:60]}; name files by pattern or relative to a variable"
         )
 
 
-def _script(line: Text) -> Iterator[Said]:
+def _script(line: Text) -> Iterator[SpecProblem]:
     """Letters of another script outside code and quotations: the ItemSpec is written in English."""
     plain = _QUOTED.sub(" ", line.text)
     strange = [c for c in plain if c.isalpha() and not unicodedata.name(c, "").startswith(_LETTERS)]
     if strange:
-        yield Said("spec.english", line.line, f"must be written in English; found {''.join(strange[:12])}")
+        yield SpecProblem("spec.english", line.line, f"must be written in English; found {''.join(strange[:12])}")
 
 
-def _comments(part: Part) -> Iterator[Said]:
+def _comments(part: Part) -> Iterator[SpecProblem]:
     for node in _all(part.blocks):
         first = part.level == 0 and node is part.blocks[0]
         if isinstance(node, Comment) and not (first and REVIEW_MARK in node.text):
-            yield Said("spec.comments", node.line, "comment left in the text; a finished section has none")
+            yield SpecProblem("spec.comments", node.line, "comment left in the text; a finished section has none")
 
 
 def _all(blocks: Sequence[Node]) -> Iterator[Node]:
