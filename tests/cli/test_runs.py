@@ -203,9 +203,9 @@ def test_several_choices_are_answered_by_name(here: Path, capsys: pytest.Capture
         table.file(f"{name}.md").write_text("by hand")
     with pytest.raises(Paused):
         asyncio.run(table.walk("another source"))
-    assert main(["answer", run, "keep", "--stage", "two"]) == 2
-    assert f"stage two of run {run} waits for no choice" in capsys.readouterr().err
-    assert shown(capsys, "answer", run, "keep", "--stage", "one")["stage"] == "one"
+    assert main(["answer", run, "keep", "--question", "two"]) == 2
+    assert f"question two of run {run} waits for no answer" in capsys.readouterr().err
+    assert shown(capsys, "answer", run, "keep", "--question", "one")["stage"] == "one"
 
 
 def test_a_run_that_was_killed_before_its_first_record_is_listed(
