@@ -112,6 +112,7 @@ def test_an_answer_that_could_be_to_either_is_to_neither(
     assert bank.paid == []
 
 
+@pytest.mark.slow
 def test_all_that_wait_are_shown_whole_and_each_by_itself(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bank, long = Bank(here), "x" * 2_000 + " and the rest to mallory"
     error = paused(bank, asks(look(long, "1", "wire"), look("rent", "2", "wire")))

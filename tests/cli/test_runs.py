@@ -103,6 +103,7 @@ def test_a_run_whose_process_is_gone_was_interrupted(here: Path, capsys: pytest.
     assert shown(capsys, "runs", "list")["runs"][0]["status"] == "running"
 
 
+@pytest.mark.slow
 def test_an_unknown_run_is_one_line_that_names_the_nearest(here: Path) -> None:
     _, run = walked(here)
     wrong = run[:-1] + ("0" if run[-1] != "0" else "1")
@@ -208,6 +209,7 @@ def test_several_choices_are_answered_by_name(here: Path, capsys: pytest.Capture
     assert shown(capsys, "answer", run, "keep", "--question", "one")["stage"] == "one"
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_before_its_first_record_is_listed(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

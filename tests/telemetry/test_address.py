@@ -85,6 +85,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from(PIECES), max_size=8).map("".join).map("http://h".__add__)
     | st.text().map("http://".__add__)
