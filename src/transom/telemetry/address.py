@@ -80,7 +80,7 @@ def _is_name(host: str) -> bool:
         name = host.removesuffix(".").encode("idna").decode()
     except UnicodeError:
         return False
-    plain = all(map(_is_plain, host))
+    plain = all(map(_is_plain, host)) and (host.isascii() or "_" not in host)  # IDNA 2008 takes no _ in such a name
     return plain and len(name) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, name.split(".")))
 
 
