@@ -73,6 +73,7 @@ async def test_a_cap_that_is_reached_in_a_handler_is_gone_on_with_inside(complet
     assert (world.done, len(world.requests)) == ({"pay rent": 1, "order bolts": 1}, asked)
 
 
+@pytest.mark.slow
 async def test_the_time_of_a_message_that_ends_in_a_handler_is_a_cap(tmp_path: Path) -> None:
     """It is not the tool that took too long: what the handler found is there when the message is gone on with."""
     world, slow = World(), [3_600.0]

@@ -117,6 +117,7 @@ HOW = ["answered", "tool", "fails", "stopped", "inside"]
 WHERE: dict[str, Callable[[World, Path], Awaitable[Came]]] = {"home": World.at_home, "stage": World.in_a_stage}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", ["", "use it"])
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("how", HOW)

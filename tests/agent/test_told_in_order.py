@@ -224,6 +224,7 @@ async def test_what_a_call_found_behind_a_message_is_there_when_that_is_answered
     assert asked.count("last") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["a sub-conversation", "a large result"])
 @pytest.mark.parametrize("where", WHERE)
 async def test_lines_that_stood_for_a_summary_stand_there_in_later_lives(where: str, what: str, tmp_path: Path) -> None:
