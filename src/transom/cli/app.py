@@ -89,8 +89,9 @@ def build_app() -> Any:
 
 def _products() -> list[typer.Typer]:
     from transom.cli.check import check_app
+    from transom.cli.eval import eval_app
 
-    return [check_app]
+    return [check_app, eval_app]
 
 
 def _print_version(wanted: bool) -> None:
