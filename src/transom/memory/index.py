@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from transom.memory.embedding import Embedder
@@ -17,6 +17,7 @@ BY_WORDS = 0.2
 
 _LEAST_LIKE = 0.25  # cosine below which meaning alone finds nothing
 _MOST_TERMS = 24
+_MOST_LOOKED_UP = 400
 _MOST_POSTINGS = 20_000  # a term in nearly every text costs much and tells little
 _FEWEST_CANDIDATES = 60
 
@@ -67,20 +68,25 @@ class Index:
         self._vectors = Vectors(tables, name, embedder.model) if embedder else None
 
     def embed(self, text: str) -> bytes | None:
-        """The vector of a text, for `put`; made outside of a transaction, since it takes a while."""
+        """The vector of a text, for `put_vector`; made outside of a transaction, since it takes a while."""
         return self.embedder.embed([text])[0].tobytes() if self.embedder else None
 
-    def put(self, run: sqlite3.Connection, item: int, text: str, vector: bytes | None) -> None:
-        """Index a text, in the place of what stood under its number. Part of the caller's transaction."""
-        self.remove(run, item)
+    def put_words(self, run: sqlite3.Connection, item: int, text: str) -> None:
+        """Have a text found by these words, in the place of those before. Part of the caller's transaction."""
+        run.execute(f"DELETE FROM {self._name}_text WHERE rowid = ?", (item,))
         run.execute(f"INSERT INTO {self._name}_text (rowid, stems) VALUES (?, ?)", (item, " ".join(stems_of(text))))
+
+    def put_vector(self, run: sqlite3.Connection, item: int, vector: bytes | None) -> None:
+        """Have a text found by this meaning; None: by none. Part of the caller's transaction."""
+        run.execute(f"DELETE FROM {self._name}_vectors WHERE item = ?", (item,))
         if vector is not None and self.embedder is not None:
-            self._put_vector(run, item, vector)
+            sql = f"INSERT INTO {self._name}_vectors (item, model, vector) VALUES (?, ?, ?)"
+            run.execute(sql, (item, self.embedder.model, vector))
 
     def remove(self, run: sqlite3.Connection, item: int) -> None:
         """Forget a text. Part of the caller's transaction."""
         run.execute(f"DELETE FROM {self._name}_text WHERE rowid = ?", (item,))
-        run.execute(f"DELETE FROM {self._name}_vectors WHERE item = ?", (item,))
+        self.put_vector(run, item, None)
 
     def vector(self, item: int) -> tuple[str, bytes] | None:
         """The model and the vector of a text, 32-bit floats; None where it has none."""
@@ -101,12 +107,25 @@ class Index:
 
         def put(run: sqlite3.Connection) -> None:
             for (item, _), vector in zip(rows, vectors, strict=True):
-                self._put_vector(run, item, vector.tobytes())
+                self.put_vector(run, item, vector.tobytes())
 
         self._tables.write(put)
         return len(rows)
 
-    def search(self, query: str, limit: int, among: str, values: Sequence[Value] = ()) -> list[Hit]:
+    def sharing(self, text: str, part: float, most: int) -> list[int]:
+        """Numbers of texts that may have that part of this text's different terms, the newest first."""
+        terms = {*stems_of(text)}
+        known = self._counts(terms)
+        needed = int((1 - part) * len(terms)) + 1 - (len(terms) - len(known))
+        if needed <= 0:  # too many of its terms stand nowhere
+            return []
+        name = f"{self._name}_text"
+        sql = f"SELECT rowid FROM {name} WHERE {name} MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return [item for (item,) in self._tables.query(sql, (_any_of(known[:needed]), most))]
+
+    def search(
+        self, query: str, limit: int, among: str, values: Sequence[Value] = (), vector: bytes | None = None
+    ) -> list[Hit]:
         """The best texts for a query, the best first; of equal ones the one with the smaller number.
 
         Args:
@@ -114,30 +133,31 @@ class Index:
             limit: how many at most.
             among: a SELECT that yields the numbers of the texts that may be found.
             values: its parameters.
+            vector: of the query, where it is known.
         """
         many = max(_FEWEST_CANDIDATES, 4 * limit)
         words = self._by_words(query, many, among, values)
         likeness: dict[int, float] = {}
         if self._vectors and self.embedder and query.strip():
-            likeness = self._vectors.near(self.embedder.embed([query])[0], many, words, among, values)
+            vector = vector or self.embed(query) or b""
+            likeness = self._vectors.near(vector, many, words, among, values)
         found = {*words, *(item for item, cosine in likeness.items() if cosine >= _LEAST_LIKE)}
         hits = [self._hit(item, words.get(item, 0.0), likeness.get(item)) for item in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]
 
-    def rare_terms(self, text: str, most: int) -> dict[str, int]:
-        """The rarest known terms of a text -> in how many texts they stand; those in too many are left out."""
-        terms = [*dict.fromkeys(stems_of(text))][:400]
-        marks = ",".join("?" * len(terms))
-        rows = self._tables.query(f"SELECT term, doc FROM {self._name}_terms WHERE term IN ({marks})", terms)
-        kept: dict[str, int] = {}
-        for term, count in sorted(rows, key=lambda row: (row[1], row[0]))[:most]:
-            if kept and sum(kept.values()) + count > _MOST_POSTINGS:
-                break
-            kept[term] = count
-        return kept
+    def _counts(self, terms: Collection[str]) -> list[tuple[str, int]]:
+        """Terms that stand in some text, and in how many; the rarest first."""
+        some = sorted(terms)[:_MOST_LOOKED_UP]
+        marks = ",".join("?" * len(some))
+        rows = self._tables.query(f"SELECT term, doc FROM {self._name}_terms WHERE term IN ({marks})", some)
+        return sorted(rows, key=lambda row: (row[1], row[0]))
 
     def _by_words(self, query: str, many: int, among: str, values: Sequence[Value]) -> dict[int, float]:
-        terms = self.rare_terms(query, _MOST_TERMS)
+        terms: list[tuple[str, int]] = []
+        for term, count in self._counts({*stems_of(query)})[:_MOST_TERMS]:
+            if terms and sum(known for _, known in terms) + count > _MOST_POSTINGS:
+                break
+            terms.append((term, count))
         if not terms:
             return {}
         name = f"{self._name}_text"
@@ -145,8 +165,7 @@ class Index:
             f"SELECT rowid, bm25({name}) AS rank FROM {name} WHERE {name} MATCH ? AND rowid IN ({among}) "
             "ORDER BY rank, rowid LIMIT ?"
         )
-        match = " OR ".join(f'"{term}"' for term in terms)
-        rows = self._tables.query(sql, (match, *values, many))
+        rows = self._tables.query(sql, (_any_of(terms), *values, many))
         best = -rows[0][1] if rows else 1.0  # SQLite's is the better the more negative
         return {item: -rank / best if best > 0 else 1.0 for item, rank in rows}
 
@@ -156,7 +175,6 @@ class Index:
         score = BY_WORDS * words + (1 - BY_WORDS) * max(0.0, likeness or 0.0)
         return Hit(item, score, words, likeness)
 
-    def _put_vector(self, run: sqlite3.Connection, item: int, vector: bytes) -> None:
-        model = self.embedder.model if self.embedder else ""
-        sql = f"INSERT OR REPLACE INTO {self._name}_vectors (item, model, vector) VALUES (?, ?, ?)"
-        run.execute(sql, (item, model, vector))
+
+def _any_of(terms: Sequence[tuple[str, int]]) -> str:
+    return " OR ".join(f'"{term}"' for term, _ in terms)

@@ -147,7 +147,8 @@ class SqliteMemory:
                 "egress = excluded.egress RETURNING number"
             )
             number = run.execute(sql, (key, content, compact_json(dict(metadata)), egress, now())).fetchone()[0]
-            self._index.put(run, number, content, vector)
+            self._index.put_words(run, number, content)
+            self._index.put_vector(run, number, vector)
 
         self._tables.write(insert)
         return key

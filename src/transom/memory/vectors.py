@@ -33,12 +33,12 @@ class Vectors:
         self._last = 0
 
     def near(
-        self, query: NDArray[np.float32], many: int, also: Collection[int], among: str, values: Sequence[Value]
+        self, query: bytes, many: int, also: Collection[int], among: str, values: Sequence[Value]
     ) -> dict[int, float]:
         """Number -> cosine of the nearest texts, and of some more.
 
         Args:
-            query: of length 1.
+            query: of length 1, 32-bit floats.
             many: how many of the nearest.
             also: numbers of others that are asked for; those without a vector are left out.
             among: a SELECT that yields the numbers of all that may be found.
@@ -51,7 +51,7 @@ class Vectors:
             if self._rows is None:
                 return {}
             items = np.fromiter(self._places, np.int64, len(self._places))  # places were given out in order
-            cosines = self._rows[: len(items)] @ query
+            cosines = self._rows[: len(items)] @ np.frombuffer(query, np.float32)
         tried = min(len(items), 4 * many)
         best: Any = np.argpartition(-cosines, tried - 1)[:tried]
         allowed = self._allowed(among, values, items[best].tolist())
