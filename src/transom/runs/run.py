@@ -33,6 +33,7 @@ from transom.runs.pausing import pause_at_cap, pause_for_choice, pause_for_time
 from transom.runs.spending import Spending
 from transom.runs.stage import Stage
 from transom.runs.step import Step, cause, fingerprint
+from transom.runs.tool_call import refuse_in_tool_call
 from transom.runs.waiting import Choice, chosen
 from transom.runs.workspace import Workspace, run_key, trace_id
 from transom.runs.written import write_file
@@ -190,8 +191,10 @@ class Run:
 
         Raises:
             Paused: it ran out of time, or inputs and file both changed and a person must say which counts.
-            RunError: the name was walked before, another stage writes the same file, or the run is closed.
+            RunError: the name was walked before, another stage writes the same file, the run is closed, or a tool
+                handler of the run calls this.
         """
+        refuse_in_tool_call(self, name, "begin a stage of its own run")
         path = self.folder / (out.folder or name) / out.name
         self._hold.claim(name, path)
         step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
