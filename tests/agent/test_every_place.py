@@ -80,6 +80,8 @@ def tried(whole: Undisturbed, what: What, folder: Path, most: int, ways: int | N
     return wrong
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize(("scene", "what"), QUICK, ids=lambda one: getattr(one, "name", one))
 def test_a_stop_at_some_places_changes_nothing(scene: Scene, what: What, tmp_path: Path) -> None:
     assert tried(undisturbed(scene, tmp_path), what, tmp_path, most=4, ways=1) == {}
@@ -121,6 +123,8 @@ def killed(scene: Scene, world: World, at: int) -> None:
     assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, (scene.name, at)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("scene", [ONCE, DELEGATE], ids=lambda scene: scene.name)
 def test_a_copy_of_the_database_is_what_a_killed_process_leaves(scene: Scene, tmp_path: Path) -> None:
     whole = undisturbed(scene, tmp_path)

@@ -351,6 +351,7 @@ async def test_a_number_of_seventeen_places_beside_a_stamp_of_milliseconds_is_on
     assert f"The mean of load is {STRUCK}." in came(provider.requests[-1])
 
 
+@pytest.mark.slow
 async def test_summaries_of_one_reply_take_together_what_one_may() -> None:
     async def each(at: str) -> str:
         return f"{at}\n{LARGE}"
@@ -385,6 +386,7 @@ async def test_a_delegate_reads_on_in_what_it_is_given_as_an_outline() -> None:
     assert "Row 3000 has 0.03000." in came(provider.requests[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["loop", "model", "program"])
 async def test_how_short_summaries_are_is_a_setting(way: str) -> None:
     """A summary as long as it likes is cut to the tokens of its source, divided by the ratio."""

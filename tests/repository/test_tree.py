@@ -106,6 +106,7 @@ def test_a_shell_script_is_executable_and_parses(script: Path) -> None:
     subprocess.run(["bash", "-n", str(script)], check=True)
 
 
+@pytest.mark.slow
 def test_a_wheel_holds_every_file_of_the_package_and_the_examples(tmp_path: Path) -> None:
     source, wheels = tmp_path / "source", tmp_path / "wheels"
     package = ROOT / "src" / "transom"
