@@ -220,7 +220,7 @@ class Life:
         for choice in list(host.state.waiting.values()):
             if choice.get("kind") == "begun":
                 self.world.note(f"{self.stop.answer} {choice['tool']} {choice['arguments']}")
-                await host.decide(self.stop.answer, choice["stage"], call=choice["fingerprint"])
+                await host.decide(self.stop.answer, choice["fingerprint"])
 
 
 def _asked(talk: Any) -> str:
