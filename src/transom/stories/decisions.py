@@ -102,6 +102,8 @@ def read_reply(text: str, seat: Seat | None = None) -> Read:
     if fields is not None:
         return _of_fields(fields, seat)
     lines = _own_lines(text)
+    if mixed := next((line for line in lines if re.search(r"[\"']decision[\"']\s*:", line, re.IGNORECASE)), ""):
+        return Read(problem=f"the reply is JSON only in part: {_shown(mixed)}")
     summary, reasons, files, tests = _labelled(lines)
     summary = summary or " ".join(line for line in lines if line and not _LABEL.match(_bare(line)))[:2_000]
     decision, problem = _decided(lines, seat) if seat else ("", "")
@@ -196,8 +198,6 @@ def _decided(lines: Sequence[str], seat: Seat) -> tuple[str, str]:
     found: dict[str, str] = {}
     waits = ""  # a label with its value in the next line
     for line in lines:
-        if re.search(r"[\"']decision[\"']\s*:", line, re.IGNORECASE):
-            return "", f"the reply is JSON only in part: {_shown(line)}"
         bare = _bare(line)
         label = _LABEL.match(bare)
         if waits and bare:

@@ -89,8 +89,8 @@ class StoryHandoff:
             raise InputError("is no hand-over of a story", where=str(path), hint="restore it, or delete it")
         for key, shape in shapes.items():
             rows: Any = data.get(key, shape())
-            entries = list(rows.values() if isinstance(rows, dict) else rows) if isinstance(rows, shape) else [None]
-            if not all(isinstance(one, dict) for one in entries):
+            entries: Any = rows.values() if isinstance(rows, dict) else rows
+            if not isinstance(rows, shape) or not all(isinstance(one, dict) for one in entries):
                 raise InputError(f"{key} is not as it was written", where=file.where(key), hint="restore the file")
         handoff = StoryHandoff(data["story_id"], path, limits=limits, created_at=str(data.get("created_at") or ""))
         for key in (*shapes, "acceptance_criteria", "truncations"):
