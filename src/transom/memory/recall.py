@@ -25,6 +25,7 @@ class Recall:
         memory: None: there is none, and nothing is recalled.
         limit: entries at most.
         filters: see `Memory.retrieve`.
+        local: whether entries are recalled that must not reach a remote provider.
 
     Attributes:
         status: `ok`, `off` where there is no memory, `broken` once it could not be reached.
@@ -34,7 +35,9 @@ class Recall:
         seconds: that all queries took together.
     """
 
-    def __init__(self, memory: Memory | None, *, limit: int = 5, filters: Mapping[str, Json] | None = None) -> None:
+    def __init__(
+        self, memory: Memory | None, *, limit: int = 5, filters: Mapping[str, Json] | None = None, local: bool = True
+    ) -> None:
         self.status: Literal["ok", "off", "broken"] = "ok" if memory else "off"
         self.error: MemoryUnavailable | None = None
         self.queries = self.hits = 0
@@ -42,6 +45,7 @@ class Recall:
         self._memory = memory
         self._limit = limit
         self._filters = filters
+        self._local = local
 
     async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
         """What fits the query best, in an untrusted block of at most so many tokens, as estimated; or no block."""
@@ -50,6 +54,8 @@ class Recall:
         shown: list[MemoryEntry] = []
         for one in found:
             line = line_of(one.entry)
+            if one.entry.egress == "local" and not self._local:
+                continue
             if estimate_tokens("\n".join([*lines, line])) <= tokens:  # a long one leaves its room to shorter ones
                 lines.append(line)
                 shown.append(one.entry)
