@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +11,7 @@ from transom.errors import InputError
 from transom.learning.insight import HALF_LIFE_DAYS, Insight, days_between
 from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
+from transom.store.tables import Connection
 
 _TRIED = 4  # outcomes from which evidence that points both ways is a question
 _UNSURE = (0.35, 0.65)
@@ -49,7 +49,7 @@ class Curator:
         """
         into = self._living(keep)
 
-        def join(run: sqlite3.Connection) -> None:
+        def join(run: Connection) -> None:
             for key in others:
                 if self._living(key).id == into.id:
                     raise InputError(f"{key} cannot be merged into itself", where="playbook", hint="name another one")
@@ -87,7 +87,7 @@ class Curator:
             raise InputError("the content is empty", where=key, hint="give a text, or retire it")
         vector = playbook.index.embed(content) if content else None
 
-        def change(run: sqlite3.Connection) -> None:
+        def change(run: Connection) -> None:
             if content is not None:
                 print_of = fingerprint(content)
                 equal = playbook.ledger.insights(
@@ -133,7 +133,7 @@ class Curator:
         """Note that a person says that it holds: one outcome for it, and it is not stale any more."""
         self._living(key)
 
-        def note(run: sqlite3.Connection) -> None:
+        def note(run: Connection) -> None:
             self._playbook.ledger.append(run, "confirmed", key, {"by": by})
             self._playbook.ledger.append(
                 run, "feedback", key, {"helpful": True, "supports": True, "source": {"by": by}}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from transom.errors import InputError
 from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.ledger import next_serial
 from transom.learning.likeness import fingerprint
+from transom.store.tables import Connection
 
 if TYPE_CHECKING:
     from transom.learning.playbook import Playbook
@@ -135,7 +135,7 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
     items = [*document.items.values(), *document.retired.values()]
     vectors = {one.id: playbook.index.embed(one.content) for one in items}
 
-    def put(run: sqlite3.Connection) -> None:
+    def put(run: Connection) -> None:
         for one in items:
             _put(playbook, run, one, vectors[one.id], imported)
         for one in items:  # its id may be another one here
@@ -176,7 +176,7 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
     return imported
 
 
-def _put(playbook: Playbook, run: sqlite3.Connection, one: InsightDocument, vector: bytes | None, to: Imported) -> None:
+def _put(playbook: Playbook, run: Connection, one: InsightDocument, vector: bytes | None, to: Imported) -> None:
     text, ledger = one.content.strip(), playbook.ledger
     where = "fingerprint = ? AND scope = ? AND owner = ?"
     same = ledger.insights(where, (fingerprint(text), one.scope, one.owner), order=f"id != '{one.id}', retired != ''")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from transom.learning.insight import Insight, InsightCategory, Source
 from transom.memory.index import index_steps
 from transom.store import Tables
 from transom.store.codec import now
+from transom.store.tables import Connection
 
 INDEX = "insights"
 
@@ -75,9 +75,7 @@ class Ledger:
     def __init__(self, path: Path | None) -> None:
         self.tables = Tables.open(path, "learning", _STEPS)
 
-    def append(
-        self, run: sqlite3.Connection, kind: str, insight: str, data: Mapping[str, Json], key: str | None = None
-    ) -> int:
+    def append(self, run: Connection, kind: str, insight: str, data: Mapping[str, Json], key: str | None = None) -> int:
         """Add an event and fold it in. Part of the caller's transaction.
 
         Returns:
@@ -94,7 +92,7 @@ class Ledger:
     def rebuild(self) -> None:
         """Fold all events anew. The insights are what they were: a test of the whole."""
 
-        def fold(run: sqlite3.Connection) -> None:
+        def fold(run: Connection) -> None:
             run.execute("DELETE FROM insights")
             events = run.execute("SELECT seq, at, kind, insight, data FROM insight_events ORDER BY seq").fetchall()
             for seq, at, kind, insight, data in events:
@@ -125,7 +123,7 @@ class Ledger:
         return {row[0]: _insight(row[1:]) for row in rows}
 
 
-def next_serial(run: sqlite3.Connection) -> int:
+def next_serial(run: Connection) -> int:
     """The number of the next id: one runs through all categories, and none is given out twice."""
     return int(run.execute("SELECT coalesce(max(serial), 0) + 1 FROM insights").fetchone()[0])
 
@@ -137,7 +135,7 @@ def _insight(row: Sequence[Any]) -> Insight:
     return Insight(key, InsightCategory(category), content, *counts, tuple(json.loads(tags)), known, *rest)
 
 
-def _added(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
+def _added(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
     run.execute(
         "INSERT INTO insights (number, id, serial, category, content, fingerprint, helpful, harmful, against, tags, "
         "sources, scope, owner, overrides, created_at, last_used, confirmed_at, valid_from, valid_until, retired, "
@@ -152,12 +150,12 @@ def _added(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mappi
     )  # fmt: skip
 
 
-def _seen(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
+def _seen(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
     del seq, at
     _enrich(run, insight, data.get("tags", ()), data.get("sources", ()), data.get("egress", "any"))
 
 
-def _feedback(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
+def _feedback(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
     del seq
     good, against = data["helpful"], not data["supports"]
     run.execute(
@@ -167,7 +165,7 @@ def _feedback(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Ma
     )
 
 
-def _raised(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
+def _raised(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
     _seen(run, seq, at, insight, data)
     run.execute(
         "UPDATE insights SET helpful = helpful + ?, harmful = harmful + ?, against = against + ?, "
@@ -176,7 +174,7 @@ def _raised(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapp
     )
 
 
-def _edited(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
+def _edited(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
     del seq, at
     for column in _EDITABLE:
         if column in data:
@@ -185,7 +183,7 @@ def _edited(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapp
         run.execute("UPDATE insights SET tags = ? WHERE id = ?", (compact_json(sorted(set(data["tags"]))), insight))
 
 
-def _merged(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
+def _merged(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
     del seq, at
     sql = "SELECT helpful, harmful, against, last_used, tags, sources, egress FROM insights WHERE id = ?"
     *counts, last_used, tags, sources, egress = run.execute(sql, (insight,)).fetchone()
@@ -200,22 +198,22 @@ def _merged(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapp
     run.execute("UPDATE insights SET retired = ? WHERE id = ?", (f"merged into {into}", insight))
 
 
-def _retired(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
+def _retired(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
     del seq, at
     run.execute("UPDATE insights SET retired = ? WHERE id = ?", (data["why"], insight))
 
 
-def _restored(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
+def _restored(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
     del seq, at, data
     run.execute("UPDATE insights SET retired = '' WHERE id = ? AND merged_into = ''", (insight,))
 
 
-def _confirmed(run: sqlite3.Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
+def _confirmed(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
     del seq, data
     run.execute("UPDATE insights SET confirmed_at = ? WHERE id = ?", (at, insight))
 
 
-def _enrich(run: sqlite3.Connection, insight: str, tags: Sequence[str], sources: Sequence[Json], egress: str) -> None:
+def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequence[Json], egress: str) -> None:
     """More tags and sources; each stays once. What also came of local text is local."""
     row = run.execute("SELECT tags, sources FROM insights WHERE id = ?", (insight,)).fetchone()
     all_tags = sorted({*json.loads(row[0]), *tags})

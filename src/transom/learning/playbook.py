@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from transom.llm.turns import Egress
 from transom.memory import Embedder
 from transom.memory.index import Index
 from transom.store.codec import now
+from transom.store.tables import Connection
 
 Level = Literal["global", "domain", "study"]
 PLAYBOOK_TOKENS = 5_000
@@ -151,7 +151,7 @@ class Playbook:
             self.require(draft.overrides)
         vector = self.index.embed(text)
 
-        def put(run: sqlite3.Connection) -> tuple[str, bool]:
+        def put(run: Connection) -> tuple[str, bool]:
             noted: dict[str, Json] = {"tags": [*draft.tags], "egress": draft.egress}
             if told := draft.source.to_json():
                 noted["sources"] = [told]
@@ -196,7 +196,7 @@ class Playbook:
             Whether it was counted: False where there is no such insight, or its key was counted before.
         """
 
-        def count(run: sqlite3.Connection) -> bool:
+        def count(run: Connection) -> bool:
             row = run.execute("SELECT id, merged_into FROM insights WHERE id = ?", (item_id,)).fetchone()
             if row is None:
                 return False
@@ -244,7 +244,7 @@ class Playbook:
         They stay as tombstones, so that they are not learned again; see `Curator.restore`.
         """
 
-        def retire(run: sqlite3.Connection) -> int:
+        def retire(run: Connection) -> int:
             where, values = self.view.visible
             clause = f"retired = '' AND helpful + harmful - 2 * against <= ? AND {where}"
             condemned = self.ledger.insights(clause, [threshold, *values])
@@ -379,7 +379,7 @@ class Playbook:
         import_json(playbook, path)
         return playbook
 
-    def reindex(self, run: sqlite3.Connection, key: str) -> int:
+    def reindex(self, run: Connection, key: str) -> int:
         """Have an insight found by its content and tags as they are now; returns its number for the index."""
         sql = "SELECT number, content, tags FROM insights WHERE id = ?"
         number, content, tags = run.execute(sql, (key,)).fetchone()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ from transom.memory.embedding import Embedder
 from transom.memory.vectors import Vectors
 from transom.memory.words import stems_of
 from transom.store import Tables
-from transom.store.tables import Value
+from transom.store.tables import Connection, Value
 
 BY_WORDS = 0.2
 """How much words count beside meaning; equal parts lose paraphrases."""
@@ -71,19 +70,19 @@ class Index:
         """The vector of a text, for `put_vector`; made outside of a transaction, since it takes a while."""
         return self.embedder.embed([text])[0].tobytes() if self.embedder else None
 
-    def put_words(self, run: sqlite3.Connection, item: int, text: str) -> None:
+    def put_words(self, run: Connection, item: int, text: str) -> None:
         """Have a text found by these words, in the place of those before. Part of the caller's transaction."""
         run.execute(f"DELETE FROM {self._name}_text WHERE rowid = ?", (item,))
         run.execute(f"INSERT INTO {self._name}_text (rowid, stems) VALUES (?, ?)", (item, " ".join(stems_of(text))))
 
-    def put_vector(self, run: sqlite3.Connection, item: int, vector: bytes | None) -> None:
+    def put_vector(self, run: Connection, item: int, vector: bytes | None) -> None:
         """Have a text found by this meaning; None: by none. Part of the caller's transaction."""
         run.execute(f"DELETE FROM {self._name}_vectors WHERE item = ?", (item,))
         if vector is not None and self.embedder is not None:
             sql = f"INSERT INTO {self._name}_vectors (item, model, vector) VALUES (?, ?, ?)"
             run.execute(sql, (item, self.embedder.model, vector))
 
-    def remove(self, run: sqlite3.Connection, item: int) -> None:
+    def remove(self, run: Connection, item: int) -> None:
         """Forget a text. Part of the caller's transaction."""
         run.execute(f"DELETE FROM {self._name}_text WHERE rowid = ?", (item,))
         self.put_vector(run, item, None)
@@ -105,7 +104,7 @@ class Index:
         rows = [row for row in self._tables.query(texts) if (row[0],) not in {*known}]
         vectors = self.embedder.embed([text for _, text in rows])
 
-        def put(run: sqlite3.Connection) -> None:
+        def put(run: Connection) -> None:
             for (item, _), vector in zip(rows, vectors, strict=True):
                 self.put_vector(run, item, vector.tobytes())
 

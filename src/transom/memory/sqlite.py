@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import asyncio
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +18,7 @@ from transom.memory.entry import Direction, MemoryEntry, Neighbour, Recalled, Re
 from transom.memory.index import Index, index_steps
 from transom.store import Tables
 from transom.store.codec import now
-from transom.store.tables import Value
+from transom.store.tables import Connection, Value
 
 T = TypeVar("T")
 
@@ -88,7 +87,7 @@ class SqliteMemory:
         if not relationship.strip():
             raise InputError("the relationship has no name", where="memory", hint="name it, e.g. depends_on")
 
-        def insert(run: sqlite3.Connection) -> None:
+        def insert(run: Connection) -> None:
             for end in (source, target):
                 _require(run.execute("SELECT 1 FROM memories WHERE id = ?", (end,)).fetchone(), end)
             run.execute("INSERT OR IGNORE INTO memory_relations VALUES (?, ?, ?)", (source, relationship, target))
@@ -106,7 +105,7 @@ class SqliteMemory:
         return await self._do(lambda: self._reach(key, hops, relationship, direction))
 
     async def forget(self, key: str) -> bool:
-        def remove(run: sqlite3.Connection) -> bool:
+        def remove(run: Connection) -> bool:
             row = run.execute("DELETE FROM memories WHERE id = ? RETURNING number", (key,)).fetchone()
             if row:
                 run.execute("DELETE FROM memory_relations WHERE source = ?1 OR target = ?1", (key,))
@@ -140,7 +139,7 @@ class SqliteMemory:
     def _put(self, key: str, content: str, metadata: Mapping[str, Json], egress: str) -> str:
         vector = self._index.embed(content)
 
-        def insert(run: sqlite3.Connection) -> None:
+        def insert(run: Connection) -> None:
             sql = (
                 "INSERT INTO memories (id, content, metadata, egress, created_at) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT (id) DO UPDATE SET content = excluded.content, metadata = excluded.metadata, "

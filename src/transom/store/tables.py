@@ -15,6 +15,8 @@ from transom.store.sqlite import connect_for_writing
 from transom.store.sqlite_errors import typed_errors
 
 T = TypeVar("T")
+Connection: TypeAlias = sqlite3.Connection
+"""What the work of a transaction is given."""
 Value: TypeAlias = str | int | float | bytes | None
 IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
@@ -68,7 +70,7 @@ class Tables:
         with self._using() as connection:
             return connection.execute(sql, values).fetchall()
 
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction that no other process writes beside; returns its result after the commit.
 
         Raises:
