@@ -1,7 +1,8 @@
 """How a solve ended: a class of failure with the evidence for it, or none.
 
 Judged by return code, messages that begin a line, completion lines, the input deck and the numbers that came out.
-A bare word in a log proves nothing. Classes and patterns are data (`failures.yaml`); a person adds to them with a file of the same shape.
+A bare word in a log proves nothing. Classes and patterns are data (`failures.yaml`); a file of the same shape adds to
+them.
 """
 
 from __future__ import annotations
