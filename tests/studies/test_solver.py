@@ -154,3 +154,38 @@ def test_a_solver_that_is_not_there_is_named_before_anything_is_solved(tmp_path:
     )
     with pytest.raises(InputError, match="there is no solver 'abc'; there are bracket"):
         make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY)
+
+
+BRACKET = """
+study: bracket
+variables:
+  width: {low: 10, high: 40, unit: mm}
+  hole: {low: 2, high: 16, unit: mm}
+  fillet: {low: 1, high: 20, unit: mm}
+  thickness: {low: 1, high: 6, unit: mm}
+settings: {mesh: 8}
+objectives: [{name: mass}]
+constraints: [{name: stress, max: 200}]
+solver: {use: bracket, options: {emulate: MODE}}
+"""
+GOOD = {"width": 25.0, "hole": 5.0, "fillet": 6.0, "thickness": 3.0}
+
+
+def bracket(folder: Path, mode: str, design: dict[str, float]) -> Solved:
+    (folder / "study.yaml").write_text(BRACKET.replace("MODE", mode))
+    study = load_study(folder / "study.yaml")
+    job = folder / f"job{len(list(folder.iterdir()))}"
+    job.mkdir()
+    return make_solver(study, TAXONOMY).solve(job, study.values(design), LIMITS)
+
+
+def test_the_bracket_is_solved_by_calculix_or_its_emulator(tmp_path: Path, need_tool: Callable[[str], str]) -> None:
+    need_tool("ccx")
+    real, emulated = bracket(tmp_path, "never", GOOD), bracket(tmp_path, "always", GOOD)
+    assert (real.by, emulated.by) == ("ccx", "emulator of ccx")
+    assert real.outputs["mass"] == pytest.approx(0.026764, rel=1e-4)  # by hand: area 3304.2 mm², 3 mm, 2.7e-6 kg/mm³
+    assert real.outputs == pytest.approx(emulated.outputs, rel=0.3)
+    for mode in ("never", "always"):
+        assert bracket(tmp_path, mode, GOOD | {"hole": 13.0}).diagnosis.failure == "geometry_error"
+        collapse = GOOD | {"width": 12.0, "thickness": 1.0}
+        assert bracket(tmp_path, mode, collapse).diagnosis.failure == "convergence_failure"

@@ -78,7 +78,7 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str,
 
 
 def test_formulas_and_templates() -> None:
-    values = {"width": 10.0, "hole": 4.0, "name": "steel"}
+    values: dict[str, float | int | str] = {"width": 10.0, "hole": 4.0, "name": "steel"}
     assert Formula.parse("max(2*hole, 3) / width")(values) == 0.8
     assert Formula.parse("1 / (hole - 4)")(values) != Formula.parse("1 / (hole - 4)")(values)  # nan
     assert Formula.parse("2*hole <= width").violation(values) == -2

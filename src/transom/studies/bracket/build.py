@@ -1,7 +1,7 @@
 """Mesh an L-bracket and solve it: a program that becomes CalculiX, run in a job's folder as `build.py CCX job.json`.
 
-The bracket lies in a plane: two arms of `length` and `width`, a `fillet` between them, a round `hole` (its radius) in the
-horizontal arm. Two bolts hold the vertical arm, `load` pulls the horizontal arm's tip down; the material yields and
+The bracket lies in a plane: two arms of `length` and `width`, a `fillet` between them, a round `hole` (its radius) in
+the horizontal arm. Two bolts hold the vertical arm, `load` pulls the horizontal arm's tip down; the material yields and
 hardens. Lengths in mm, forces in N, stresses in MPa, density in kg/mm³. It imports nothing of Transom.
 """
 
