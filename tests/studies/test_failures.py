@@ -213,6 +213,7 @@ def test_every_case_of_the_acceptance_data(shared_data: Path) -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 def test_patterns_that_other_sources_support_find_the_failures_of_each_source(
     shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -187,5 +187,5 @@ def test_the_bracket_is_solved_by_calculix_or_its_emulator(tmp_path: Path, need_
     assert real.outputs == pytest.approx(emulated.outputs, rel=0.3)
     for mode in ("never", "always"):
         assert bracket(tmp_path, mode, GOOD | {"hole": 13.0}).diagnosis.failure == "geometry_error"
-        collapse = GOOD | {"width": 12.0, "thickness": 1.0}
+        collapse = GOOD | {"width": 14.0, "hole": 2.0, "thickness": 1.0}
         assert bracket(tmp_path, mode, collapse).diagnosis.failure == "convergence_failure"

@@ -1,6 +1,6 @@
 """A fast stand-in for the bracket's real solves, fitted on solves that were made with CalculiX.
 
-Geometry is judged exactly. Whether the mesh, the supports and the iteration hold is drawn with fitted probabilities, by a
+Geometry is judged exactly. Whether the mesh, the supports and the iteration hold is drawn with fitted odds, by a
 number that belongs to the design: the same design always ends the same way. Displacement and stress are regressions.
 `examples/studies/make/make_emulator.py` makes the solves and fits.
 """
