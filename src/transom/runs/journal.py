@@ -20,7 +20,6 @@ Records of a run's stream, by kind:
     counted   {stage, epoch, conversation, tokens}                by model, how tokens are estimated as it begins
     marked    {stage, epoch, conversation, event, mark}           what a program says of an event of a conversation
     doubts    {stage, epoch, add, drop}                           equal calls of tools that must not be repeated wait
-    taken     {stage, epoch, conversation, call}                  an equal call goes on with what one left in the middle
     settled   {stage}                                             the choice that it waited for is none any more
     nodes     {table, nodes}                                      which nodes a walk was begun with
     handed    {after, files}                                      a flow gave up after so many repairs
@@ -85,7 +84,6 @@ class RunState:
         marks: what programs say of the events of each conversation, by their numbers.
         begun_once: by stage, epoch and what tells equal ones, calls that must not be repeated and were begun.
         doubts: by stage and epoch, what tells calls that wait for a person besides, see `runs.doubts`.
-        taken: by conversation, the call that has it instead of the one that opened it.
         said: of conversations in which what was said stays said, each reply and its key by its ordinal (`Stage.ask`).
     """
 
@@ -107,7 +105,6 @@ class RunState:
     marks: dict[TalkKey, dict[int, list[Any]]] = field(default_factory=dict)
     begun_once: dict[tuple[str, str, str], list[ToolKey]] = field(default_factory=dict)
     doubts: dict[tuple[str, str], set[str]] = field(default_factory=dict)
-    taken: dict[TalkKey, list[Any]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
@@ -219,8 +216,6 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
             doubts.difference_update(data["drop"])
             for mark in data["drop"]:
                 state.begun_once.pop((data["stage"], data["epoch"], mark), None)
-        case "taken":
-            state.taken[talk_key(data)] = data["call"]
         case "helped":
             state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
 

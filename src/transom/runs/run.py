@@ -35,6 +35,7 @@ from transom.runs.questions import PersonAnswer, Question, is_reworded
 from transom.runs.spending import Spending
 from transom.runs.stage import Stage
 from transom.runs.step import Step, cause, fingerprint
+from transom.runs.tool_call import refuse_in_tool_call
 from transom.runs.waiting import Choice, chosen
 from transom.runs.workspace import Workspace, run_key, trace_id
 from transom.runs.written import write_file
@@ -193,8 +194,10 @@ class Run:
 
         Raises:
             Paused: it ran out of time, or inputs and file both changed and a person must say which counts.
-            RunError: the name was walked before, another stage writes the same file, or the run is closed.
+            RunError: the name was walked before, another stage writes the same file, the run is closed, or a tool
+                handler of the run calls this.
         """
+        refuse_in_tool_call(self, name, "begin a stage of its own run")
         path = self.folder / (out.folder or name) / out.name
         self._hold.claim(name, path)
         step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
@@ -250,7 +253,9 @@ class Run:
 
         Raises:
             Paused: nobody has answered yet; `transom answer` takes the answer, `transom resume` goes on.
+            RunError: a tool handler of the run calls this.
         """
+        refuse_in_tool_call(self, name, "ask a person in its own run")
         question = Question(name, prompt, tuple(options))
         if answer := self.state.answers.get(question.fingerprint):
             return PersonAnswer(**answer)
