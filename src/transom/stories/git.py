@@ -28,6 +28,12 @@ _COMMITTER = {name.replace("AUTHOR", "COMMITTER"): value for name, value in _WHO
 _ACTIONS: Mapping[str, Action] = {"A": "created", "D": "deleted"}
 
 
+STORY_TRAILER = "Transom-Story"
+"""Of the commit that merges a story: `EPIC/STORY`."""
+OWN_TRAILER = "Transom-Own"
+"""Of commits that the orchestrator can make again at any time."""
+
+
 class GitFailed(InputError):
     """A git command ended with an error."""
 
@@ -99,6 +105,35 @@ class Git:
         if await self("diff", "--cached", "--name-only", "-z"):
             await self("commit", "--no-verify", "--quiet", "--file=-", stdin=message, env=await self._who())
         return await self("rev-parse", "HEAD")
+
+    async def commit_tree(self, parent: str, message: str) -> str:
+        """A merge commit of what is checked out into `parent`, on no branch."""
+        tree = await self("rev-parse", "HEAD^{tree}")
+        return await self("commit-tree", tree, "-p", parent, "-p", "HEAD", stdin=message, env=await self._who())
+
+    async def merge(self, commit: str, message: str) -> str:
+        """Merge a commit into what is checked out; what git said where that conflicts, and nothing changed then."""
+        code, out, err = await self.attempt(
+            "merge", "--quiet", "--no-verify", "--file=-", commit, stdin=message, env=await self._who()
+        )
+        if code:
+            await self.attempt("merge", "--abort")
+        return " ".join((out or err).split())[:300] if code else ""
+
+    async def forward(self, branch: str, old: str, new: str) -> str:
+        """Move a branch forward, wherever it is checked out; why not, where a person's files are in the way."""
+        for row in (await self("worktree", "list", "--porcelain")).split("\n\n"):
+            if f"branch refs/heads/{branch}" in row.splitlines():
+                folder = Path(row.splitlines()[0].removeprefix("worktree "))
+                code, out, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
+                return " ".join((err or out).split())[:300] if code else ""
+        code, _, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
+        return " ".join(err.split())[:300] if code else ""
+
+    async def is_own(self, base: str) -> bool:
+        """Whether all that stands above a commit can be made again by the orchestrator."""
+        rows = await self("log", f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)", f"{base}..HEAD")
+        return all(row.strip() for row in rows.split("\n")) if rows else False
 
     async def snapshot(self, message: str) -> str:
         """A commit of everything that lies here, on no branch; index and files stay as they are."""
