@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from transom.canonical import digest
 from transom.errors import InputError
@@ -45,6 +46,14 @@ class Change:
     path: str
     action: Action
     mode: str
+
+
+class Look(NamedTuple):
+    """How a worktree stands: the branch, the head's commit, changed and untracked paths."""
+
+    branch: str
+    head: str
+    paths: tuple[str, ...]
 
 
 class Git:
@@ -91,10 +100,16 @@ class Git:
         """The branch that is checked out; "" where none is."""
         return (await self.attempt("symbolic-ref", "--short", "--quiet", "HEAD"))[1].strip()
 
-    async def status(self) -> list[str]:
-        """Changed and untracked paths; nothing of the workspace."""
-        out = await self("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
-        return [one[3:] for one in out.split("\0") if one and not one[3:].startswith(".transom")]
+    async def look(self) -> Look:
+        """Branch, head and what differs from it, the workspace left out."""
+        options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
+        rows = (await self("status", *options)).split("\0")
+        told = dict(row[2:].partition(" ")[::2] for row in rows if row.startswith("# "))
+        cuts = {"1": 8, "u": 10, "?": 1, "2": 9}
+        paths = [row.split(" ", cuts[row[0]])[cuts[row[0]]] for row in rows if row[:1] in cuts]
+        branch = told.get("branch.head", "")
+        mine = tuple(path for path in paths if not path.startswith(".transom"))
+        return Look("" if branch == "(detached)" else branch, told.get("branch.oid", ""), mine)
 
     async def is_ancestor(self, old: str, new: str) -> bool:
         return (await self.attempt("merge-base", "--is-ancestor", old, new))[0] == 0
@@ -178,7 +193,7 @@ class Git:
         found = {
             ref: commit for ref, _, commit in (line.partition(" ") for line in refs.splitlines()) if mine not in ref
         }
-        for path in (await self.status())[:2_000]:
+        for path in (await self.look()).paths[:2_000]:
             file = self.folder / path
             found[path] = digest(file.read_bytes()) if file.is_file() and not file.is_symlink() else "none"
         return found

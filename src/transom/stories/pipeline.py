@@ -212,6 +212,8 @@ class StoryFlow:
             if result.status != "paused":
                 self.handoff.add_blocker(result.reason, result.stages[-1].stage if result.stages else "sm")
             self.handoff.save()
+            if base := getattr(self, "base", None):
+                await self.epic.places.remove(base.branch, unless_beyond=base.base)
         result.truncations = self.handoff.truncations
         result.parked = [one for one in self.epic.places.parked if f"/{self.story.slug}" in one]
         used = self.usage
@@ -255,7 +257,7 @@ class StoryFlow:
             )
             if branch not in (f"transom/{self.story.slug}",) or mine or not folder.is_dir():
                 continue
-            prompt = f"An earlier run left the worktree {folder} for story {self.story.id}; may it be removed?"
+            prompt = f"An earlier run left the worktree {folder} for {self.story.label}; may it be removed?"
             answer = await self.epic.ask(
                 f"{self.name}/reclaim", prompt, ["remove it, and keep its work on a branch", "leave it"]
             )
@@ -286,20 +288,20 @@ class StoryFlow:
             if decision == "BLOCKED":
                 await self._blocked("; ".join(read.reasons))
         else:
-            prompt = f"Story {self.story.id} is not ready after {number} reviews: {feedback}"
+            prompt = f"{self.story.label} is not ready after {number} reviews: {feedback}"
             answer = await self.epic.ask(f"{self.name}/review", prompt, ["build it as it is", "leave it"])
             if answer.text == "leave it":
                 raise Stopped("blocked", prompt)
             self.handoff.add_stage_summary("po", f"A person decided: {answer.reason or answer.text}", "APPROVED")
         if self.story.spec_checkpoint:
-            prompt = f"Story {self.story.id} is approved; may Dev begin?"
+            prompt = f"{self.story.label} is approved; may Dev begin?"
             if (await self.epic.ask(f"{self.name}/checkpoint", prompt, ["begin", "leave it"])).text != "begin":
                 raise Stopped("blocked", "a person said to leave it")
 
     async def _blocked(self, reason: str) -> None:
         """BLOCKED ends the story's way; the second time a person is asked as well."""
         if self.blocked_before:
-            prompt = f"PO blocked story {self.story.id} again: {reason}"
+            prompt = f"PO blocked {self.story.label} again: {reason}"
             await self.epic.ask(f"{self.name}/blocked", prompt, ["leave it blocked"])
         raise Stopped("blocked", f"PO blocked it: {reason}")
 
@@ -319,7 +321,7 @@ class StoryFlow:
                 await self._merge(number, worked.head, before)
                 return
             if findings == seen:
-                prompt = f"Story {self.story.id}: the same findings came twice: {findings[0]}"
+                prompt = f"{self.story.label}: the same findings came twice: {findings[0]}"
                 answer = await self.epic.ask(f"{self.name}/same#{number}", prompt, ["let Dev try again", "give up"])
                 if answer.text == "give up":
                     break
@@ -380,7 +382,7 @@ class StoryFlow:
             strayed = await self._strayed(here, start)
             if strayed:
                 strayed += f"; what it left is kept on {await places.restore(branch, start)}"
-            title = f"Story {self.story.id}: {self.story.title}"
+            title = f"{self.story.label.capitalize()}: {self.story.title}"
             head = await here.commit_all(f"{title}\n\nAttempt {number} of Dev.\n")
             was, is_ = begun.value.outside, await project.state()
             differs = sorted(key for key in {**was, **is_} if was.get(key) != is_.get(key))
@@ -394,7 +396,9 @@ class StoryFlow:
         worked = found.value
         if worked.outside:
             where = ", ".join(worked.outside[:5])
-            prompt = f"While Dev worked on {self.story.id}, this changed outside its worktree: {where}; who did that?"
+            prompt = (
+                f"While Dev worked on {self.story.label}, this changed outside its worktree: {where}; who did that?"
+            )
             options = ["a person did; go on", "Dev did; refuse its work"]
             if (await self.epic.ask(f"{name}/outside", prompt, options)).text != options[0]:
                 raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
@@ -461,7 +465,7 @@ class StoryFlow:
         """Bring the work into the target. It is fast-forwarded: a person's files in the way stop it, unharmed."""
         key = f"{self.epic.backlog.epic}/{self.story.id}"
         project, places, base = Git(self.epic.project), self.epic.places, self.base
-        title = f"Merge story {self.story.id}: {self.story.title}"
+        title = f"Merge {self.story.label}: {self.story.title}"
 
         async def step(stage: Stage, head: str) -> Merged:
             if done := await merged_commit(project, base, key):
@@ -474,7 +478,7 @@ class StoryFlow:
                 await places.restore(base.branch, head)
             else:
                 write_done(here.folder, self.epic.backlog, self.story)
-                await here.commit_all(f"Story {self.story.id}: done\n\n{OWN_TRAILER}: yes\n")
+                await here.commit_all(f"{self.story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
                 commit = await here.commit_tree(target, f"{title}\n\n{STORY_TRAILER}: {key}\n")
                 problem = await project.forward(base.target, target, commit)
             stage.memoise = not problem
@@ -492,7 +496,7 @@ class StoryFlow:
     async def _join(self, here: Git, target: str, before: TestRun) -> str:
         """Take what came into the target meanwhile into the story's work, and test the two together."""
         name = self.base.target
-        if said := await here.merge(target, f"Merge {name} into story {self.story.id}\n\n{OWN_TRAILER}: yes\n"):
+        if said := await here.merge(target, f"Merge {name} into {self.story.label}\n\n{OWN_TRAILER}: yes\n"):
             return f"it conflicts with {name}: {said}"
         found = compare(before, await run_tests(self.settings.tests, here.folder, self.epic.project))
         await here("clean", "-fdq")

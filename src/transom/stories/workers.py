@@ -67,10 +67,11 @@ class Worktrees:
     async def restore(self, branch: str, commit: str) -> str:
         """Bring a worktree to a commit. What stood there is kept on a branch, which is returned; "" where it was so."""
         here = await self.ensure(branch, commit)
-        if await here.branch() == branch and await here.commit_of("HEAD") == commit and not await here.status():
+        at = await here.look()
+        if at == (branch, commit, ()):
             return ""
         kept = ""
-        if await here.status() or not await here.is_own(commit):
+        if at.paths or not await here.is_own(commit):
             kept = await here.park(
                 branch.removeprefix("transom/"), "Kept by Transom before the worktree was set back\n"
             )
@@ -79,9 +80,16 @@ class Worktrees:
         await here("clean", "-fdq")
         return kept
 
-    async def remove(self, branch: str) -> None:
-        """Let go of a worktree whose work is merged, and of its branch."""
+    async def remove(self, branch: str, unless_beyond: str = "") -> None:
+        """Let go of a worktree whose work is merged, and of its branch; or of one in which nothing was done.
+
+        Args:
+            branch: whose.
+            unless_beyond: keep it where anything stands above this commit.
+        """
         here, project = self.git(branch), Git(self.project)
+        if unless_beyond and (not here.folder.exists() or await here.look() != (branch, unless_beyond, ())):
+            return
         if here.folder.exists():
             await project("worktree", "remove", "--force", str(here.folder))
         await project.attempt("branch", "--quiet", "-d", branch)
