@@ -23,7 +23,7 @@ from transom.canonical import Json
 from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyError
 from transom.formats.tags import read_tag
 from transom.llm import Usage
-from transom.runs import Run, Stage, model_file
+from transom.runs import PersonAnswer, Run, Stage, model_file
 from transom.stories.backlog import Backlog
 from transom.stories.decisions import Read, read_reply
 from transom.stories.evidence import Evidence, Rules, judge
@@ -156,16 +156,13 @@ class Epic:
     merging: asyncio.Lock = field(default_factory=asyncio.Lock)
     merges: int = 0
 
-    async def ask(self, name: str, prompt: str, options: Sequence[str]) -> Any:
+    async def ask(self, name: str, prompt: str, options: Sequence[str]) -> PersonAnswer:
         """Ask a person; the run pauses until there is an answer.
 
         Raises:
             Paused: nobody has answered yet.
         """
-        asking = getattr(self.run, "ask", None)
-        if asking is None:
-            raise Paused(prompt, run_id=self.run.id)
-        return await asking(name, prompt, options=list(options))
+        return await self.run.ask(name, prompt, options=options)
 
 
 class StoryFlow:
