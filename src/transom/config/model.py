@@ -239,16 +239,16 @@ class ExternalAgent(_Section):
     command: _Texts = ()
 
 
-_Worker = Literal["command", "model", "rules", "replay"]
-
-
 class Workers(_Section):
-    """Who works at each seat of a story; None: the external agent where one is set, else who answers all."""
+    """Who works at each seat of a story: `command`, `model`, `rules` or `replay`.
 
-    sm: _Worker | None = None
-    po: _Worker | None = None
-    dev: _Worker | None = None
-    qa: _Worker | None = None
+    None: the external agent where one is set, else who answers all.
+    """
+
+    sm: str | None = None
+    po: str | None = None
+    dev: str | None = None
+    qa: str | None = None
 
 
 class StoriesSettings(_Section):

@@ -11,6 +11,7 @@ where it begins, so that after a kill git tells how far it came.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,10 +35,12 @@ from transom.stories.results import StageRow, State, StoryResult, quality
 from transom.stories.roles import blocks_for, listed, make_role
 from transom.stories.status import set_sprint_status, set_story_status, tick_tasks
 from transom.stories.story import Story
-from transom.stories.testrun import Comparison, TestCommand, TestRun, compare, run_tests
+from transom.stories.testrun import Comparison, TestCommand, TestRun, compare, environments, run_tests
 from transom.stories.validators import AgentValidator
 from transom.stories.workers import Kind, Worktrees
 from transom.tools import Toolbox
+from transom.tools.editing import editing_tools, reading_tools
+from transom.tools.shell import command_tool
 
 
 @dataclass(frozen=True)
@@ -544,3 +547,17 @@ def _drafted(story: Story, reply: str) -> Story:
     new = read_story_file(f"{text}\n", story.source)
     told = {"text": new.text, "goal": new.goal, "criteria": new.criteria, "tasks": new.tasks or story.tasks}
     return story.model_copy(update=told)
+
+
+def project_tools(tests: TestCommand, project: Path) -> ToolMaker:
+    """The tools of a model: all seats may look, Dev may edit and run commands in the sandbox."""
+    readable = [*tests.readable, Path(sys.prefix), Path(sys.base_prefix), *environments(project)]
+
+    def make(seat: str, folder: Path) -> Toolbox:
+        tools = reading_tools(folder)
+        if seat == "dev":
+            run = command_tool(folder, readable=readable, seconds=tests.seconds, environment=tests.environment)
+            tools += [*editing_tools(folder), run]
+        return Toolbox(tools)
+
+    return make

@@ -13,7 +13,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from transom.canonical import canonical_json, digest
 from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
@@ -259,6 +259,19 @@ def _dev(request: Request) -> Reply:
         [NotUnderstood(_story(request).title, "story")],
         hint="set agent.command, or choose a model: rules write no code",
     )
+
+
+def check_kind(seat: str, kind: str) -> Kind:
+    """The kind of a seat's worker.
+
+    Raises:
+        InputError: there is no such kind.
+    """
+    for one in get_args(Kind):
+        if kind == one:
+            return cast("Kind", one)
+    hint = f"say {', '.join(get_args(Kind))}"
+    raise InputError(f"there is no worker {kind!r}", where=f"stories.workers.{seat}", hint=hint)
 
 
 def worker_chain(chain: Chain, kinds: Mapping[str, Kind], makers: Mapping[Kind, Provider | None]) -> Chain:
