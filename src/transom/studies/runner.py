@@ -92,6 +92,7 @@ class StudyRunner:
         storage = self.storage or open_storage(self.folder)
         import optuna  # noqa: PLC0415  slow
 
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
         directions = [one.direction for one in self.study.objectives]
         with self._lock.held():
             opened = optuna.create_study(
