@@ -12,13 +12,15 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from transom.studies.advice import DESIGN, NUMERICS, RULE, AdviceStore, Insight, RowStore, active_rules
 from transom.studies.rules import Features, Row, Rule, learn
 from transom.studies.study import Number, Study, random_design
 from transom.studies.trials import Trial, Wanted
+from transom.studies.verify import Verification
 
+_HANDED_ON = 2
 _SEARCHED, _REFINED = 300, 200  # designs that a carried-over one is chosen from
 _log = logging.getLogger("transom.studies")
 
@@ -52,7 +54,9 @@ class Guide:
 
     def __post_init__(self) -> None:
         self.features = Features.of(self.study)
-        self.insights = list(self.advice.insights(self.study.scope))
+        own = {**dict.fromkeys(self.study.learning.pin, "pin"), **dict.fromkeys(self.study.learning.veto, "veto")}
+        known = self.advice.insights(self.study.scope)
+        self.insights = [replace(one, mark=own.get(one.id, one.mark)) for one in known]
         self.rules = active_rules(self.insights) if self.study.learning.rules else []
 
     @property
@@ -122,20 +126,26 @@ class Guide:
             moved[name] = min(high, max(low, float(design[name]) + pick.gauss(0, spread) * (high - low)))
         return moved
 
-    def learn(self, trials: Sequence[Trial]) -> list[str]:
-        """Leave what this study found for the next: ids of the insights that it added or bore out anew."""
+    def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
+        """Leave what this study found for the next: ids of the insights that are new."""
         mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
         self.rows.keep(self.study.scope, self.study.study, mine)
-        known = {one.rule.key for one in self.insights if one.kind == RULE}
-        added = []
+        known = {one.id for one in self.insights}
+        found = []
         for rule in learn(self.rows.rows(self.study.scope)):
             insight = Insight(self.study.scope, RULE, rule.sentence, rule.to_data(), sources=(self.study.study,))
-            insight_id = self.advice.add(insight)
-            if rule.key not in known:
-                added.append(insight_id)
-        for trial in Wanted.of(self.study).ranked(trials)[:2]:
-            added.append(self.advice.add(self._design(trial)))
-        return added
+            found.append(self.advice.add(insight))
+        found += [self.advice.add(self._design(trial)) for trial in self._exemplary(trials, verification)]
+        self._learn_margin(verification.factors())
+        return [one for one in dict.fromkeys(found) if one not in known]
+
+    def _exemplary(self, trials: Sequence[Trial], verification: Verification) -> list[Trial]:
+        """Designs that other studies may begin with: those that hold on finer settings, where that was tried."""
+        ranked = Wanted.of(self.study).ranked(trials)
+        if not verification.asked:
+            return ranked[:_HANDED_ON]
+        held = {one.number for one in verification.tried if one.verdict in ("verified", "drifts")}
+        return [trial for trial in ranked if trial.number in held][:_HANDED_ON]
 
     def _design(self, trial: Trial) -> Insight:
         names = [f"{name} = {_short(value)}" for name, value in trial.params.items()]
@@ -147,7 +157,7 @@ class Guide:
         content = f"{self.study.study}: {', '.join(names)} is feasible with {reached}"
         return Insight(self.study.scope, DESIGN, content, data, sources=(self.study.study,))
 
-    def learn_margin(self, factors: Mapping[str, Sequence[float]]) -> None:
+    def _learn_margin(self, factors: Mapping[str, Sequence[float]]) -> None:
         """Leave how much finer settings changed outputs: the upper end of what was seen in this study."""
         seen = {name: sorted(values) for name, values in factors.items() if values}
         if not seen:
