@@ -89,8 +89,9 @@ def build_app() -> Any:
 
 def _products() -> list[typer.Typer]:
     from transom.cli.check import check_app
+    from transom.cli.study import study_app
 
-    return [check_app]
+    return [check_app, study_app]
 
 
 def _print_version(wanted: bool) -> None:
