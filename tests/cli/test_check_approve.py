@@ -37,7 +37,8 @@ def test_a_checker_edited_by_hand_says_so(desk: Desk) -> None:
         for target in (str(CHECKER), "VER-01.yaml"):
             verdict = unreviewed(desk, target)
             assert any(where == name and message.startswith(f"{said}; hold it") for where, message in messages(verdict))
-            assert len(verdict["found_items"]) == 4, "what it would say is shown"
+            found = verdict["found_items"]
+            assert isinstance(found, list) and len(found) == 4, "what it would say is shown"
     answer = desk("check", "approve", str(CHECKER), "--by", "ann")
     assert "atoms.py was changed by hand after the gates passed the checker\n" in answer.err
     approved = desk.verdict("run", str(CHECKER))
