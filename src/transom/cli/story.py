@@ -59,8 +59,8 @@ async def run(
         return _print(session, plan(project, options.epic, options.story, settings))
     async with _epic(session, project, options, settings) as epic:
         result = await run_epic(epic, options.story)
-        status = {0: "done", 1: "failed", 3: "paused"}[result.exit_code]
-        await epic.run.finish(status)
+        if not any(one.status == "paused" for one in result.stories):  # else the run is still open
+            await epic.run.finish({0: "done", 1: "failed", 3: "blocked"}[result.exit_code])
     return _print(session, result)
 
 
@@ -74,21 +74,21 @@ async def status(
 ) -> int:
     """Show an epic's stories, and where story files and sprint status disagree (exit 1)."""
     from transom.stories.backlog import find_backlog
+    from transom.stories.epic import merged_stories, open_project
     from transom.stories.status import repair as settle
 
-    project = session.cwd / options.project
+    project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
+    merged = await merged_stories(project, options.epic, session.settings.stories.target or "")
     settled = settle(project, backlog.stories, backlog.sprint, repair) if repair and backlog.sprint else []
     backlog = find_backlog(project, options.epic) if settled else backlog
+    rows = [[one.id, "done" if one.id in merged else one.status, one.title] for one in backlog.stories]
     if session.format == "json":
-        rows = [
-            {"id": one.id, "title": one.title, "status": one.status, "source": one.source} for one in backlog.stories
-        ]
-        print_json(
-            {"epic": options.epic, "stories": rows, "drift": [*map(str, backlog.drift)], "repaired": len(settled)}
-        )
-        return 1 if backlog.drift else 0
-    print_text(*table([[one.id, one.status, one.title] for one in backlog.stories]))
+        told = [dict(zip(("id", "status", "title"), row, strict=True)) for row in rows]
+        drift = [*map(str, backlog.drift)]
+        print_json({"epic": options.epic, "stories": told, "drift": drift, "settled": len(settled)})
+        return 1 if drift else 0
+    print_text(*table(rows))
     print_text(*(f"settled: {one}" for one in settled), *(f"disagrees: {one}" for one in backlog.drift))
     return 1 if backlog.drift else 0
 
@@ -205,6 +205,7 @@ def _print(session: Session, result: EpicResult) -> int:
     if session.format == "json":
         print_json(result)
     else:
+        print_text(*(["dry run: nobody is called, and nothing changes"] if result.dry_run else []))
         print_text(*(line for story in result.stories for line in _lines(story)))
         print_text(*(f"disagrees: {one}" for one in result.drift))
     return result.exit_code

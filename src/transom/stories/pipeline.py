@@ -320,8 +320,8 @@ class StoryFlow:
             if not findings:
                 await self._merge(number, worked.head, before)
                 return
-            if findings == seen:
-                prompt = f"{self.story.label}: the same findings came twice: {findings[0]}"
+            if same := [one for one in findings if one in seen]:
+                prompt = f"{self.story.label}: the same finding came twice: {same[0]}"
                 answer = await self.epic.ask(f"{self.name}/same#{number}", prompt, ["let Dev try again", "give up"])
                 if answer.text == "give up":
                     break
@@ -385,7 +385,8 @@ class StoryFlow:
             title = f"{self.story.label.capitalize()}: {self.story.title}"
             head = await here.commit_all(f"{title}\n\nAttempt {number} of Dev.\n")
             was, is_ = begun.value.outside, await project.state()
-            differs = sorted(key for key in {**was, **is_} if was.get(key) != is_.get(key))
+            new_refs = {key for key in is_ if key.startswith("refs/") and key not in was}  # of Dev's own commits
+            differs = sorted(key for key in {**was, **is_}.keys() - new_refs if was.get(key) != is_.get(key))
             outside = () if merges != self.epic.merges else tuple(differs)
             return Worked(reply=answer.reply.text, at=now(), head=head, strayed=strayed, outside=outside)
 
