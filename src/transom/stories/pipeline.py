@@ -248,8 +248,9 @@ class StoryFlow:
     async def _reclaim(self, project: Git) -> None:
         """Worktrees of this story that other runs left: a person says what becomes of them."""
         self.handoff = StoryHandoff(self.story.id, None, limits=self.settings.limits)
-        rows = (await project("worktree", "list", "--porcelain")).split("\n\n")
-        for row in rows:
+        async with self.epic.places.lock:
+            rows = await project("worktree", "list", "--porcelain")
+        for row in rows.split("\n\n"):
             told = dict(line.partition(" ")[::2] for line in row.splitlines())
             folder, branch = Path(told.get("worktree", "")), told.get("branch", "").removeprefix("refs/heads/")
             mine = folder.is_relative_to(self.epic.places.root.resolve()) or folder.is_relative_to(
@@ -481,7 +482,8 @@ class StoryFlow:
                 write_done(here.folder, self.epic.backlog, self.story)
                 await here.commit_all(f"{self.story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
                 commit = await here.commit_tree(target, f"{title}\n\n{STORY_TRAILER}: {key}\n")
-                problem = await project.forward(base.target, target, commit)
+                async with places.lock:
+                    problem = await project.forward(base.target, target, commit)
             stage.memoise = not problem
             return Merged(commit="" if problem else commit, problem=problem)
 
