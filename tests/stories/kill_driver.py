@@ -26,7 +26,7 @@ AGENT = """cat > /dev/null
 NAME={replies}/$TRANSOM_STORY/$TRANSOM_ROLE-$TRANSOM_ATTEMPT
 echo "$TRANSOM_STORY $TRANSOM_ROLE $TRANSOM_ATTEMPT" >> {log}
 test ! -f $NAME.patch || git apply $NAME.patch || exit 4
-cat $NAME.md
+cat $NAME.txt
 """
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.forked import attempt
 from tests.stories.projects import EXAMPLE, TESTS, git, make_project, write
 from tests.stories.worlds import World
 from transom.formats.yaml_files import load_yaml
@@ -21,7 +24,7 @@ OPENLY = replace(TESTS, sandbox=False)
 def agent(folder: Path, project: Path, course: str) -> tuple[str, ...]:
     """A program that behaves as the course says; it reads its prompt as a real one would."""
     replies = EXAMPLE / "replies" / "story-1"
-    course = course.replace("$HONEST", f"git apply {replies}/dev-1.patch").replace("$REPLY", f"cat {replies}/dev-1.md")
+    course = course.replace("$HONEST", f"git apply {replies}/dev-1.patch").replace("$REPLY", f"cat {replies}/dev-1.txt")
     write(folder, "agent.sh", f"cat > /dev/null\nPROJECT={project}\n{course}\n")
     return ("/bin/sh", str(folder / "agent.sh"))
 
@@ -68,3 +71,31 @@ async def test_failing_output_goes_back_to_dev_and_the_same_finding_twice_goes_t
     second = (tmp_path / "prompt-2").read_text()
     assert "fail that did not fail before" in second and "test_quantities_count" in second
     assert "findings" not in (tmp_path / "prompt-1").read_text().partition("</instructions>")[2]
+
+
+async def test_work_that_a_kill_cut_off_is_kept_on_a_branch_and_its_agent_is_ended(tmp_path: Path) -> None:
+    course = f"""
+if ! test -f {tmp_path}/begun; then
+    touch {tmp_path}/begun
+    echo half > till/half.py
+    kill -9 $PPID
+    sleep 30
+    echo late > till/late.py
+fi
+$HONEST; $REPLY"""
+    at = world(tmp_path, course)
+    status = await asyncio.to_thread(attempt, lambda: asyncio.run(at.go("story-1")))
+    assert os.WIFSIGNALED(status)
+    (story,) = (await at.go("story-1")).stories
+    assert (story.status, story.parked) == ("done", ["transom/parked/story-1-1"])
+    assert git(at.project, "show", "transom/parked/story-1-1:till/half.py") == "half"
+    assert not (at.project / "till" / "late.py").exists()
+    left = [entry for entry in Path("/proc").glob("[0-9]*") if str(tmp_path).encode() in read(entry / "environ")]
+    assert not left, "the agent of before works no more"
+
+
+def read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

@@ -90,7 +90,7 @@ def replies(folder: Path, **texts: str) -> Path:
     for path in (EXAMPLE / "replies" / "story-1").iterdir():
         write(folder, f"replies/story-1/{path.name}", path.read_text())
     for name, text in texts.items():
-        write(folder, f"replies/story-1/{name.replace('_', '-')}.md", text)
+        write(folder, f"replies/story-1/{name.replace('_', '-')}.txt", text)
     return folder / "replies"
 
 
@@ -126,7 +126,7 @@ async def test_po_sends_a_story_back_and_sm_sees_why(tmp_path: Path) -> None:
 )
 async def test_a_story_stops_with_its_reason(tmp_path: Path, texts: Any, status: str, reason: str) -> None:
     at = replayed(tmp_path, attempts=1)
-    sm = (EXAMPLE / "replies/story-1/sm-1.md").read_text()
+    sm = (EXAMPLE / "replies/story-1/sm-1.txt").read_text()
     at.replies = replies(tmp_path, sm_2=sm, sm_3=sm, **texts)
     (story,) = (await at.go("story-1")).stories
     assert story.status == status and reason in story.reason
@@ -197,7 +197,7 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
         ToolCall(str(n), "write_file", {"path": path, "text": "".join(f"{line[1:]}\n" for line in text.splitlines())})
         for n, (path, text) in enumerate(files.items())
     ]
-    turns = [Reply(tuple(calls), "tool_calls"), Reply((Text((EXAMPLE / "replies/story-1/dev-1.md").read_text()),))]
+    turns = [Reply(tuple(calls), "tool_calls"), Reply((Text((EXAMPLE / "replies/story-1/dev-1.txt").read_text()),))]
     at.model = ScriptedProvider({"stories.dev": turns})
     at.tools = project_tools(OPENLY, at.project)
     (story,) = (await at.go("story-1")).stories

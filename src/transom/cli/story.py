@@ -205,10 +205,15 @@ def _print(session: Session, result: EpicResult) -> int:
     if session.format == "json":
         print_json(result)
     else:
-        print_text(*(["dry run: nobody is called, and nothing changes"] if result.dry_run else []))
-        print_text(*(line for story in result.stories for line in _lines(story)))
-        print_text(*(f"disagrees: {one}" for one in result.drift))
+        print_text(*lines_of(result))
     return result.exit_code
+
+
+def lines_of(result: EpicResult) -> list[str]:
+    """A result for people."""
+    lines = ["dry run: nobody is called, and nothing changes"] if result.dry_run else []
+    lines += [line for story in result.stories for line in _lines(story)]
+    return lines + [f"disagrees: {one}" for one in result.drift]
 
 
 def _lines(story: StoryResult) -> list[str]:
@@ -225,3 +230,37 @@ def _lines(story: StoryResult) -> list[str]:
         lines.append("  tests: " + ", ".join(f"{number} {name}" for name, number in story.tests.items()))
     lines += [f"  kept: {branch}" for branch in story.parked]
     return lines
+
+
+async def demo(session: Session, examples: Path) -> EpicResult:
+    """Run the shipped epic with its recorded replies, on a fresh copy of its project in the workspace.
+
+    Args:
+        session: whose workspace; what an earlier demonstration left there is made anew.
+        examples: the folder `examples/stories`.
+    """
+    from transom.config.model import StoriesSettings, Workers
+    from transom.stories.epic import open_project, run_epic
+    from transom.stories.git import Git
+
+    folder = session.workspace_root / "till"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(examples / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__"))
+    project = Git(folder / "project")
+    await project("init", "--quiet", "--initial-branch=main")
+    await project.commit_all("A till\n")
+    told = StoriesSettings(
+        workers=Workers(sm="replay", po="replay", dev="replay", qa="replay"),
+        replay=examples / "replies",
+        tests=("{python}", "run_tests.py", "{junit}"),
+        environment=("PYTHONDONTWRITEBYTECODE=1",),
+    )
+    settings = session.settings.model_copy(
+        update={"stories": told, "workspace": folder / "workspace", "state_dir": None}
+    )
+    session = replace(session, settings=settings)
+    options = StoryOptions(folder / "project", "epic-1")
+    async with _epic(session, await open_project(options.project), options, settings_of(session)) as epic:
+        result = await run_epic(epic)
+        await epic.run.finish("blocked")
+    return result

@@ -205,13 +205,13 @@ def _end_leftovers(folder: Path) -> None:
 
 @dataclass
 class ReplayWorker(_Worker):
-    """Recorded replies: `FOLDER/STORY/SEAT-N.md`, and beside a reply of Dev's what it did, `dev-N.patch`."""
+    """Recorded replies: `FOLDER/STORY/SEAT-N.txt`, and beside a reply of Dev's what it did, `dev-N.patch`."""
 
     folder: Path = Path()
 
     async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
         name = f"{request.role.partition('.')[2]}-{at['attempt']}"
-        reply = self.folder / str(at["story"]) / f"{name}.md"
+        reply = self.folder / str(at["story"]) / f"{name}.txt"
         if not re.fullmatch(r"[\w.-]+", str(at["story"])) or not reply.is_file():
             raise ReplayMiss("there is no such recording", where=str(reply), hint="record it, or choose another worker")
         patch = reply.with_suffix(".patch")
