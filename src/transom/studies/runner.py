@@ -126,7 +126,9 @@ class StudyRunner:
 
     def trials(self) -> list[Trial]:
         """All trials that were begun, by number."""
-        return [Trial.of(one) for one in self._optuna.get_trials(deepcopy=False) if one.state.name != "WAITING"]
+        return [
+            Trial.of(one, self.study) for one in self._optuna.get_trials(deepcopy=False) if one.state.name != "WAITING"
+        ]
 
     # -- the loop -----------------------------------------------------------------------------------------------------
 
@@ -256,7 +258,7 @@ class StudyRunner:
 
     def _work(self, trial: optuna.Trial, audited: tuple[str, ...], budget: int) -> None:
         """Solve a trial and tell how it ended."""
-        number, params = trial.number, dict(trial.params)
+        number, params = trial.number, trial.params
         folder = self._trial_folder(number)
         solved, attempts = self._kept(folder), 1
         if solved is None:
