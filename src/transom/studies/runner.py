@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transom.errors import InputError, TransomError
-from transom.studies.failures import Diagnosis, Evidence, Taxonomy
+from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis
 from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
 from transom.studies.hooks import Hooks, Moment, Occasion
@@ -297,10 +297,9 @@ class StudyRunner:
         except TransomError:
             raise
         except Exception as error:  # noqa: BLE001  a plug-in may raise anything; the design failed then
-            one = self.taxonomy.classes["solver_error"]
-            said = f"{type(error).__name__}: {error}"
             (folder / "traceback.txt").write_text(traceback.format_exc(), "utf-8")
-            return Solved(Diagnosis("solver_error", one.severity, one.title, one.advice, (Evidence("message", said),)))
+            said = Evidence("message", f"{type(error).__name__}: {error}")
+            return Solved(diagnosis("solver_error", self.taxonomy, said))
 
     def _kept(self, folder: Path) -> Solved | None:
         """What a worker left that was killed between the solve and the storage."""
