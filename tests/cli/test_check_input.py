@@ -305,6 +305,7 @@ def test_a_checker_that_was_edited_well_is_another_checker(desk: Desk, checker: 
     assert before["made_by"].pop("checker_sha256") != after["made_by"].pop("checker_sha256")
     (warned,) = after.pop("warnings")
     assert (before.pop("warnings"), warned["source_file"]) == ([], "atoms.py")
+    assert (before.pop("status"), after.pop("status")) == ("PASS", "NEEDS_REVIEW")
     assert before == after
 
 

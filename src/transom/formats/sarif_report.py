@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from transom.canonical import digest, pretty_json
 
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _NO_ID = re.compile(r"\s+")
 
 

@@ -379,6 +379,14 @@ class Playbook:
         import_json(playbook, path)
         return playbook
 
+    @classmethod
+    def beside(cls, path: Path) -> Self:
+        """A playbook in a database beside a JSON file, which it takes in where it is there; `save` writes the file."""
+        playbook = cls(path.with_suffix(".db"))
+        if path.exists():
+            import_json(playbook, path)
+        return playbook
+
     def reindex(self, run: Connection, key: str) -> int:
         """Have an insight found by its content and tags as they are now; returns its number for the index."""
         sql = "SELECT number, content, tags FROM insights WHERE id = ?"

@@ -95,11 +95,9 @@ def open_storage(folder: Path) -> JournalStorage:
         InputError: Optuna is not installed.
     """
     try:
-        import optuna  # noqa: PLC0415  slow
         from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415  slow
     except ImportError as error:
         raise InputError("studies need Optuna", hint="pip install 'transom[studies]'") from error
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
     journal = folder / TRIALS
     lock: Any = _JournalLock(folder / "journal.lock", journal)
     with lock.held():

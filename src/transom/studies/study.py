@@ -174,12 +174,15 @@ class JobLimits(_Model):
 class Learning(_Model):
     """What earlier studies of the same scope may do: rules that reject, designs to begin with.
 
-    `audit` is the share of rejected designs that is solved all the same, to score the rules.
+    `audit` is the share of rejected designs that is solved all the same, to score the rules. Insights named in `veto`
+    do nothing, those in `pin` act whatever came of them.
     """
 
     rules: bool = True
     audit: float = Field(0.07, ge=0, le=1)
     warm_start: int = Field(5, ge=0)
+    veto: tuple[str, ...] = ()
+    pin: tuple[str, ...] = ()
 
 
 class SamplerSpec(_Model):

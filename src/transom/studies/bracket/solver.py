@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import shutil
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from transom.errors import InputError
 from transom.studies.bracket import build
@@ -78,6 +80,22 @@ class Bracket:
             return {name: value for name, value in read.items() if value is not None}
 
         return run_and_judge(command, folder, limits, self.taxonomy, outputs_of, set(OUTPUTS), self.by)
+
+    def draw(self, axes: Any, values: Mapping[str, Number]) -> None:
+        """Draw the bracket's outline, its bolts and its load."""
+        from matplotlib.patches import Circle, Polygon  # noqa: PLC0415  slow
+
+        job = {name: float(values.get(name, default)) for name, default in {**DEFAULTS, **values}.items()}
+        length, width, fillet = job["length"], job["width"], min(job["fillet"], job["length"] - job["width"])
+        turn = [math.pi * (1.5 - n / 32) for n in range(17)]
+        corner = [(width + fillet * (1 + math.cos(a)), width + fillet * (1 + math.sin(a))) for a in turn]
+        outline = [(0, 0), (length, 0), (length, width), *corner, (width, length), (0, length)]
+        axes.add_patch(Polygon(outline, facecolor="#9db4c0", edgecolor="#253237"))
+        axes.add_patch(Circle((build.HOLE_AT * length, width / 2), job["hole"], facecolor="white", edgecolor="#253237"))
+        for at in build.BOLTS_AT:
+            axes.add_patch(Circle((width / 2, at * length), build.BOLT * length, facecolor="#253237"))
+        axes.annotate("", (length, -0.12 * length), (length, 0), arrowprops={"arrowstyle": "->", "color": "#b3412f"})
+        axes.set(xlim=(-0.1 * length, 1.1 * length), ylim=(-0.15 * length, 1.05 * length), aspect="equal", xlabel="mm")
 
 
 def gmsh_works() -> bool:
