@@ -23,7 +23,8 @@ _OPPOSITES = tuple(
         "maximum minimum", "maximise minimise", "maximize minimize", "max min", "before after", "above below",
         "enable disable", "enabled disabled", "first last", "always never", "with without", "upper lower",
         "coarse fine", "coarser finer", "thick thin", "fast slow", "small large", "short long", "true false",
-        "start stop", "begin end", "read write", "load save", "add remove", "open close", "left right", "on off", "pass fail", "passed failed",
+        "start stop", "begin end", "read write", "load save", "add remove", "open close",
+        "left right", "on off", "pass fail", "passed failed",
     )
 )  # fmt: skip
 
