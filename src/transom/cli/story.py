@@ -1,0 +1,226 @@
+"""`transom story`: an epic's stories from SM to the merge."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from transom.cli.command import Among, command, group
+from transom.cli.output import print_json, print_text, style, table
+from transom.cli.session import Session
+from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from transom.stories.pipeline import Epic, StorySettings
+    from transom.stories.results import EpicResult, StoryResult
+
+story_app = group("story", "An epic's stories from SM to the merge, with evidence instead of claims.")
+
+_COLOURS = {"done": "green", "failed": "red", "blocked": "yellow", "paused": "yellow", "skipped": "yellow"}
+
+
+@dataclass(frozen=True)
+class StoryOptions:
+    """What `story run` takes beside the common options. Kept in the run, so that it can be resumed."""
+
+    project: Annotated[Path, typer.Option(metavar="DIR", help="The project: the top of a git repository.")] = Path()
+    epic: Annotated[str, typer.Option(metavar="ID", help="The epic, e.g. epic-1, or its backlog's file.")] = ""
+    story: Annotated[str | None, typer.Option(metavar="ID", help="Only this story.")] = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done; call nobody.")] = False
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe-no-sandbox", help="Run the project's tests with your own rights.")
+    ] = False
+
+
+@command(story_app, "run", example="transom story run --project ./myproject --epic epic-1")
+async def run(
+    session: Session,
+    options: Annotated[StoryOptions, Among("project", "epic", "story", "dry_run", "unsafe")],
+) -> int:
+    """Work on an epic's stories: SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges.
+
+    Done stories are merged. Give the same command again to go on.
+    """
+    from transom.stories.epic import open_project, plan, run_epic
+
+    project = await open_project(session.cwd / options.project)
+    if not options.epic:
+        raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
+    settings = settings_of(session, unsafe=options.unsafe)
+    if options.dry_run:
+        return _print(session, plan(project, options.epic, options.story, settings))
+    async with _epic(session, project, options, settings) as epic:
+        result = await run_epic(epic, options.story)
+        status = {0: "done", 1: "failed", 3: "paused"}[result.exit_code]
+        await epic.run.finish(status)
+    return _print(session, result)
+
+
+@command(story_app, "status", example="transom story status --project ./myproject --epic epic-1 --repair story")
+async def status(
+    session: Session,
+    options: Annotated[StoryOptions, Among("project", "epic")],
+    repair: Annotated[
+        Literal["story", "sprint"] | None, typer.Option(help="Settle disagreements: this side's status is written.")
+    ] = None,
+) -> int:
+    """Show an epic's stories, and where story files and sprint status disagree (exit 1)."""
+    from transom.stories.backlog import find_backlog
+    from transom.stories.status import repair as settle
+
+    project = session.cwd / options.project
+    backlog = find_backlog(project, options.epic)
+    settled = settle(project, backlog.stories, backlog.sprint, repair) if repair and backlog.sprint else []
+    backlog = find_backlog(project, options.epic) if settled else backlog
+    if session.format == "json":
+        rows = [
+            {"id": one.id, "title": one.title, "status": one.status, "source": one.source} for one in backlog.stories
+        ]
+        print_json(
+            {"epic": options.epic, "stories": rows, "drift": [*map(str, backlog.drift)], "repaired": len(settled)}
+        )
+        return 1 if backlog.drift else 0
+    print_text(*table([[one.id, one.status, one.title] for one in backlog.stories]))
+    print_text(*(f"settled: {one}" for one in settled), *(f"disagrees: {one}" for one in backlog.drift))
+    return 1 if backlog.drift else 0
+
+
+def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
+    """How stories are worked on, from the settings.
+
+    Raises:
+        InputError: a program that is not there.
+    """
+    from transom.stories.evidence import PROTECTED, Rules
+    from transom.stories.handoff import STAGES, HandoffLimits, check_retention
+    from transom.stories.pipeline import StorySettings
+    from transom.stories.testrun import TestCommand
+    from transom.stories.workers import Kind, check_kind
+
+    told, handoff, agent = session.settings.stories, session.settings.handoff, session.settings.agent
+    if agent.command and shutil.which(agent.command[0]) is None:
+        raise InputError(f"there is no program {agent.command[0]}", where="agent.command", hint="correct it")
+    model: Kind = "rules" if session.settings.model == "rules" else "model"
+    chosen = session.settings.origins.get("model") == "command line"
+    default: Kind = "command" if agent.command and not chosen else model
+    kinds: dict[str, Kind] = {seat: check_kind(seat, getattr(told.workers, seat) or default) for seat in STAGES}
+    tests = TestCommand(
+        told.tests,
+        told.readable,
+        session.settings.execution.timeout_per_stage,
+        dict(one.partition("=")[::2] for one in told.environment),
+        sandbox=not unsafe,
+    )
+    limits = HandoffLimits(
+        handoff.max_summary_length,
+        handoff.max_acceptance_criteria,
+        handoff.max_files_tracked,
+        handoff.summary_passed_on,
+        handoff.files_passed_on,
+    )
+    rules = Rules(also_allowed=told.also_allowed, protected=(*PROTECTED, *told.protected))
+    return StorySettings(
+        kinds=kinds,
+        tests=tests,
+        rules=rules,
+        limits=limits,
+        retention=check_retention(handoff.retention),
+        target=told.target or "",
+        reviews=told.reviews,
+        attempts=told.attempts,
+        parallel=told.parallel,
+        tokens=told.max_tokens,
+    )
+
+
+@asynccontextmanager
+async def _epic(session: Session, project: Path, options: StoryOptions, settings: StorySettings) -> AsyncIterator[Epic]:
+    """The run of an epic, with its workers in their seats."""
+    from transom.stories.backlog import find_backlog
+    from transom.stories.pipeline import Epic, project_tools
+    from transom.stories.workers import CommandWorker, ReplayWorker, Worktrees, rules_worker, worker_chain
+
+    backlog = find_backlog(project, options.epic)
+    sources = {one.source for one in backlog.stories} | ({backlog.sprint.source} if backlog.sprint else set())
+    settings = replace(settings, rules=replace(settings.rules, backlog=tuple(sorted(sources))))
+    told = session.settings
+    inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
+    async with session.open_store() as store:
+        chain = session.chain(store)
+        places = Worktrees(Path(), project)
+        chain = worker_chain(
+            chain,
+            settings.kinds,
+            {
+                "rules": rules_worker(),
+                "command": CommandWorker(places, argv=told.agent.command) if told.agent.command else None,
+                "replay": ReplayWorker(places, "replay", local=True, folder=told.stories.replay)
+                if told.stories.replay
+                else None,
+            },
+        )
+        name = f"{project.name}-{options.epic}".replace(os.sep, "-")
+        entry = _entry(session, options)
+        async with session.open_run("story", inputs, name=name, store=store, chain=chain, entry=entry) as opened:
+            places.root = opened.folder / "worktrees"
+            tools = project_tools(settings.tests, project)
+            yield Epic(opened, project, backlog, settings, places, tools)
+
+
+def _entry(session: Session, options: StoryOptions) -> dict[str, Any]:
+    """What `transom resume` gives again."""
+    told = session.settings.origins.get("model") == "command line"
+    return {
+        "project": str((session.cwd / options.project).resolve()),
+        "epic": options.epic,
+        "story": options.story,
+        "unsafe": options.unsafe,
+        "cwd": str(session.cwd),
+        "model": session.settings.model if told else None,
+        "base_url": None,
+        "max_cost": None,
+    }
+
+
+async def _resume(today: Session, entry: dict[str, Any]) -> int:
+    """Give the command again that a run was opened by."""
+    from transom.cli.options import session_of
+
+    options = StoryOptions(Path(entry["project"]), entry["epic"], entry["story"], unsafe=entry["unsafe"])
+    return int(await run(session_of(entry, today), options))
+
+
+RESUME = {"story": _resume}
+
+
+def _print(session: Session, result: EpicResult) -> int:
+    if session.format == "json":
+        print_json(result)
+    else:
+        print_text(*(line for story in result.stories for line in _lines(story)))
+        print_text(*(f"disagrees: {one}" for one in result.drift))
+    return result.exit_code
+
+
+def _lines(story: StoryResult) -> list[str]:
+    lines = [f"{style(f'{story.status:<8}', _COLOURS.get(story.status, 'dim'))} {story.id}  {story.title}"]
+    lines += [f"  {story.reason}"] if story.reason else []
+    for seat, window in story.windows.items():
+        blocks = ", ".join(f"{name} {size}" for name, size in window.items())
+        lines.append(f"  would call {seat}, which sees (characters): {blocks}")
+    for row in story.stages:
+        findings = row.evidence.get("findings") or []
+        said = row.decision or ("; ".join(findings) if findings else "")
+        lines.append(f"  {row.stage} {row.attempt}: {said or row.summary}"[:200])
+    if story.tests:
+        lines.append("  tests: " + ", ".join(f"{number} {name}" for name, number in story.tests.items()))
+    lines += [f"  kept: {branch}" for branch in story.parked]
+    return lines

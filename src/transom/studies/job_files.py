@@ -1,0 +1,281 @@
+"""What the files of a solve hold beyond messages: the model that went in, and the displacements that came out.
+
+Read are input decks of Abaqus and CalculiX, result tables of CalculiX (`.dat`) and of the Nastran family (F06).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_CARD = re.compile(r"^\*(?!\*)\s*([A-Z][A-Z ]*)", re.IGNORECASE)
+_FIELD = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[EeDd][+-]?\d+|[+-]\d+)?)")
+_NOT_A_NUMBER = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])|\*{8,}", re.IGNORECASE)
+_TIED = (
+    "EQUATION",
+    "MPC",
+    "TIE",
+    "RIGID BODY",
+    "COUPLING",
+    "CONTACT PAIR",
+    "CONTACT",
+    "SPRING",
+    "TRANSFORM",
+    "DISTRIBUTING",
+)
+_FREE_IS_FINE = ("FREQUENCY", "DYNAMIC", "BUCKLE", "HEAT TRANSFER", "COMPLEX FREQUENCY", "MODAL DYNAMIC")
+_PLANE = ("CPS", "CPE", "S3", "M3D")
+_EPSILON = re.compile(r"EPSILON (?:SUB E|ERROR ESTIMATE)\s*=\s*([-+.\dEe]+)")
+
+
+@dataclass
+class Deck:
+    """What an input deck says that decides whether it can be solved.
+
+    Attributes:
+        nodes: number -> coordinates.
+        elements: number -> nodes.
+        undefined: nodes that an element names and that are not there.
+        supports: (node, direction) pairs that are held; directions 1 to 6.
+        zero_thickness: a section has thickness 0.
+        cards: names of all keyword cards.
+        types: element types.
+    """
+
+    nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    elements: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    supports: set[tuple[int, int]] = field(default_factory=set)
+    zero_thickness: bool = False
+    cards: set[str] = field(default_factory=set)
+    types: set[str] = field(default_factory=set)
+
+    @property
+    def undefined(self) -> list[int]:
+        return sorted({node for nodes in self.elements.values() for node in nodes} - self.nodes.keys())
+
+    @property
+    def size(self) -> float:
+        """Diagonal of the bounding box, in the model's unit; 0 without nodes."""
+        if not self.nodes:
+            return 0.0
+        axes = list(zip(*self.nodes.values(), strict=False))
+        return math.dist([min(axis) for axis in axes], [max(axis) for axis in axes])
+
+    @property
+    def bodies(self) -> int:
+        """Groups of elements that share no node with another group."""
+        parent: dict[int, int] = {}
+
+        def root(node: int) -> int:
+            while parent.setdefault(node, node) != node:
+                parent[node] = node = parent[parent[node]]
+            return node
+
+        for nodes in self.elements.values():
+            for node in nodes[1:]:
+                parent[root(node)] = root(nodes[0])
+        return len({root(nodes[0]) for nodes in self.elements.values() if nodes})
+
+    def free_motion(self) -> str | None:
+        """Why the model as a whole can move, where that is certain: too few held directions, or none along an axis."""
+        if not self.elements or self.cards.intersection(_TIED) or self.cards.intersection(_FREE_IS_FINE):
+            return None
+        plane = all(kind.startswith(_PLANE[:2]) for kind in self.types)
+        if not self.supports:
+            return "nothing is held: the deck has no supports"
+        axes = {1, 2} if plane else {1, 2, 3}
+        if missing := sorted(axes - {direction for _, direction in self.supports}):
+            return f"nothing is held along direction {', '.join(map(str, missing))}"
+        needed = 3 if plane else 6
+        if len(self.supports) < needed:
+            return f"only {len(self.supports)} directions are held, a free body has {needed}"
+        return None
+
+
+def read_deck(text: str) -> Deck:
+    """Read an Abaqus or CalculiX input deck as far as `Deck` goes; what it does not know is passed over."""
+    deck = Deck()
+    sets: dict[str, list[int]] = {}
+    for name, options, rows in _cards(text):
+        deck.cards.add(name)
+        if name == "NODE":
+            numbers = [row for row in map(_numbers, rows) if row]
+            deck.nodes.update({int(row[0]): tuple(row[1:4]) for row in numbers})
+            sets.setdefault(options.get("NSET", ""), []).extend(int(row[0]) for row in numbers)
+        elif name == "ELEMENT":
+            deck.types.add(options.get("TYPE", "").upper())
+            for row in _joined(rows):
+                deck.elements[int(row[0])] = tuple(int(number) for number in row[1:])
+        elif name == "NSET":
+            sets.setdefault(options.get("NSET", ""), []).extend(_members(rows, "GENERATE" in options, sets))
+        elif name == "BOUNDARY":
+            deck.supports.update(_held(rows, sets))
+        elif name in ("SOLID SECTION", "SHELL SECTION"):
+            values = [value for row in rows for value in _numbers(row)]
+            plane = name == "SHELL SECTION" or any(kind.startswith(_PLANE) for kind in deck.types)
+            deck.zero_thickness |= plane and bool(values) and values[0] == 0
+    return deck
+
+
+def _cards(text: str) -> Iterator[tuple[str, dict[str, str], list[str]]]:
+    current: tuple[str, dict[str, str], list[str]] | None = None
+    for line in text.splitlines():
+        if line.startswith("**"):
+            continue
+        if card := _CARD.match(line):
+            if current:
+                yield current
+            parts = [part.partition("=") for part in line[1:].split(",")[1:]]
+            options = {key.strip().upper(): value.strip().upper() for key, _, value in parts}
+            current = (card[1].strip().upper(), options, [])
+        elif current and line.strip():
+            current[2].append(line)
+    if current:
+        yield current
+
+
+def _numbers(line: str) -> list[float]:
+    try:
+        return [float(part.replace("D", "E")) for part in line.upper().split(",") if part.strip()]
+    except ValueError:
+        return []
+
+
+def _joined(rows: list[str]) -> Iterator[list[float]]:
+    """Element lines; one that ends with a comma goes on in the next."""
+    whole = ""
+    for row in rows:
+        whole += row.strip()
+        if not whole.endswith(","):
+            if numbers := _numbers(whole):
+                yield numbers
+            whole = ""
+    if numbers := _numbers(whole):
+        yield numbers
+
+
+def _members(rows: list[str], generate: bool, sets: dict[str, list[int]]) -> Iterator[int]:
+    for row in rows:
+        parts = [part.strip().upper() for part in row.split(",") if part.strip()]
+        if generate and len(parts) >= 2 and all(part.isdigit() for part in parts):
+            first, last, *step = map(int, parts)
+            yield from range(first, last + 1, *(step[:1] or [1]))
+            continue
+        for part in parts:
+            yield from [int(part)] if part.isdigit() else sets.get(part, [])
+
+
+def _held(rows: list[str], sets: dict[str, list[int]]) -> Iterator[tuple[int, int]]:
+    for row in rows:
+        who, *directions = (part.strip().upper() for part in row.split(","))
+        nodes = [int(who)] if who.isdigit() else sets.get(who, [])
+        numbers = [int(part) for part in directions[:2] if part.isdigit()]
+        named = {"ENCASTRE": (1, 6), "PINNED": (1, 3)}.get(directions[0] if directions else "")
+        first, last = named or (numbers[0] if numbers else 1, numbers[-1] if numbers else 0)
+        yield from ((node, direction) for node in nodes for direction in range(first, last + 1))
+
+
+@dataclass(frozen=True)
+class Results:
+    """Numbers that came out of a solve.
+
+    Attributes:
+        displacement: the largest length of a displacement vector, in the model's unit; None where none is listed.
+        size: diagonal of the model's bounding box where the output echoes it, else 0.
+        epsilon: largest relative residual of a linear solution, None where none is printed.
+        bad: the first line with a value that is not a number.
+    """
+
+    displacement: float | None = None
+    size: float = 0.0
+    epsilon: float | None = None
+    bad: str | None = None
+
+
+def read_dat(lines: Iterable[str]) -> Results:
+    """Read the tables of a CalculiX `.dat` file."""
+    largest: float | None = None
+    bad, inside = None, False
+    for line in lines:
+        if _NOT_A_NUMBER.search(line):
+            bad = bad or line.strip()
+        if "for set" in line or "for all" in line:
+            inside = line.strip().startswith("displacements")
+        elif inside and (numbers := _floats(line.split()[1:4])):
+            largest = max(largest or 0.0, math.hypot(*numbers))
+    return Results(largest, bad=bad)
+
+
+def read_f06(lines: Iterable[str]) -> Results:
+    """Read static displacements, echoed grid points and residuals of an F06 file; eigenvectors have no scale and are
+    left out."""
+    largest: float | None = None
+    epsilon: float | None = None
+    low, high = [math.inf] * 3, [-math.inf] * 3
+    bad, inside = None, False
+    for line in lines:
+        if (found := _EPSILON.search(line)) and (numbers := _floats([found[1]])):
+            epsilon = max(epsilon or 0.0, abs(numbers[0]))
+        elif "D I S P L A C E M E N T" in line:
+            inside = "C O M P L E X" not in line
+        elif inside and ((line.startswith("1") and not line[1:2].isspace()) or re.search(r"(?:[A-Z] ){5}", line)):
+            inside = False
+        elif inside and (moved := _displacement(line)) is not None:
+            bad = bad or (line.strip() if not math.isfinite(moved) else None)
+            largest = max(largest or 0.0, moved)
+        elif "GRID" in line and (point := _grid(line)):
+            low, high = [*map(min, low, point)], [*map(max, high, point)]
+    return Results(largest, math.dist(low, high) if low[0] <= high[0] else 0.0, epsilon, bad)
+
+
+def _displacement(line: str) -> float | None:
+    """Length of the translation in a row of a displacement table: `POINT TYPE T1 T2 T3 R1 R2 R3`."""
+    parts = line.split()
+    if len(parts) != 8 or not parts[0].isdigit() or not (parts[1] == "G" or parts[1].isdigit()):
+        return None
+    if any(_NOT_A_NUMBER.fullmatch(part) for part in parts[2:]):
+        return math.nan
+    numbers = _floats(parts[2:5])
+    return math.hypot(*numbers) if numbers else None
+
+
+def _grid(line: str) -> tuple[float, ...] | None:
+    """Coordinates of a GRID card in the echo of the bulk data, in free or fixed fields."""
+    card = line[line.index("GRID") :]
+    fields = card.split(",") if "," in card else [card[at : at + 8] for at in range(0, 48, 8)]
+    if len(fields) < 6 or not fields[1].strip().isdigit():
+        return None
+    numbers = [_nastran(text) for text in fields[3:6]]
+    return tuple(number for number in numbers if number is not None) if None not in numbers else None
+
+
+def _nastran(text: str) -> float | None:
+    """A number as Nastran writes it: `7.+4` is 7.0e4; empty is 0."""
+    text = text.strip()
+    if not text:
+        return 0.0
+    if not _FIELD.fullmatch(text):
+        return None
+    return float(re.sub(r"(?<=[\d.])([+-]\d+)$", r"E\1", text.upper().replace("D", "E")))
+
+
+def _floats(parts: list[str]) -> list[float]:
+    try:
+        return [float(part) for part in parts]
+    except ValueError:
+        return []
+
+
+def read_text(path: Path, limit: int = 8_000_000) -> str:
+    """Text of an output file of any size: at most `limit` bytes, half from its beginning and half from its end."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        if size <= limit:
+            return file.read().decode("utf-8", "replace")
+        head = file.read(limit // 2)
+        file.seek(size - limit // 2)
+        return (head + b"\n" + file.read()).decode("utf-8", "replace")
