@@ -71,7 +71,8 @@ async def investigate(
     inquiry = inquiry_of(session, question, options)
     async with _opened(session, inquiry, options) as run:
         result, waits = await answered(run, inquiry)
-        await run.finish(result.verdict)
+        if waits is None:
+            await run.finish(result.verdict)
     for write, path in reports:
         from transom.canonical import write_atomic
 
@@ -225,7 +226,6 @@ async def demo(session: Session, data: Path) -> list[Investigation]:
         inquiry = inquiry_of(session, f"Is {feature.summary} ready for its next stage?", options)
         async with _opened(session, inquiry, options) as run:
             result, _ = await answered(run, inquiry)
-            await run.finish(result.verdict)
         found.append(result)
     return found
 

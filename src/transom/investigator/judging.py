@@ -57,7 +57,7 @@ class Judge:
             doubt = "absent"
         shown = [part for part in parts if part.outcome == worst.outcome]
         evidence = self._evidence(shown)
-        why = "; ".join(dict.fromkeys(part.why for part in shown if part.why))
+        why = "; ".join(dict.fromkeys(part.why.rstrip(".") for part in shown if part.why))
         return CriterionResult(
             id=criterion.id,
             name=criterion.name,

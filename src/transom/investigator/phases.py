@@ -532,8 +532,8 @@ async def judged(run: Run, result: Investigation) -> Investigation:
     """
     if result.verdict != "NEEDS_JUDGEMENT":
         return result
-    why = "; ".join(f"{one.name}: {one.why}" for one in result.criteria if one.status == "unknown" and one.required)
-    prompt = f"Is {result.feature_name} ready for {result.target_stage}? {why}"[:_PROMPT]
+    unclear = "; ".join(one.name for one in result.criteria if one.status == "unknown" and one.required)
+    prompt = f"Is {result.feature_name} ready for {result.target_stage}? Not clear: {unclear}"[:_PROMPT]
     answer = await run.ask("judgement", prompt, options=list(_JUDGED))
     verdict = next((one for one in _JUDGED if one == answer.text), result.verdict)
     judgement = Judgement(verdict=verdict, by=answer.by, reason=answer.reason, asked=result.verdict)
