@@ -1,4 +1,3 @@
-# ruff: noqa: D103
 """Writes the planning documents of this folder from `features.yaml` and `texts.yaml`: `python make.py`.
 
 The same script writes the same bytes. Jira's issues, metrics and reviews are written by hand.

@@ -139,7 +139,7 @@ def test_the_paired_t_holds_its_level_and_holm_that_of_a_family() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("kind", KINDS[1:3], ids=str)
 def test_twenty_thousand_comparisons_without_a_change(kind: Kind) -> None:
     assert FALSE_ALARMS[0] <= rate(kind, 0.0, 20_000, seed=7)[0] <= FALSE_ALARMS[1]
     assert rate(kind, 0.20, 2_000, seed=8)[0] >= FOUND_AT_20

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from transom.canonical import Json
 from transom.errors import InputError
 from transom.formats.coverage import read_cobertura, read_coverage_json
 from transom.formats.jira import read_issue, status_changes
@@ -17,7 +18,7 @@ from transom.formats.xml_paths import child_path, read_xml, value_at
 
 
 def test_the_share_of_statements_is_not_mixed_with_branches() -> None:
-    totals = {
+    totals: dict[str, Json] = {
         "covered_lines": 88,
         "num_statements": 100,
         "percent_covered": 95.0,

@@ -127,9 +127,17 @@ def test_the_target_decides_what_is_asked() -> None:
     assert judged(EXAMPLES, "feature4", target="Production")[0].verdict == "NOT_READY"
 
 
-@pytest.mark.parametrize("name", ["jira/feature_issue", *(f"metrics/{n}" for n in (
-    "performance_benchmarks", "pipeline_results", "security_scan_results", "test_coverage_report", "unit_test_results")),
-    "reviews/security", "reviews/stakeholders", "reviews/uat"])  # fmt: skip
+METRICS = (
+    *("performance_benchmarks", "pipeline_results", "security_scan_results"),
+    *("test_coverage_report", "unit_test_results"),
+)
+SOURCES = [
+    *("jira/feature_issue", "reviews/security", "reviews/stakeholders", "reviews/uat"),
+    *(f"metrics/{name}" for name in METRICS),
+]
+
+
+@pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize("how", ["remove", "empty", "braces", "todo"])
 def test_a_lost_source_never_improves_verdict_or_confidence(tmp_path: Path, name: str, how: str) -> None:
     order = ["NOT_READY", "INSUFFICIENT_DATA", "NEEDS_JUDGEMENT", "READY"]

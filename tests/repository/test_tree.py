@@ -16,7 +16,10 @@ from tests.repository.tracked import ROOT, text_of, tracked
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 MOST_BYTES = 2 << 20
-KNOWN_HOSTS = {"keepachangelog.com", "semver.org", "json-schema.org", "www.apache.org", "gnu.org", "no-color.org", "docs.oasis-open.org"}
+KNOWN_HOSTS = {
+    *("keepachangelog.com", "semver.org", "json-schema.org", "www.apache.org", "gnu.org", "no-color.org"),
+    "docs.oasis-open.org",
+}
 VENDORS = {"api.anthropic.com", "api.openai.com", "openrouter.ai", "name.openai.azure.com"}
 """Whose servers a user may name a model of."""
 OWN_HOST = re.compile(r"(^127\.0\.0\.1|^\w+|\.invalid|\.test|(^|\.)example(\.\w+)?)$")

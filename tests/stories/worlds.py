@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from tests.stories.projects import EXAMPLE, TESTS
 from transom.llm import Chain, Provider, ScriptedProvider
@@ -13,7 +12,7 @@ from transom.runs import Run, Workspace
 from transom.store import SqliteStore
 from transom.stories.backlog import find_backlog
 from transom.stories.epic import run_epic
-from transom.stories.pipeline import Epic, StorySettings
+from transom.stories.pipeline import Epic, StorySettings, ToolMaker
 from transom.stories.results import EpicResult
 from transom.stories.workers import CommandWorker, Kind, ReplayWorker, Worktrees, rules_worker, worker_chain
 
@@ -30,7 +29,9 @@ class World:
     settings: StorySettings = field(default_factory=lambda: StorySettings(REPLAY, TESTS))
     replies: Path = EXAMPLE / "replies"
     command: tuple[str, ...] = ()
-    answers: Any = None
+    answers: dict[str, str] = field(default_factory=dict)
+    tools: ToolMaker | None = None
+    model: ScriptedProvider | None = None
     after_append: Callable[[int], None] | None = None
     said: list[str] = field(default_factory=list)
 
@@ -39,19 +40,17 @@ class World:
         async with SqliteStore.open(workspace.database, after_append=self.after_append) as store:
             backlog = find_backlog(self.project, self.epic)
             inputs = {"project": str(self.project), "epic": self.epic, "story": story}
-            model = ScriptedProvider(lambda request: "no model here")
-            run = await Run.open(
-                "story", inputs, name=self.epic, workspace=workspace, store=store, chain=Chain((model,))
-            )  # fmt: skip
+            chain = Chain((self.model or ScriptedProvider({}),))
+            run = await Run.open("story", inputs, name=self.epic, workspace=workspace, store=store, chain=chain)
             places = Worktrees(run.folder / "worktrees", self.project)
             run.chain = worker_chain(run.chain, self.settings.kinds, self.makers(places))
             run.progress = self.said.append
             rules = replace(self.settings.rules, backlog=tuple({one.source for one in backlog.stories}))
             settings = replace(self.settings, rules=rules)
-            if self.answers:
-                run.ask = self.answers  # type: ignore[attr-defined]  # a person who answers at once
             async with run:
-                return await run_epic(Epic(run, self.project, backlog, settings, places), story)
+                for name, answer in self.answers.items():
+                    await run.decide(answer, name, by="Ada")
+                return await run_epic(Epic(run, self.project, backlog, settings, places, self.tools), story)
 
     def makers(self, places: Worktrees) -> dict[Kind, Provider | None]:
         command = CommandWorker(places, argv=self.command) if self.command else None

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from transom.studies.advice import FileAdvice, FileRows
-from transom.studies.failures import Diagnosis, Taxonomy, load_taxonomy
+from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis, load_taxonomy
 from transom.studies.guide import Guide
 from transom.studies.hooks import Hooks
 from transom.studies.runner import StudyRunner
-from transom.studies.solver import Solved, failed, make_solver
+from transom.studies.solver import Solved, make_solver
 from transom.studies.study import JobLimits, Number, Study, load_study
 
 TAXONOMY = load_taxonomy()
@@ -49,7 +49,7 @@ class Plate:
         width, hole, mesh = (float(values[name]) for name in ("width", "hole", "mesh"))
         (folder / "log.txt").write_text("solved\n")
         if 2 * hole / width >= 0.9:
-            return Solved(failed("geometry_error", "2 bodies", self.taxonomy, "message"), by=self.by)
+            return Solved(diagnosis("geometry_error", self.taxonomy, Evidence("message", "2 bodies")), by=self.by)
         stress = 1000 / (width - 2 * hole) * (1 + 0.02 * (5 - mesh))
         return Solved(Diagnosis(None), {"mass": width - math.pi * hole**2 / 100, "stress": stress}, 0.01, by=self.by)
 

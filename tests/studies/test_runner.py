@@ -19,9 +19,9 @@ import pytest
 from tests.studies.helpers import TAXONOMY, runner, worker_command, write_command_study, write_study
 from tests.studies.test_solver import marked, wait_for
 from transom.errors import InputError
-from transom.studies.failures import Diagnosis
+from transom.studies.failures import Diagnosis, Evidence, diagnosis
 from transom.studies.runner import StudyStopped
-from transom.studies.solver import Solved, failed
+from transom.studies.solver import Solved
 from transom.studies.trials import counts, failures
 
 
@@ -71,7 +71,7 @@ class Machine:
     def solve(self, *given: Any) -> Solved:
         self.calls += 1
         if self.calls in self.fails:
-            return Solved(failed(self.name, "it was ended", TAXONOMY))
+            return Solved(diagnosis(self.name, TAXONOMY, Evidence("limit", "it was ended")))
         return Solved(Diagnosis(None), {"mass": 1.0, "stress": 1.0})
 
 

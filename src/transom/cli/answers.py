@@ -6,33 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transom import __version__
-from transom.canonical import pretty_json
 from transom.checklist.item import load_item
 from transom.checklist.results import BuildResult, FindingRow, SpecResult, WordsRow
 from transom.checklist.run import Verdict, gravest, text_report, text_reports, together
 from transom.checklist.run.verdict import MadeBy, NotUnderstoodWords
+from transom.cli.check_reports import Report
 from transom.cli.output import counted, print_json, print_text, say, style
 from transom.cli.session import Session
-from transom.errors import InputError
-from transom.runs import write_file
 
 _TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim"}
 _NEXT = "reword it, or add a knowledge file (paths.knowledge_dirs)"
 
 
-def parse_report(text: str) -> tuple[str, Path]:
-    """`FORMAT:PATH` of `--report`.
-
-    Raises:
-        InputError: another format, or no path.
-    """
-    kind, colon, path = text.partition(":")
-    if kind not in ("json", "text") or not colon or not path:
-        raise InputError(f"{text!r} is no report", where="--report", hint="write json:PATH or text:PATH")
-    return kind, Path(path)
-
-
-def print_verdicts(session: Session, verdicts: Sequence[Verdict], reports: Sequence[tuple[str, Path]] = ()) -> int:
+def print_verdicts(session: Session, verdicts: Sequence[Verdict], reports: Sequence[Report] = ()) -> int:
     """Print one verdict or several, then write the reports, so that a report that fails costs no verdict."""
     document = verdicts[0] if len(verdicts) == 1 else together(verdicts)
     if session.format == "json":
@@ -41,10 +27,8 @@ def print_verdicts(session: Session, verdicts: Sequence[Verdict], reports: Seque
         print_text(*text_report(document, _toned).rstrip("\n").split("\n"))
     else:
         print_text(*text_reports(document, _toned).rstrip("\n").split("\n"))
-    plain = text_report(document) if isinstance(document, Verdict) else text_reports(document)
-    for kind, path in reports:
-        text = pretty_json(document) if kind == "json" else plain
-        write_file(path, text.encode("utf-8", "backslashreplace"))
+    for report in reports:
+        report.write(document)
     return gravest(verdict.exit_code for verdict in verdicts)
 
 

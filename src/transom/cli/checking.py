@@ -31,7 +31,8 @@ from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import LoadedChecker, Verdict, printed
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
-from transom.cli.answers import parse_report, print_answer, print_answers, print_build, print_spec, print_verdicts
+from transom.cli.answers import print_answer, print_answers, print_build, print_spec, print_verdicts
+from transom.cli.check_reports import parse_reports
 from transom.cli.options import manner_of, places_of, session_of
 from transom.cli.output import counted, gravest, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
@@ -107,7 +108,7 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
 
 async def run_command(session: Session, targets: Sequence[Path], options: Options) -> int:
     """`check run`. Of several targets one that cannot be judged costs the others nothing."""
-    reports = [parse_report(text) for text in options.reports]
+    reports = parse_reports(session, options.reports, options.variables, targets)
     verdicts: list[Verdict] = []
     codes: list[int] = []
     taken: set[Path] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 eval_app = group("eval", "Scenario suites: how well a product answers, and whether a change made it worse.")
 
 
-def _product(session: Session, name: str, suite: Path) -> tuple[Runner, Callable[[Chain], str]]:
-    """A product's runner, and what makes the digest of its prompts and rules."""
+def _product(session: Session, chain: Chain, name: str, suite: Path) -> tuple[Runner, str]:
+    """A product's runner, and a digest of its prompts and rules."""
     if name == "checklist":
         from transom.cli.eval_checklist import checklist_prompts, checklist_runner
 
-        return checklist_runner(session), lambda chain: checklist_prompts(session.settings, chain)
+        return checklist_runner(session, chain), checklist_prompts(session.settings, chain)
     raise InputError(f"no product {name!r} can be evaluated", where=str(suite / "suite.yaml"), hint="write checklist")
 
 
@@ -77,12 +77,12 @@ async def _run(session: Session, entry: dict[str, Any]) -> int:
     from transom.runs import write_file
 
     suite = load_suite(Path(entry["targets"][0])).only(entry["only"] or [])
-    runner, prompts = _product(session, suite.product, suite.folder)
     async with session.open_store() as store:
         chain = session.chain(store)
+        runner, prompts = _product(session, chain, suite.product, suite.folder)
         other = entry["baseline"]
         known = find_evaluation(store, other, suite.name) if other else newest_baseline(store, suite.name)
-        fingerprint = Fingerprint(transom=__version__, model=chain.name, prompts=prompts(chain))
+        fingerprint = Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
         judge = entry["judge"]
         around = Surroundings(session.cwd, session.settings, session.base_url, store)
         asked = build_chain(judge, around) if judge else chain

@@ -22,23 +22,26 @@ from transom.config import Settings
 from transom.errors import InputError
 from transom.evals import Case, Evidence, Outcome, Runner, Used
 from transom.llm import Chain
+from transom.llm.naming import Surroundings
 from transom.store import Store
 
 
-def checklist_runner(session: Session) -> Runner:
-    """`input.item` is an item's YAML and `input.variables` are folders, both below the scenario's data."""
+def checklist_runner(session: Session, chain: Chain) -> Runner:
+    """`input.item` is an item's YAML and `input.variables` are folders, both below the scenario's data.
+
+    Args:
+        session: the command's.
+        chain: who answers; all epochs share its connections and its rate limits.
+    """
 
     async def run(case: Case) -> Outcome:
         item, folders = _below(case, "item"), _variables(case)
         apart = _apart(session, case)
         variables = tuple(f"{name}={folder}" for name, folder in folders.items())
         async with apart.open_store() as store:
-            chain = case.chain(apart.chain(store))
-            apart.chains[:] = [(around, chain) for around, _ in apart.chains]
-            try:
-                answer = await answer_of(apart, store, Options(item=item, variables=variables))
-            finally:
-                await chain.aclose()
+            around = Surroundings(apart.cwd, apart.settings, apart.base_url, store)
+            apart.chains.append((around, case.chain(chain)))
+            answer = await answer_of(apart, store, Options(item=item, variables=variables))
             made = _outcome(answer, _used(store, answer.run_id or ""), [*folders.values()], case.data)
         return made.model_copy(update={"egress": session.settings.egress.logs})
 

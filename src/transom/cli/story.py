@@ -59,8 +59,8 @@ async def run(
         return _print(session, plan(project, options.epic, options.story, settings))
     async with _epic(session, project, options, settings) as epic:
         result = await run_epic(epic, options.story)
-        status = {0: "done", 1: "failed", 3: "paused"}[result.exit_code]
-        await epic.run.finish(status)
+        if not any(one.status == "paused" for one in result.stories):  # else the run is still open
+            await epic.run.finish({0: "done", 1: "failed", 3: "blocked"}[result.exit_code])
     return _print(session, result)
 
 
@@ -74,21 +74,21 @@ async def status(
 ) -> int:
     """Show an epic's stories, and where story files and sprint status disagree (exit 1)."""
     from transom.stories.backlog import find_backlog
+    from transom.stories.epic import merged_stories, open_project
     from transom.stories.status import repair as settle
 
-    project = session.cwd / options.project
+    project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
+    merged = await merged_stories(project, options.epic, session.settings.stories.target or "")
     settled = settle(project, backlog.stories, backlog.sprint, repair) if repair and backlog.sprint else []
     backlog = find_backlog(project, options.epic) if settled else backlog
+    rows = [[one.id, "done" if one.id in merged else one.status, one.title] for one in backlog.stories]
     if session.format == "json":
-        rows = [
-            {"id": one.id, "title": one.title, "status": one.status, "source": one.source} for one in backlog.stories
-        ]
-        print_json(
-            {"epic": options.epic, "stories": rows, "drift": [*map(str, backlog.drift)], "repaired": len(settled)}
-        )
-        return 1 if backlog.drift else 0
-    print_text(*table([[one.id, one.status, one.title] for one in backlog.stories]))
+        told = [dict(zip(("id", "status", "title"), row, strict=True)) for row in rows]
+        drift = [*map(str, backlog.drift)]
+        print_json({"epic": options.epic, "stories": told, "drift": drift, "settled": len(settled)})
+        return 1 if drift else 0
+    print_text(*table(rows))
     print_text(*(f"settled: {one}" for one in settled), *(f"disagrees: {one}" for one in backlog.drift))
     return 1 if backlog.drift else 0
 
@@ -205,9 +205,15 @@ def _print(session: Session, result: EpicResult) -> int:
     if session.format == "json":
         print_json(result)
     else:
-        print_text(*(line for story in result.stories for line in _lines(story)))
-        print_text(*(f"disagrees: {one}" for one in result.drift))
+        print_text(*lines_of(result))
     return result.exit_code
+
+
+def lines_of(result: EpicResult) -> list[str]:
+    """A result for people."""
+    lines = ["dry run: nobody is called, and nothing changes"] if result.dry_run else []
+    lines += [line for story in result.stories for line in _lines(story)]
+    return lines + [f"disagrees: {one}" for one in result.drift]
 
 
 def _lines(story: StoryResult) -> list[str]:
@@ -224,3 +230,37 @@ def _lines(story: StoryResult) -> list[str]:
         lines.append("  tests: " + ", ".join(f"{number} {name}" for name, number in story.tests.items()))
     lines += [f"  kept: {branch}" for branch in story.parked]
     return lines
+
+
+async def demo(session: Session, examples: Path) -> EpicResult:
+    """Run the shipped epic with its recorded replies, on a fresh copy of its project in the workspace.
+
+    Args:
+        session: whose workspace; what an earlier demonstration left there is made anew.
+        examples: the folder `examples/stories`.
+    """
+    from transom.config.model import StoriesSettings, Workers
+    from transom.stories.epic import open_project, run_epic
+    from transom.stories.git import Git
+
+    folder = session.workspace_root / "till"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(examples / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__"))
+    project = Git(folder / "project")
+    await project("init", "--quiet", "--initial-branch=main")
+    await project.commit_all("A till\n")
+    told = StoriesSettings(
+        workers=Workers(sm="replay", po="replay", dev="replay", qa="replay"),
+        replay=examples / "replies",
+        tests=("{python}", "run_tests.py", "{junit}"),
+        environment=("PYTHONDONTWRITEBYTECODE=1",),
+    )
+    settings = session.settings.model_copy(
+        update={"stories": told, "workspace": folder / "workspace", "state_dir": None}
+    )
+    session = replace(session, settings=settings)
+    options = StoryOptions(folder / "project", "epic-1")
+    async with _epic(session, await open_project(options.project), options, settings_of(session)) as epic:
+        result = await run_epic(epic)
+        await epic.run.finish("blocked")
+    return result

@@ -88,7 +88,7 @@ async def report(
     found = find_study(study, _root(session))
     opened, trials, result = standing(found, _root(session))
     folder = out or _root(session) / found.study / "report"
-    pictures = write_pictures(found, trials, folder, opened.runner.solver)
+    pictures = write_pictures(found, trials, folder, result.best, opened.runner.solver)
     insights = list(opened.runner.guide.advice.insights(found.scope))
     path = folder / "report.html"
     write_file(path, report_html(found, trials, result, insights, pictures).encode("utf-8"))

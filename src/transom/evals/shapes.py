@@ -15,7 +15,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class Shape(BaseModel):
     """Base of what is read from or written to a file: unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, coerce_numbers_to_str=True)
 
 
 def _listed(value: object) -> object:

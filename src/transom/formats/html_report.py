@@ -99,6 +99,7 @@ def html_report(page: Page) -> bytes:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     return environment.get_template("page.html").render(page=page).encode("utf-8", "backslashreplace")
 

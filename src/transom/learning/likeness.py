@@ -8,8 +8,9 @@ from transom.memory.words import stem, words_of
 
 NEARLY = 0.75
 """Of the words of two texts so many are common at least, where the two are taken for one (Jaccard)."""
-PARAPHRASE = 0.9
-"""Cosine from which two texts are taken for one."""
+PARAPHRASE = 0.84
+"""Cosine from which two texts may be taken for one."""
+_SWAPPED = 0.35  # of the words in their places, up to which two texts of one length are a pattern with other words
 
 _NEGATIONS = frozenset(
     {"not", "no", "never", "without", "avoid", "don", "doesn", "isn", "aren", "won", "cannot", "shouldn", "mustn"}
@@ -22,7 +23,8 @@ _OPPOSITES = tuple(
         "maximum minimum", "maximise minimise", "maximize minimize", "max min", "before after", "above below",
         "enable disable", "enabled disabled", "first last", "always never", "with without", "upper lower",
         "coarse fine", "coarser finer", "thick thin", "fast slow", "small large", "short long", "true false",
-        "start stop", "add remove", "open close", "left right", "on off", "pass fail", "passed failed",
+        "start stop", "begin end", "read write", "load save", "add remove", "open close",
+        "left right", "on off", "pass fail", "passed failed",
     )
 )  # fmt: skip
 
@@ -38,6 +40,17 @@ def nearly_equal(one: str, other: str) -> bool:
     if not first or not second or len(first & second) < NEARLY * len(first | second):
         return False
     return not contradict(one, other)
+
+
+def may_paraphrase(one: str, other: str) -> bool:
+    """Whether two texts of like meaning can be one: they do not contradict, nor say the same of two things.
+
+    "Write the log to a local disk" and "Read the log from a local disk" mean nearly the same to an embedder.
+    """
+    first, second = words_of(one), words_of(other)
+    swapped = sum(a != b for a, b in zip(first, second, strict=False))
+    same_pattern = len(first) == len(second) and swapped <= max(2, _SWAPPED * len(first))
+    return not same_pattern and not contradict(one, other)
 
 
 def contradict(one: str, other: str) -> bool:

@@ -15,7 +15,7 @@ from transom.errors import InputError
 from transom.learning.exchange import export_json, import_json
 from transom.learning.insight import Insight, InsightCategory, Source, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent, next_serial
-from transom.learning.likeness import NEARLY, PARAPHRASE, contradict, fingerprint, nearly_equal
+from transom.learning.likeness import NEARLY, PARAPHRASE, fingerprint, may_paraphrase, nearly_equal
 from transom.learning.retrieval import HEADING, Ranked, View, Wish, choose, fit
 from transom.learning.snapshot import Snapshot
 from transom.learning.tasks import TaskType, profile_of
@@ -435,7 +435,7 @@ class Playbook:
             close = [hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE]
             insights = self.ledger.numbered(close)
             alike = [insights[number] for number in close if number in insights]
-            equal = [one for one in alike if _alike(one, draft) and not contradict(one.content, text)]
+            equal = [one for one in alike if _alike(one, draft) and may_paraphrase(one.content, text)]
         best = min(equal, key=lambda one: (bool(one.retired), self.view.rank(one)), default=None)
         return None if best is None else best.merged_into or best.id
 

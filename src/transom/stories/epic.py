@@ -67,7 +67,7 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
     """
     wanted = chosen(epic.backlog, story)
     before = _outcome(epic.run.folder / OUTCOME_FILE)
-    merged = await _merged(epic)
+    merged = await merged_stories(epic.project, epic.backlog.epic, epic.settings.target)
     results: dict[str, StoryResult] = {}
     for one in epic.backlog.stories:
         known = _outcome(_kept(epic, one)).get(one.id)
@@ -171,16 +171,13 @@ def _free(epic: Epic, story: Story, working: Iterable[Story]) -> bool:
     )
 
 
-async def _merged(epic: Epic) -> set[str]:
-    """Stories of the epic that the target's history says are merged."""
-    project = Git(epic.project)
-    branch = epic.settings.target or await project.branch()
+async def merged_stories(path: Path, epic: str, target: str = "") -> set[str]:
+    """Ids of the epic's stories that the history of a branch says are merged; of the one checked out where ""."""
+    project = Git(path)
     form = f"--format=%(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
-    code, out, _ = await project.attempt("log", "--first-parent", form, f"refs/heads/{branch}")
-    prefix = f"{epic.backlog.epic}/"
-    return (
-        {row.strip().removeprefix(prefix) for row in out.splitlines() if row.startswith(prefix)} if not code else set()
-    )
+    code, out, _ = await project.attempt("log", "--first-parent", form, f"refs/heads/{target}" if target else "HEAD")
+    rows = [] if code else out.splitlines()
+    return {row.strip().removeprefix(f"{epic}/") for row in rows if row.startswith(f"{epic}/")}
 
 
 def _outcome(path: Path) -> dict[str, StoryResult]:

@@ -128,9 +128,8 @@ class Git:
 
     async def merge(self, commit: str, message: str) -> str:
         """Merge a commit into what is checked out; what git said where that conflicts, and nothing changed then."""
-        code, out, err = await self.attempt(
-            "merge", "--quiet", "--no-verify", "--file=-", commit, stdin=message, env=await self._who()
-        )
+        who = await self._who()
+        code, out, err = await self.attempt("merge", "--quiet", "--no-verify", "-m", message, commit, env=who)
         if code:
             await self.attempt("merge", "--abort")
         return " ".join((out or err).split())[:300] if code else ""

@@ -248,8 +248,9 @@ class StoryFlow:
     async def _reclaim(self, project: Git) -> None:
         """Worktrees of this story that other runs left: a person says what becomes of them."""
         self.handoff = StoryHandoff(self.story.id, None, limits=self.settings.limits)
-        rows = (await project("worktree", "list", "--porcelain")).split("\n\n")
-        for row in rows:
+        async with self.epic.places.lock:
+            rows = await project("worktree", "list", "--porcelain")
+        for row in rows.split("\n\n"):
             told = dict(line.partition(" ")[::2] for line in row.splitlines())
             folder, branch = Path(told.get("worktree", "")), told.get("branch", "").removeprefix("refs/heads/")
             mine = folder.is_relative_to(self.epic.places.root.resolve()) or folder.is_relative_to(
@@ -320,8 +321,8 @@ class StoryFlow:
             if not findings:
                 await self._merge(number, worked.head, before)
                 return
-            if findings == seen:
-                prompt = f"{self.story.label}: the same findings came twice: {findings[0]}"
+            if same := [one for one in findings if one in seen]:
+                prompt = f"{self.story.label}: the same finding came twice: {same[0]}"
                 answer = await self.epic.ask(f"{self.name}/same#{number}", prompt, ["let Dev try again", "give up"])
                 if answer.text == "give up":
                     break
@@ -385,7 +386,8 @@ class StoryFlow:
             title = f"{self.story.label.capitalize()}: {self.story.title}"
             head = await here.commit_all(f"{title}\n\nAttempt {number} of Dev.\n")
             was, is_ = begun.value.outside, await project.state()
-            differs = sorted(key for key in {**was, **is_} if was.get(key) != is_.get(key))
+            new_refs = {key for key in is_ if key.startswith("refs/") and key not in was}  # of Dev's own commits
+            differs = sorted(key for key in {**was, **is_}.keys() - new_refs if was.get(key) != is_.get(key))
             outside = () if merges != self.epic.merges else tuple(differs)
             return Worked(reply=answer.reply.text, at=now(), head=head, strayed=strayed, outside=outside)
 
@@ -480,7 +482,8 @@ class StoryFlow:
                 write_done(here.folder, self.epic.backlog, self.story)
                 await here.commit_all(f"{self.story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
                 commit = await here.commit_tree(target, f"{title}\n\n{STORY_TRAILER}: {key}\n")
-                problem = await project.forward(base.target, target, commit)
+                async with places.lock:
+                    problem = await project.forward(base.target, target, commit)
             stage.memoise = not problem
             return Merged(commit="" if problem else commit, problem=problem)
 

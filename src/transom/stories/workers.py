@@ -49,6 +49,7 @@ class Worktrees:
     def __init__(self, root: Path, project: Path) -> None:
         self.root, self.project = root, project
         self.parked: list[str] = []
+        self.lock = asyncio.Lock()  # git's list of worktrees cannot be read while one is made
 
     def git(self, branch: str) -> Git:
         return Git(self.root / branch.removeprefix("transom/").replace("/", "-"))
@@ -56,12 +57,13 @@ class Worktrees:
     async def ensure(self, branch: str, commit: str) -> Git:
         """The worktree of a branch, made at a commit where branch or worktree are missing."""
         here, project = self.git(branch), Git(self.project)
-        if not (here.folder / ".git").exists():
-            await project("worktree", "prune")
-            known = await project.commit_of(f"refs/heads/{branch}")
-            here.folder.parent.mkdir(parents=True, exist_ok=True)
-            start = (str(here.folder), branch) if known else ("-b", branch, str(here.folder), commit)
-            await project("worktree", "add", "--quiet", *start)
+        async with self.lock:
+            if not (here.folder / ".git").exists():
+                await project("worktree", "prune")
+                known = await project.commit_of(f"refs/heads/{branch}")
+                here.folder.parent.mkdir(parents=True, exist_ok=True)
+                start = (str(here.folder), branch) if known else ("-b", branch, str(here.folder), commit)
+                await project("worktree", "add", "--quiet", *start)
         return here
 
     async def restore(self, branch: str, commit: str) -> str:
@@ -90,8 +92,9 @@ class Worktrees:
         here, project = self.git(branch), Git(self.project)
         if unless_beyond and (not here.folder.exists() or await here.look() != (branch, unless_beyond, ())):
             return
-        if here.folder.exists():
-            await project("worktree", "remove", "--force", str(here.folder))
+        async with self.lock:
+            if here.folder.exists():
+                await project("worktree", "remove", "--force", str(here.folder))
         await project.attempt("branch", "--quiet", "-d", branch)
 
 
@@ -202,13 +205,13 @@ def _end_leftovers(folder: Path) -> None:
 
 @dataclass
 class ReplayWorker(_Worker):
-    """Recorded replies: `FOLDER/STORY/SEAT-N.md`, and beside a reply of Dev's what it did, `dev-N.patch`."""
+    """Recorded replies: `FOLDER/STORY/SEAT-N.txt`, and beside a reply of Dev's what it did, `dev-N.patch`."""
 
     folder: Path = Path()
 
     async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
         name = f"{request.role.partition('.')[2]}-{at['attempt']}"
-        reply = self.folder / str(at["story"]) / f"{name}.md"
+        reply = self.folder / str(at["story"]) / f"{name}.txt"
         if not re.fullmatch(r"[\w.-]+", str(at["story"])) or not reply.is_file():
             raise ReplayMiss("there is no such recording", where=str(reply), hint="record it, or choose another worker")
         patch = reply.with_suffix(".patch")

@@ -26,8 +26,9 @@ _TIED = (
     "TRANSFORM",
     "DISTRIBUTING",
 )
+_ELSEWHERE = ("INCLUDE", "PART", "INSTANCE", "NGEN", "NFILL", "NCOPY", "ELGEN", "ELCOPY", "NMAP", "MANIFEST")
 _FREE_IS_FINE = ("FREQUENCY", "DYNAMIC", "BUCKLE", "HEAT TRANSFER", "COMPLEX FREQUENCY", "MODAL DYNAMIC")
-_PLANE = ("CPS", "CPE", "S3", "M3D")
+_PLANE, _ROUND = ("CPS", "CPE", "B21", "B22", "B23", "T2D"), "CAX"
 _EPSILON = re.compile(r"EPSILON (?:SUB E|ERROR ESTIMATE)\s*=\s*([-+.\dEe]+)")
 
 
@@ -38,7 +39,6 @@ class Deck:
     Attributes:
         nodes: number -> coordinates.
         elements: number -> nodes.
-        undefined: nodes that an element names and that are not there.
         supports: (node, direction) pairs that are held; directions 1 to 6.
         zero_thickness: a section has thickness 0.
         cards: names of all keyword cards.
@@ -54,6 +54,9 @@ class Deck:
 
     @property
     def undefined(self) -> list[int]:
+        """Nodes that an element names and that are not there, where all nodes stand in the deck itself."""
+        if not self.nodes or self.cards.intersection(_ELSEWHERE):
+            return []
         return sorted({node for nodes in self.elements.values() for node in nodes} - self.nodes.keys())
 
     @property
@@ -81,15 +84,15 @@ class Deck:
 
     def free_motion(self) -> str | None:
         """Why the model as a whole can move, where that is certain: too few held directions, or none along an axis."""
-        if not self.elements or self.cards.intersection(_TIED) or self.cards.intersection(_FREE_IS_FINE):
+        if not self.elements or self.cards.intersection((*_TIED, *_FREE_IS_FINE, *_ELSEWHERE)):
             return None
-        plane = all(kind.startswith(_PLANE[:2]) for kind in self.types)
         if not self.supports:
             return "nothing is held: the deck has no supports"
-        axes = {1, 2} if plane else {1, 2, 3}
+        plane = all(kind.startswith(_PLANE) for kind in self.types)
+        axes = {2} if any(kind.startswith(_ROUND) for kind in self.types) else {1, 2} if plane else {1, 2, 3}
         if missing := sorted(axes - {direction for _, direction in self.supports}):
             return f"nothing is held along direction {', '.join(map(str, missing))}"
-        needed = 3 if plane else 6
+        needed = {1: 1, 2: 3, 3: 6}[len(axes)]
         if len(self.supports) < needed:
             return f"only {len(self.supports)} directions are held, a free body has {needed}"
         return None
@@ -101,6 +104,8 @@ def read_deck(text: str) -> Deck:
     sets: dict[str, list[int]] = {}
     for name, options, rows in _cards(text):
         deck.cards.add(name)
+        if "INPUT" in options:
+            deck.cards.add("INCLUDE")
         if name == "NODE":
             numbers = [row for row in map(_numbers, rows) if row]
             deck.nodes.update({int(row[0]): tuple(row[1:4]) for row in numbers})
@@ -115,7 +120,7 @@ def read_deck(text: str) -> Deck:
             deck.supports.update(_held(rows, sets))
         elif name in ("SOLID SECTION", "SHELL SECTION"):
             values = [value for row in rows for value in _numbers(row)]
-            plane = name == "SHELL SECTION" or any(kind.startswith(_PLANE) for kind in deck.types)
+            plane = name == "SHELL SECTION" or any(kind.startswith(("CPS", "CPE")) for kind in deck.types)
             deck.zero_thickness |= plane and bool(values) and values[0] == 0
     return deck
 

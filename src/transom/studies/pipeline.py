@@ -126,7 +126,7 @@ def kept_trials(study: Study, root: Path) -> list[Trial]:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     loaded = optuna.load_study(study_name=study.study, storage=open_storage(folder))
-    return [Trial.of(one) for one in loaded.get_trials(deepcopy=False) if one.state.name != "WAITING"]
+    return [Trial.of(one, study) for one in loaded.get_trials(deepcopy=False) if one.state.name != "WAITING"]
 
 
 def standing(study: Study, root: Path) -> tuple[OpenStudy, list[Trial], StudyResult]:
@@ -166,7 +166,9 @@ async def run_study(run: Run, opened: OpenStudy, trials: int | None = None) -> S
         return await asyncio.to_thread(opened.verify, done)
 
     async def report(_: object, result: StudyResult, *__: object) -> str:
-        pictures = await asyncio.to_thread(write_pictures, study, done, run.folder / "report", opened.runner.solver)
+        pictures = await asyncio.to_thread(
+            write_pictures, study, done, run.folder / "report", result.best, opened.runner.solver
+        )
         return report_html(study, done, result, insights, pictures)
 
     text = study.model_dump_json(indent=2, by_alias=True)

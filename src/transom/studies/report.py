@@ -51,7 +51,9 @@ def _distribution(one: Variable) -> Any:
     return kinds.FloatDistribution(low, high, log=one.log, step=one.step)
 
 
-def write_pictures(study: Study, trials: Sequence[Trial], folder: Path, solver: object = None) -> list[Path]:
+def write_pictures(
+    study: Study, trials: Sequence[Trial], folder: Path, best: Best | None = None, solver: object = None
+) -> list[Path]:
     """Write the study's pictures as PNG: history, failures, importances, the front, and the best design.
 
     The last is drawn by the solver, where it has a method `draw(axes, values)`.
@@ -69,12 +71,11 @@ def write_pictures(study: Study, trials: Sequence[Trial], folder: Path, solver: 
         figure = _figure(6.4, 3.4)
         draw(figure.subplots(), study, trials)
         written.append(_save(figure, folder / f"{name}.png"))
-    ranked = Wanted.of(study).ranked(trials)
-    if ranked and hasattr(solver, "draw"):
+    if best and hasattr(solver, "draw"):
         figure = _figure(4.2, 4.2)
         axes = figure.subplots()
-        solver.draw(axes, study.values(ranked[0].params))
-        axes.set_title(f"best design: trial {ranked[0].number}")
+        solver.draw(axes, study.values(best.params))
+        axes.set_title(f"best design: trial {best.number}")
         written.append(_save(figure, folder / "best.png"))
     return written
 

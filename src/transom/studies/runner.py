@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transom.errors import InputError, TransomError
-from transom.studies.failures import Diagnosis, Evidence, Taxonomy
+from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis
 from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
 from transom.studies.hooks import Hooks, Moment, Occasion
@@ -126,7 +126,9 @@ class StudyRunner:
 
     def trials(self) -> list[Trial]:
         """All trials that were begun, by number."""
-        return [Trial.of(one) for one in self._optuna.get_trials(deepcopy=False) if one.state.name != "WAITING"]
+        return [
+            Trial.of(one, self.study) for one in self._optuna.get_trials(deepcopy=False) if one.state.name != "WAITING"
+        ]
 
     # -- the loop -----------------------------------------------------------------------------------------------------
 
@@ -256,7 +258,7 @@ class StudyRunner:
 
     def _work(self, trial: optuna.Trial, audited: tuple[str, ...], budget: int) -> None:
         """Solve a trial and tell how it ended."""
-        number, params = trial.number, dict(trial.params)
+        number, params = trial.number, trial.params
         folder = self._trial_folder(number)
         solved, attempts = self._kept(folder), 1
         if solved is None:
@@ -295,10 +297,9 @@ class StudyRunner:
         except TransomError:
             raise
         except Exception as error:  # noqa: BLE001  a plug-in may raise anything; the design failed then
-            one = self.taxonomy.classes["solver_error"]
-            said = f"{type(error).__name__}: {error}"
             (folder / "traceback.txt").write_text(traceback.format_exc(), "utf-8")
-            return Solved(Diagnosis("solver_error", one.severity, one.title, one.advice, (Evidence("message", said),)))
+            said = Evidence("message", f"{type(error).__name__}: {error}")
+            return Solved(diagnosis("solver_error", self.taxonomy, said))
 
     def _kept(self, folder: Path) -> Solved | None:
         """What a worker left that was killed between the solve and the storage."""

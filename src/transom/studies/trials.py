@@ -68,12 +68,13 @@ class Trial:
         return {name: getattr(self, name) for name in (*names, "attempts", "ended", "source")}
 
     @staticmethod
-    def of(frozen: FrozenTrial) -> Trial:
+    def of(frozen: FrozenTrial, study: Study) -> Trial:
         """A trial of the storage."""
         record = dict(frozen.user_attrs.get(RECORD) or {"kind": "lost" if frozen.state.is_finished() else "running"})
         for name in ("values", "audit", "rules"):
             record[name] = tuple(record.get(name) or ())
-        return Trial(number=frozen.number, params=dict(frozen.params), **record)
+        params = {name: frozen.params[name] for name in study.variables if name in frozen.params}
+        return Trial(number=frozen.number, params=params, **record)
 
 
 @dataclass(frozen=True)

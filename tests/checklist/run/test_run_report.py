@@ -77,7 +77,7 @@ def test_several_verdicts_in_one_document(verdict: Verdict) -> None:
     good = verdict.model_copy(update={"status": "PASS"})
     paused = verdict.model_copy(update={"status": "NEEDS_MODEL"})
     several = together([good, verdict, paused])
-    assert several.summary.model_dump() == {"PASS": 1, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 1}
+    assert several.summary.model_dump() == {"PASS": 1, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 1, "NEEDS_REVIEW": 0}
     assert several.exit_code == 3
     assert json.loads(to_json(several))["schema"] == "transom.checks/1"
     assert text_reports(several).endswith("3 checks: 1 PASS, 1 FAIL, 1 NEEDS_MODEL\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
@@ -10,9 +11,9 @@ from pydantic import ConfigDict, Field
 from transom.canonical import Json, pretty_json
 from transom.checklist.atoms import Rank, Shape
 
-Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL"]
+Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
 
-EXIT_CODES: dict[Status, int] = {"PASS": 0, "FAIL": 1, "ERROR": 2, "NEEDS_MODEL": 3}
+EXIT_CODES: dict[Status, int] = {"PASS": 0, "FAIL": 1, "ERROR": 2, "NEEDS_MODEL": 3, "NEEDS_REVIEW": 3}
 _GRAVITY = (2, 3, 1, 0)
 
 
@@ -25,6 +26,14 @@ class Nearest(Shape):
     why_not: str
 
 
+class DecidedBy(Shape):
+    """The place of an entry that decided."""
+
+    source_file: str
+    line_number: int | None
+    matched_content: str
+
+
 class CheckedItem(Shape):
     """One thing that was judged, with its evidence.
 
@@ -33,6 +42,7 @@ class CheckedItem(Shape):
         value: what was seen; for a pattern that nothing matched, the pattern; empty where nothing was seen.
         source_file: None only where no file can be named.
         reason: why it was judged so, one clause.
+        decided_by: every entry that decided, where it was not the one that is shown alone; absent otherwise.
     """
 
     id: str
@@ -44,6 +54,7 @@ class CheckedItem(Shape):
     parsed_fields: dict[str, Json]
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
+    decided_by: Annotated[tuple[DecidedBy, ...], Field(exclude_if=operator.not_)] = ()
 
 
 class Violation(CheckedItem):
@@ -198,6 +209,7 @@ class Summary(Shape):
     FAIL: int = 0
     ERROR: int = 0
     NEEDS_MODEL: int = 0
+    NEEDS_REVIEW: int = 0
 
 
 class Verdicts(Shape):

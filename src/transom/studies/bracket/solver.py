@@ -14,9 +14,8 @@ from typing import Any
 from transom.errors import InputError
 from transom.studies.bracket import build
 from transom.studies.bracket.emulator import Emulator
-from transom.studies.extract import extract
-from transom.studies.failures import Diagnosis, Taxonomy
-from transom.studies.solver import Solved, failed, run_and_judge, write_json
+from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis
+from transom.studies.solver import Solved, run_and_judge, write_json
 from transom.studies.study import Extractor, JobLimits, Number, Study
 
 DEFAULTS: dict[str, Number] = {
@@ -70,16 +69,11 @@ class Bracket:
         if self.emulator:
             began = time.monotonic()
             failure, why, outputs = self.emulator(job)
-            diagnosis = failed(failure, why, self.taxonomy, "message") if failure else Diagnosis(None)
-            return Solved(diagnosis, outputs, time.monotonic() - began, by=self.by)
+            found = diagnosis(failure, self.taxonomy, Evidence("message", why)) if failure else Diagnosis(None)
+            return Solved(found, outputs, time.monotonic() - began, by=self.by)
         write_json(folder / "job.json", job)
         command = [sys.executable, "-I", build.__file__, self.ccx or "ccx", "job.json"]
-
-        def outputs_of() -> dict[str, float]:
-            read = {name: extract(one, folder) for name, one in OUTPUTS.items()}
-            return {name: value for name, value in read.items() if value is not None}
-
-        return run_and_judge(command, folder, limits, self.taxonomy, outputs_of, set(OUTPUTS), self.by)
+        return run_and_judge(command, folder, limits, self.taxonomy, OUTPUTS, set(OUTPUTS), self.by)
 
     def draw(self, axes: Any, values: Mapping[str, Number]) -> None:
         """Draw the bracket's outline, its bolts and its load."""
