@@ -39,7 +39,7 @@ _SECONDS = {
 }
 _OF = re.compile(r"(?:\bof|\bout of|/)\s*(?:the\s+)?$", re.IGNORECASE)
 _NEAR = 48
-_LEAST_DIGITS = 2
+_LEAST_NAME = 6
 _ROUGH = Decimal("0.05")
 
 # Words that say what is counted or measured. Those of one row exclude each other, whatever form they have.
@@ -71,12 +71,14 @@ class Support:
         unit: `%`, `ms`, `/s`, `ratio`, or empty for a count.
         about: words that say what it is: of its measure, its keys, its label.
         text: the passage itself, in which quotations and names are looked up.
+        name: what it is called; numbers in that are no claims.
     """
 
     value: Decimal | None
     unit: str = ""
     about: str = ""
     text: str = ""
+    name: str = ""
 
     @property
     def kinds(self) -> tuple[set[str], ...]:
@@ -105,12 +107,12 @@ def check_claims(text: str, supports: Mapping[str, Support], *, names: Collectio
 
     Args:
         supports: what can be cited, by id.
-        names: texts whose numbers are names and no claims: the question, ids, names of files.
+        names: texts whose numbers are names and no claims: the question, ids, titles.
     """
     kept: list[str] = []
     struck: list[Struck] = []
     cited: dict[str, None] = {}
-    known = "\n".join(names).casefold()
+    known = sorted({name for name in names if name}, key=len, reverse=True)
     for sentence, gap in _sentences(text):
         why = _wrong(sentence, supports, known) if sentence.strip() else None
         if why:
@@ -131,7 +133,7 @@ def _sentences(text: str) -> Iterator[tuple[str, str]]:
     yield text[at:], ""
 
 
-def _wrong(sentence: str, supports: Mapping[str, Support], known: str) -> str | None:
+def _wrong(sentence: str, supports: Mapping[str, Support], known: Sequence[str]) -> str | None:
     """Why a sentence cannot stand; None where it can."""
     ids = _CITATION.findall(sentence)
     unknown = [one for one in ids if one not in supports]
@@ -139,6 +141,9 @@ def _wrong(sentence: str, supports: Mapping[str, Support], known: str) -> str | 
         return f"cites {unknown[0]}, which is not in the ledger"
     cited = [supports[one] for one in ids]
     plain = _CITATION.sub(lambda match: " " * len(match[0]), sentence)
+    for name in (*known, *(one.name for one in cited)):
+        if len(name) >= _LEAST_NAME:
+            plain = plain.replace(name, " " * len(name))
     for match in _QUOTED.finditer(plain):
         if not _is_quoted(match[1] or match[2], cited):
             return f"the quotation {match[0]} does not stand in what it cites"
@@ -146,7 +151,7 @@ def _wrong(sentence: str, supports: Mapping[str, Support], known: str) -> str | 
     unquoted = re.sub(r"^\s*(?:[-*+]|\d+[.)])\s", lambda match: " " * len(match[0]), unquoted)
     unquoted = _in_digits(unquoted)
     for fact in facts_of(unquoted):
-        why = _unsupported(fact, unquoted, cited, known)
+        why = _unsupported(fact, unquoted, cited, "\n".join(known).casefold())
         if why:
             return why
     return None

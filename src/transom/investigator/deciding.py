@@ -256,11 +256,12 @@ def _risks(
     found += [Risk(text=one.text, severity="medium", evidence=one.evidence) for one in contradictions]
     for reading in readings:
         for remark in reading.remarks:
-            if remark.kind in ("suppressed", "doubt", "risk") and len(found) < _MOST_RISKS:
+            told = any(remark.text in one.text for one in found)
+            if remark.kind in ("suppressed", "doubt", "risk") and not told and len(found) < _MOST_RISKS:
                 evidence = [ledger.add_passage(reading, remark.locator, remark.quote, f"remark.{remark.kind}")]
                 severity = "medium" if remark.kind != "risk" else remark.severity
                 found.append(Risk(text=remark.text, severity=severity, evidence=evidence))
-    return found
+    return sorted(found, key=lambda one: ("high", "medium", "low").index(one.severity))
 
 
 def _claims(readings: Sequence[Reading]) -> list[Unsupported]:

@@ -19,11 +19,13 @@ class SourceRef(Shape):
     Attributes:
         name: the analysis type, `jira`, `changelog`, or the document's file name.
         source: its name in evidence.
+        sha256: of its bytes, so that a source that changed is read again.
     """
 
     kind: Kind
     name: str
     source: str
+    sha256: str = ""
 
     @property
     def key(self) -> str:
@@ -33,20 +35,24 @@ class SourceRef(Shape):
 
 def sources_of(data: DataFolder, feature: Feature) -> list[SourceRef]:
     """All sources of a feature, in a fixed order: Jira, analyses, documents."""
-    found = []
+    found: list[SourceRef] = []
+
+    def add(kind: Kind, name: str, source: str) -> None:
+        found.append(SourceRef(kind=kind, name=name, source=source, sha256=data.digest(source)))
+
     for name, inner, file in (
         ("jira", "issue", data.issue_file(feature)),
         ("changelog", "changelog", data.changelog_file(feature)),
     ):
         if feature.jira_key in data.fetched:
-            found.append(SourceRef(kind="jira", name=name, source=f"jira:{feature.jira_key}/{inner}"))
+            add("jira", name, f"jira:{feature.jira_key}/{inner}")
         elif file is not None:
-            found.append(SourceRef(kind="jira", name=name, source=file.source))
+            add("jira", name, file.source)
     for name in ANALYSIS_TYPES:
         for one in data.analysis_files(feature, name):
-            found.append(SourceRef(kind="analysis", name=name, source=one.source))
+            add("analysis", name, one.source)
     for one in data.docs(feature):
-        found.append(SourceRef(kind="document", name=PurePosixPath(one.source).name, source=one.source))
+        add("document", PurePosixPath(one.source).name, one.source)
     return found
 
 

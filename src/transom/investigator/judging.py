@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from transom.formats.release.quoting import plain_number
 from transom.formats.release.shapes import Observation, Reading
 from transom.formats.release.words import key_words
-from transom.investigator.ledger import Ledger
+from transom.investigator.ledger import Ledger, words_of
 from transom.investigator.policy import Criterion, DocumentRule, Rule
 from transom.investigator.result import CriterionResult, CriterionStatus, Doubt
 
@@ -57,7 +57,7 @@ class Judge:
             doubt = "absent"
         shown = [part for part in parts if part.outcome == worst.outcome]
         evidence = self._evidence(shown)
-        why = "; ".join(dict.fromkeys(part.why for part in shown if part.why))
+        why = "; ".join(dict.fromkeys(part.why.rstrip(".") for part in shown if part.why))
         return CriterionResult(
             id=criterion.id,
             name=criterion.name,
@@ -289,26 +289,3 @@ def _decided(one: Seen) -> Part:
         value, "approved in part or on conditions"
     )
     return Part("mixed", f"{label} {said}", [one])
-
-
-def words_of(measure: str) -> str:
-    """A measure in words: `tests.failed` -> `failed tests`."""
-    named = {
-        "tests.failed": "failed tests",
-        "tests.executed": "executed tests",
-        "tests.stated_pass_rate": "pass rate",
-        "uat.pass_rate": "UAT pass rate",
-        "coverage.line": "line coverage",
-        "coverage.branch": "branch coverage",
-        "pipeline.failed_stages": "failed pipeline stages",
-        "jira.open_blockers": "open blocking issues",
-        "jira.open_subtasks": "open subtasks",
-    }
-    if measure in named:
-        return named[measure]
-    family, _, rest = measure.partition(".")
-    if rest in ("critical", "high", "medium", "low"):
-        return f"open {rest} {family}"
-    if rest.startswith("issues."):
-        return f"open {rest.partition('.')[2]} issues"
-    return rest.replace("_", " ").replace(".", " ") or family

@@ -46,18 +46,33 @@ class Evidence(Shape):
     unit: str = ""
     label: str = ""
 
+    @property
+    def fact(self) -> str:
+        """It in words, with its id: `UAT pass rate 91.3 % [E41]`."""
+        name = self.label if self.measure.startswith("performance.") and self.label else words_of(self.measure)
+        try:
+            shown = f"{plain_number(round(float(self.value), 2))}{' ' + self.unit if self.unit else ''}"
+        except ValueError:
+            text = self.label if self.label and "{" in self.value else self.value
+            if self.label and text != self.label and not self.measure.startswith("performance."):
+                name = f"{name} of {self.label}"
+            shown = f'"{text[:160]}"'
+        return f"{name} {shown} [{self.id}]"
+
 
 class Ledger:
     """Evidence by id; equal observations have one.
 
     Args:
         read: the bytes of a source by its name, for looking passages up.
+        rows: entries of an earlier ledger, which keep their ids.
     """
 
-    def __init__(self, read: Callable[[str], bytes]) -> None:
+    def __init__(self, read: Callable[[str], bytes], rows: Iterable[Evidence] = ()) -> None:
         self._read = read
-        self._rows: dict[str, Evidence] = {}
-        self._ids: dict[tuple[str, ...], str] = {}
+        self._rows = {row.id: row for row in rows}
+        self._ids = {(row.source, row.locator, row.value, row.measure): row.id for row in self._rows.values()}
+        self._last = max((int(one[1:]) for one in self._rows), default=0)
 
     def __iter__(self) -> Iterator[Evidence]:
         return iter(self._rows.values())
@@ -84,6 +99,11 @@ class Ledger:
             unit=observation.unit,
             label=observation.label,
         )
+
+    def take(self, row: Evidence) -> str:
+        """Take in an entry of another ledger; returns its id here."""
+        fields = row.model_dump(exclude={"id"})
+        return self._put(**fields)
 
     def add_limit(self, observation: Observation, reading: Reading) -> str | None:
         """Take in what the source itself asks for beside an observation."""
@@ -136,7 +156,7 @@ class Ledger:
             about += " " + " ".join(self._rows[one].measure for one in row.locator.split(",") if one in self._rows)
         if value is not None and not unit and 0 < value < 1:
             unit = "ratio"
-        return Support(value, unit, about.replace("vulnerabilities", "vulnerability"), text)
+        return Support(value, unit, about.replace("vulnerabilities", "vulnerability"), text, row.label)
 
     def verify(self, evidence_id: str) -> str | None:
         """Why an entry does not stand in its source as it is today; None where it does.
@@ -163,7 +183,8 @@ class Ledger:
     def _put(self, *, source: str, locator: str, value: str, measure: str, **more: str | None) -> str:
         key = (source, locator, value, measure)
         if key not in self._ids:
-            self._ids[key] = f"E{len(self._rows) + 1}"
+            self._last += 1
+            self._ids[key] = f"E{self._last}"
             row = {name: text for name, text in more.items() if text is not None}
             self._rows[self._ids[key]] = Evidence(
                 id=self._ids[key], source=source, locator=locator, value=value, measure=measure, **row
@@ -225,3 +246,41 @@ def _number_in(shown: str, text: str) -> bool:
         )
     except InvalidOperation:
         return False
+
+
+def words_of(measure: str) -> str:
+    """A measure in words: `tests.failed` -> `failed tests`."""
+    named = {
+        "tests.failed": "failed tests",
+        "tests.executed": "executed tests",
+        "tests.stated_pass_rate": "pass rate",
+        "uat.pass_rate": "UAT pass rate",
+        "coverage.line": "line coverage",
+        "coverage.branch": "branch coverage",
+        "pipeline.failed_stages": "failed pipeline stages",
+        "jira.open_blockers": "open blocking issues",
+        "jira.open_subtasks": "open subtasks",
+        "jira.status": "Jira status",
+        "jira.last_status": "last status",
+        "jira.subtask": "open subtask",
+        "jira.blocker": "open blocking issue",
+        "tests.case": "failing case",
+        "uat.case": "failing scenario",
+        "pipeline.status": "pipeline",
+        "pipeline.stage": "failed stage",
+        "review.decision": "decision",
+        "review.person": "decision",
+        "review.condition": "open condition",
+        "review.doubt": "doubt",
+        "document.words": "words of substance",
+    }
+    if measure in named:
+        return named[measure]
+    if measure.endswith(".entry"):
+        return f"open {measure.split('.')[-2]} finding"
+    family, _, rest = measure.partition(".")
+    if rest in ("critical", "high", "medium", "low"):
+        return f"open {rest} {family}"
+    if rest.startswith("issues."):
+        return f"open {rest.partition('.')[2]} issues"
+    return rest.replace("_", " ").replace(".", " ") or family

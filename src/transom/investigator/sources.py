@@ -7,6 +7,7 @@ Paths that a model gives are resolved inside the feature's own folder; a link th
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -210,6 +211,16 @@ class DataFolder:
         if not path.is_relative_to(self.root) or not path.is_file():
             raise InputError("no such source", where=source, hint="name a file of the data folder")
         return load_bytes(path)
+
+    def digest(self, source: str) -> str:
+        """SHA-256 of a source's bytes, however long it is; empty where it cannot be read."""
+        if source.startswith("jira:"):
+            return hashlib.sha256(self.read(source)).hexdigest()
+        try:
+            with (self.root / source).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return ""
 
     def _folders(self) -> list[str]:
         try:

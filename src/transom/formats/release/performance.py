@@ -130,12 +130,13 @@ def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
     match = _AMOUNT.fullmatch(str(node.value)) if isinstance(node.value, int | float | str) else None
     if match is None:
         return None
-    unit = (match["unit"] or _unit_beside(node)).lower().rstrip("s.") or (match["unit"] or "").lower()
+    unit = (match["unit"] or _unit_beside(node)).lower()
+    unit = unit if unit in _MILLISECONDS else unit.rstrip("s.")
     number = float(match["number"].replace(",", ""))
     if quantity.kind == "latency":
         said = set(node.words)
         named = next((word for word in ("ms", "millisecond", "second", "sec", "minute") if word in said), "")
-        factor = _MILLISECONDS.get(unit or ("s" if (match["unit"] or "").lower() == "s" else named), 1.0)
+        factor = _MILLISECONDS.get(unit or named, 1.0)
         return round(number * factor, 6), "ms"
     if quantity.kind == "throughput":
         return number, "/s"

@@ -34,7 +34,10 @@ def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
         found.append(observe("review.decision", overall[0], overall[1], label="the review", nature="measured"))
     for node, label, status in _people(root):
         found.append(observe("review.person", node, status, label=label, nature="measured"))
-    found += [observe("review.condition", node, "conditional", label=_text_of(node)) for node in _conditions(root)]
+    found += [
+        observe("review.condition", node, "conditional", label=_text_of(node), nature="measured")
+        for node in _conditions(root)
+    ]
     return found, list(_doubts(root))
 
 

@@ -33,7 +33,7 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
         still = [one for level, one, fate in listed if level == severity and fate != "closed"]
         for one in still[:_MOST_SHOWN]:
             shown[severity] += 1
-            found.append(observe(f"{prefix}.{severity}.entry", one, "fail", label=one.label))
+            found.append(observe(f"{prefix}.{severity}.entry", one, "fail", label=one.label, nature="measured"))
         if listed:
             place = rows[0].parent if rows and rows[0].parent else root
             counts = [(1.0, one) for one in still[:_MOST_SHOWN]]

@@ -12,8 +12,8 @@ from transom.errors import InputError
 from transom.formats.release.words import Nature, key_words, plain_words, word_list, words
 
 _NAMES = word_list(
-    "name title endpoint id key scenario test test_case suite module metric area stakeholder reviewer "
-    "role stage operation path url summary description component"
+    "name title endpoint cve vulnerability_id id key ref scenario test test_case suite module metric area stakeholder "
+    "reviewer role stage operation path url summary description text component package"
 )
 _DATES = word_list(
     "timestamp date started_at start_time created created_at finished_at completed_at run_date "
@@ -131,7 +131,7 @@ class Node:
                 ):
                     return "estimate" if "estimat" in text else "planned"
             elif isinstance(child.value, str):
-                if text in told.state_keys and words().status_of(child.value) == "pending":
+                if text in told.state_keys and _waits(child.value):
                     return "planned"
                 if text in told.note_keys and words().estimates.search(child.value):
                     return "estimate"
@@ -153,6 +153,11 @@ class Node:
             if len(ranks) == len(self.children) > 0 and len({rank for rank, _ in ranks}) == len(ranks):
                 return max(ranks)[1]
         return None
+
+
+def _waits(status: str) -> bool:
+    """Whether something did not happen yet; an open issue is no plan."""
+    return words().status_of(status) == "pending" and not words().is_open(status)
 
 
 def _rank(value: Json) -> tuple[float, str] | None:

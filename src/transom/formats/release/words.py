@@ -32,6 +32,7 @@ class _Shape(BaseModel):
 class IssueWords(_Shape):
     """How entries of a list of issues say what became of them."""
 
+    open: list[str]
     closed: list[str]
     accepted: list[str]
     severities: dict[Severity, list[str]]
@@ -142,6 +143,10 @@ class Words(_Shape):
         if "pass" in found:
             return "conditional" if doubtful else "pass"
         return cast("Status", found[0])
+
+    def is_open(self, text: str) -> bool:
+        """Whether a status is one that issues have before they are closed."""
+        return " ".join(plain_words(text)) in self.issue.open
 
     def severity_of(self, text: object) -> Severity | None:
         """`critical | high | medium | low`."""
