@@ -14,6 +14,7 @@ from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_courses import OPENLY, world
 from tests.stories.worlds import REPLAY, World
 from transom.errors import InputError
+from transom.learning import InsightCategory, Playbook
 from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall
 from transom.stories.epic import open_project, plan
 from transom.stories.pipeline import StorySettings, project_tools
@@ -215,6 +216,29 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
     at.settings = replace(at.settings, kinds=dict.fromkeys(("sm", "po", "dev", "qa"), "rules"))
     (story,) = (await at.go("story-3")).stories
     assert story.status == "paused" and "rules write no code" in story.reason
+
+
+async def test_a_story_that_took_more_tokens_than_it_may_waits_and_goes_on_by_a_persons_word(tmp_path: Path) -> None:
+    at = replayed(tmp_path, tokens=1300)
+    (story,) = (await at.go("story-1")).stories
+    assert (story.status, [row.stage for row in story.stages]) == ("paused", ["sm", "po", "dev"])
+    assert "may it go on with qa#1?" in story.reason
+    at.answers = {"story-1/tokens/qa#1": "go on"}
+    assert states(await at.go("story-1")) == {"story-1": "done"}
+
+
+async def test_dev_is_shown_what_was_learned_and_its_outcome_counts_for_what_it_names(tmp_path: Path) -> None:
+    at = replayed(tmp_path)
+    with Playbook(tmp_path / "playbook.db") as at.playbook:
+        told = at.playbook.add_insight(InsightCategory.STRATEGY, "Discounts are tested with 0, 100 and a value outside")
+        other = at.playbook.add_insight(InsightCategory.STRATEGY, "Discounts in percentages need no rounding")
+        dev = (EXAMPLE / "replies/story-1/dev-1.txt").read_text().replace("SUMMARY:", f"SUMMARY: as [{told.id}] says,")
+        at.replies = replies(tmp_path, dev_1=dev)
+        assert states(await at.go("story-1")) == {"story-1": "done"}
+        shown = next((tmp_path / "w").rglob("playbook.txt")).read_text()
+        assert told.id in shown and other.id in shown
+        found = at.playbook.items
+        assert (found[told.id].helpful_count, found[other.id].helpful_count) == (1, 0)
 
 
 async def test_statuses_are_written_with_the_merge_and_nothing_else_of_the_backlog_changes(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.stories.projects import EXAMPLE, TESTS
+from transom.learning import Playbook
 from transom.llm import Chain, Provider, ScriptedProvider
 from transom.runs import Run, Workspace
 from transom.store import SqliteStore
@@ -31,6 +32,7 @@ class World:
     command: tuple[str, ...] = ()
     answers: dict[str, str] = field(default_factory=dict)
     tools: ToolMaker | None = None
+    playbook: Playbook | None = None
     model: ScriptedProvider | None = None
     after_append: Callable[[int], None] | None = None
     said: list[str] = field(default_factory=list)
@@ -50,7 +52,9 @@ class World:
             async with run:
                 for name, answer in self.answers.items():
                     await run.decide(answer, name, by="Ada")
-                return await run_epic(Epic(run, self.project, backlog, settings, places, self.tools), story)
+                return await run_epic(
+                    Epic(run, self.project, backlog, settings, places, self.tools, self.playbook), story
+                )
 
     def makers(self, places: Worktrees) -> dict[Kind, Provider | None]:
         command = CommandWorker(places, argv=self.command) if self.command else None

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,8 +23,10 @@ from transom.agent import call
 from transom.canonical import Json
 from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyError
 from transom.formats.tags import read_tag
+from transom.learning import Outcome, Playbook, cited_in
+from transom.learning.playbook import PLAYBOOK_TOKENS
 from transom.llm import Usage
-from transom.runs import PersonAnswer, Run, Stage, model_file
+from transom.runs import Artifact, PersonAnswer, Run, Stage, model_file, text_file
 from transom.stories.backlog import Backlog
 from transom.stories.decisions import Read, read_reply
 from transom.stories.evidence import Evidence, Rules, judge
@@ -119,10 +121,8 @@ class Merged(_Record):
     problem: str = ""
 
 
-class ToolMaker(Protocol):
-    """Makes the tools of a model's seat, which work in a folder."""
-
-    def __call__(self, seat: str, folder: Path) -> Toolbox: ...
+ToolMaker: TypeAlias = Callable[[str, Path], Toolbox]
+"""Makes the tools of a model's seat, which work in a folder."""
 
 
 class Stopped(Exception):
@@ -144,7 +144,7 @@ class Epic:
         settings: how.
         places: the worktrees.
         tools: makes the tools of models.
-        hints: what the playbook has for a story; "" where nothing.
+        playbook: what was learned; Dev is shown what fits the story, and what came of it is counted.
         merging: one story at a time is merged.
         merges: how many were, in this process.
     """
@@ -155,7 +155,7 @@ class Epic:
     settings: StorySettings
     places: Worktrees
     tools: ToolMaker | None = None
-    hints: Callable[[Story], str] | None = None
+    playbook: Playbook | None = None
     merging: asyncio.Lock = field(default_factory=asyncio.Lock)
     merges: int = 0
 
@@ -184,6 +184,7 @@ class StoryFlow:
         self.blocked_before = blocked_before
         self.result = StoryResult(id=story.id, title=story.title, rounds=again, was_blocked=blocked_before)
         self.usage, self._last = Usage(), dict[str, int]()
+        self._hints: list[Artifact[str]] = []
         self.base: Baseline
         self.handoff: StoryHandoff
 
@@ -318,6 +319,7 @@ class StoryFlow:
             findings = evidence.findings
             if not findings:
                 findings = await self._inspect(number, worked, evidence, tests)
+            self._learn(number, worked, findings)
             if not findings:
                 await self._merge(number, worked.head, before)
                 return
@@ -331,6 +333,7 @@ class StoryFlow:
 
     async def _seat(self, seat: str, number: int, more: Mapping[str, Json], commit: str) -> Said:
         """Ask SM, PO or QA. Whatever it changed in the worktree is parked: only Dev changes files."""
+        await self._within_cap(f"{seat}#{number}")
         kind, places, branch = self.settings.kinds[seat], self.epic.places, self.base.branch
         tools = self.epic.tools(seat, places.git(branch).folder) if kind == "model" and self.epic.tools else Toolbox()
         tools.max_turns = self.settings.turns
@@ -367,13 +370,14 @@ class StoryFlow:
             return Begun(start=start, outside=await project.state())
 
         name = f"{self.name}/dev#{number}"
+        await self._within_cap(f"dev#{number}")
         begun = await self.run.stage(f"{name}/begin", begin, start, out=model_file("begin.json", Begun))
         kind = self.settings.kinds["dev"]
         tools = self.epic.tools("dev", places.git(branch).folder) if kind == "model" and self.epic.tools else Toolbox()
         tools.max_turns = self.settings.turns
         role = make_role("dev", tools.specs)
         at: Json = {"story": self.story.id, "branch": branch, "commit": start, "attempt": number}
-        hints = self.epic.hints(self.story) if self.epic.hints else ""
+        hints = await self._recall()
         more: dict[str, Json] = {"findings": listed(findings), "playbook": hints, "workplace": at}
         blocks = blocks_for("dev", self.story, self.handoff, more)
 
@@ -405,6 +409,27 @@ class StoryFlow:
             if (await self.epic.ask(f"{name}/outside", prompt, options)).text != options[0]:
                 raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
         return worked
+
+    async def _recall(self) -> str:
+        """What the playbook has for the story; it is recalled once, so that a resumed story is told the same."""
+        playbook = self.epic.playbook
+        if playbook is None:
+            return ""
+
+        async def step(_: Stage, query: str) -> str:
+            return "\n".join([block.text for block in await playbook.blocks(query, PLAYBOOK_TOKENS)])
+
+        if not self._hints:
+            query = f"{self.story.title} {self.story.goal}"
+            self._hints = [await self.run.stage(f"{self.name}/recall", step, query, out=text_file("playbook.txt"))]
+        return self._hints[0].value
+
+    def _learn(self, number: int, worked: Worked, findings: Sequence[str]) -> None:
+        """Count an attempt for or against the insights that Dev named."""
+        if self.epic.playbook and self._hints:
+            cited = cited_in(worked.reply, [one for one in self.epic.playbook.items if one in self._hints[0].value])
+            outcome = Outcome(not findings, self.run.id, f"{self.name}/dev", number)
+            self.epic.playbook.record(outcome, cited)
 
     async def _strayed(self, here: Git, start: str) -> str:
         """What Dev did to the branch itself; "" where nothing."""
@@ -516,6 +541,14 @@ class StoryFlow:
         row.usage = self._last
         self.result.stages.append(row)
         return row
+
+    async def _within_cap(self, stage: str) -> None:
+        """Before a stage that costs: a story that took more tokens than it may waits for a person; its work is kept."""
+        used, most = self.usage.input_tokens + self.usage.output_tokens, self.settings.tokens
+        if most is not None and used > most:
+            prompt = f"{self.story.label} took {used} tokens and may take {most}; may it go on with {stage}?"
+            if (await self.epic.ask(f"{self.name}/tokens/{stage}", prompt, ["go on", "give up"])).text == "give up":
+                raise Stopped("failed", f"it took {used} tokens and may take {most}")
 
     def _count(self, usage: Usage) -> None:
         self.usage += usage
