@@ -34,7 +34,7 @@ def ran(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> Any:
 
 def test_a_study_is_run_reported_and_exported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_study(
-        here, trials=16, more="verify: {settings: {mesh: 0}, tolerance: 0.2}\nhooks: {on_failure: [error_tracker]}\n"
+        here, trials=20, more="verify: {settings: {mesh: 0}, tolerance: 0.2}\nhooks: {on_failure: [error_tracker]}\n"
     )
     assert main(["study", "run", "plate.yaml"]) == 0
     shown = capsys.readouterr()

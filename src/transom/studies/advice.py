@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from transom.canonical import digest
-from transom.studies.rules import Row, Rule
+from transom.studies.rules import Row, Rule, learn
 from transom.studies.storage import FileLock, cut_torn_line
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"
@@ -33,7 +33,7 @@ class Insight:
         content: one readable sentence.
         data: what a program needs of it.
         helpful: outcomes that bore it out; harmful: those that did not.
-        mark: `veto` (never used) or `pin` (used whatever its outcomes), as a person said; empty otherwise.
+        mark: a person's `veto` (never used) or `pin` (used whatever its outcomes).
         sources: names of the studies that it comes from.
     """
 
@@ -124,14 +124,6 @@ class FileAdvice:
         with self._lock.held():
             _append(self.path, {"event": "outcome", "id": insight_id, "helpful": helpful, "source": source})
 
-    def mark(self, insight_id: str, mark: str) -> bool:
-        """Have a person's `veto` or `pin`, or an empty text that takes it back; False where it is not there."""
-        with self._lock.held():
-            there = any(one.id == insight_id for one in self._project())
-            if there:
-                _append(self.path, {"event": "mark", "id": insight_id, "mark": mark})
-        return there
-
     def _project(self) -> list[Insight]:
         found: dict[str, Insight] = {}
         counted: set[tuple[str, str]] = set()
@@ -140,15 +132,13 @@ class FileAdvice:
             match event["event"]:
                 case "add":
                     sources = dict.fromkeys((*(one.sources if one else ()), *event["sources"]))
-                    fresh = Insight(event["scope"], event["kind"], event["content"], event["data"], event["id"])
-                    kept = {"helpful": one.helpful, "harmful": one.harmful, "mark": one.mark} if one else {}
-                    found[event["id"]] = replace(fresh, sources=tuple(sources), **kept)  # type: ignore[arg-type]  # as named
+                    blank = one or Insight(event["scope"], event["kind"], "", id=event["id"])
+                    told = {"content": event["content"], "data": event["data"], "sources": tuple(sources)}
+                    found[event["id"]] = replace(blank, **told)
                 case "outcome" if one and (event["id"], event["source"]) not in counted:
                     counted.add((event["id"], event["source"]))
                     name = "helpful" if event["helpful"] else "harmful"
                     found[event["id"]] = replace(one, **{name: getattr(one, name) + 1})
-                case "mark" if one:
-                    found[event["id"]] = replace(one, mark=event["mark"])
         return list(found.values())
 
 
@@ -157,6 +147,12 @@ def identity(insight: Insight) -> str:
     if insight.kind == RULE:
         return digest([insight.scope, RULE, *map(str, insight.rule.key)])
     return digest([insight.scope, insight.kind, str(insight.data.get("key", insight.content))])
+
+
+def keep_rules(advice: AdviceStore, rows: RowStore, scope: str, study: str) -> list[str]:
+    """Learn rules from all rows of a scope and keep them; gives their ids."""
+    found = learn(rows.rows(scope))
+    return [advice.add(Insight(scope, RULE, rule.sentence, rule.to_data(), sources=(study,))) for rule in found]
 
 
 def active_rules(insights: Iterable[Insight]) -> list[Rule]:

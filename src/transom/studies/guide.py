@@ -7,36 +7,27 @@ designs and numerical margins go to the advice store.
 
 from __future__ import annotations
 
-import logging
 import math
 import random
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from transom.studies.advice import DESIGN, NUMERICS, RULE, AdviceStore, Insight, RowStore, active_rules
-from transom.studies.rules import Features, Row, Rule, learn
+from transom.studies.advice import DESIGN, NUMERICS, AdviceStore, Insight, RowStore, active_rules, keep_rules
+from transom.studies.rules import Features, Row, Rule
 from transom.studies.study import Number, Study, random_design
 from transom.studies.trials import Trial, Wanted
 from transom.studies.verify import Verification
 
 _HANDED_ON = 2
 _SEARCHED, _REFINED = 300, 200  # designs that a carried-over one is chosen from
-_log = logging.getLogger("transom.studies")
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """Why a design is not worth a solve.
-
-    Attributes:
-        reason: one sentence.
-        rules: the rules that say so; none where a requirement does.
-        violation: how far a requirement is violated, relative to the design; at least that of a failure.
-    """
+    """Why a design is not worth a solve: one sentence, and the ids of the rules that say so; none for a requirement."""
 
     reason: str
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[str, ...] = ()
     failure: str = "requirement"
 
 
@@ -50,14 +41,15 @@ class Guide:
     features: Features = field(init=False)
     rules: list[Rule] = field(init=False)
     insights: list[Insight] = field(init=False)
-    used: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.features = Features.of(self.study)
         own = {**dict.fromkeys(self.study.learning.pin, "pin"), **dict.fromkeys(self.study.learning.veto, "veto")}
         known = self.advice.insights(self.study.scope)
         self.insights = [replace(one, mark=own.get(one.id, one.mark)) for one in known]
-        self.rules = active_rules(self.insights) if self.study.learning.rules else []
+        rows = self.rows.rows(self.study.scope)
+        rules = active_rules(self.insights) if self.study.learning.rules else []
+        self.rules = [rule for rule in rules if rule.id in self.study.learning.pin or rule.stands(rows)]
 
     @property
     def margin(self) -> dict[str, float]:
@@ -71,11 +63,8 @@ class Guide:
             if formula(values) != 1:
                 return Rejection(f"it does not meet the requirement {formula.text}")
         features = self.features(values)
-        hit = tuple(rule for rule in self.rules if rule.matches(features))
-        if not hit:
-            return None
-        self.used.update(rule.id for rule in hit)
-        return Rejection(hit[0].sentence, hit, hit[0].failure)
+        hit = [rule for rule in self.rules if rule.matches(features)]
+        return Rejection(hit[0].sentence, tuple(rule.id for rule in hit), hit[0].failure) if hit else None
 
     def score(self, rules: Iterable[str], failed: bool, source: str) -> None:
         """Count how a design ended that these rules had rejected."""
@@ -122,7 +111,7 @@ class Guide:
             if one.choices or one.integer or one.step:
                 moved[name] = moved[name] if pick.random() < spread else design[name]
                 continue
-            low, high = float(one.low or 0), float(one.high or 0)
+            low, high = one.bounds
             moved[name] = min(high, max(low, float(design[name]) + pick.gauss(0, spread) * (high - low)))
         return moved
 
@@ -131,10 +120,7 @@ class Guide:
         mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
         self.rows.keep(self.study.scope, self.study.study, mine)
         known = {one.id for one in self.insights}
-        found = []
-        for rule in learn(self.rows.rows(self.study.scope)):
-            insight = Insight(self.study.scope, RULE, rule.sentence, rule.to_data(), sources=(self.study.study,))
-            found.append(self.advice.add(insight))
+        found = keep_rules(self.advice, self.rows, self.study.scope, self.study.study)
         found += [self.advice.add(self._design(trial)) for trial in self._exemplary(trials, verification)]
         self._learn_margin(verification.factors())
         return [one for one in dict.fromkeys(found) if one not in known]

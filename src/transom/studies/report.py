@@ -12,7 +12,7 @@ from typing import Any
 
 from transom.studies.advice import Insight
 from transom.studies.result import Best, StudyResult
-from transom.studies.study import Study, Variable
+from transom.studies.study import Study
 from transom.studies.trials import Trial, Wanted, failures
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -28,7 +28,7 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
     import optuna  # noqa: PLC0415  slow
 
     kept = optuna.create_study(direction=study.objectives[0].direction)
-    ranges = {name: _distribution(one) for name, one in study.variables.items()}
+    ranges = {name: one.distribution() for name, one in study.variables.items()}
     for trial in feasible:
         made = optuna.trial.create_trial(params=dict(trial.params), distributions=ranges, value=trial.values[0])
         kept.add_trial(made)
@@ -37,18 +37,6 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
         return dict(optuna.importance.get_param_importances(kept, evaluator=evaluator))
     except (RuntimeError, ValueError):  # all values are equal, and the like
         return {}
-
-
-def _distribution(one: Variable) -> Any:
-    import optuna  # noqa: PLC0415  slow
-
-    kinds = optuna.distributions
-    if one.choices:
-        return kinds.CategoricalDistribution(one.choices)
-    low, high = float(one.low or 0), float(one.high or 0)
-    if one.integer:
-        return kinds.IntDistribution(int(low), int(high), log=one.log, step=int(one.step or 1))
-    return kinds.FloatDistribution(low, high, log=one.log, step=one.step)
 
 
 def write_pictures(

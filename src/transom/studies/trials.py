@@ -87,8 +87,8 @@ class Wanted:
 
     @staticmethod
     def of(study: Study) -> Wanted:
-        objectives = tuple(Formula.parse(one.value or one.name) for one in study.objectives)
-        constraints = tuple((one, Formula.parse(one.value or one.name)) for one in study.constraints)
+        objectives = tuple(Formula.parse(one.text) for one in study.objectives)
+        constraints = tuple((one, Formula.parse(one.text)) for one in study.constraints)
         return Wanted(study, objectives, constraints)
 
     def values(self, names: Mapping[str, Number]) -> tuple[float, ...]:
