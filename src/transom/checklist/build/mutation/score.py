@@ -96,9 +96,9 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
             return Mutation(problems=(f"the checker gives no answer on the files as they are: {said}",))
         first = result_of(base)
         results = [result_of(await run(kept, mutant.texts)) for mutant in made.mutants]
-        unseen = await left_out(made.rows, kept, inputs)
-        unseen += [problem for mutant in made.mutants if (problem := await left_out_altered(mutant, kept, inputs))]
-        otherwise = await said_otherwise(made.told, kept, inputs)
+        unseen = await left_out(made.rows, kept)
+        unseen += [problem for mutant in made.mutants if (problem := await left_out_altered(mutant, kept))]
+        otherwise = await said_otherwise(made.told, kept)
     pairs = list(zip(made.mutants, results, strict=True))
     survivors = [(one, why) for one, result in pairs if (why := _why_survived(one, first, result, about, desk))]
     problems = [*_problems(made, survivors), *otherwise, *misjudged(made.units, base), *hidden(first, about, desk)]
