@@ -73,7 +73,7 @@ class SpecResult(Document):
 
 
 class GateRow(Shape):
-    """One gate of a build."""
+    """One gate of a build. What a gate that was passed says is a remark, e.g. on what it could not try."""
 
     gate: str
     passed: bool
@@ -188,7 +188,10 @@ class BuildRecord(Document):
     def findings(self) -> tuple[Finding, ...]:
         """All that the gates found, in their order."""
         return tuple(
-            Finding(row.gate, row.artifact, row.line, row.message) for gate in self.gates for row in gate.findings
+            Finding(row.gate, row.artifact, row.line, row.message)
+            for gate in self.gates
+            if not gate.passed
+            for row in gate.findings
         )
 
     @staticmethod
