@@ -61,6 +61,7 @@ SHAPES = (
     Shape("transom.approval/1", "transom.checklist.run.approval:Approval"),
     Shape("transom.checker/1", "transom.checklist.atoms:CheckerConfig", mode="validation"),
     Shape("transom.prices/1", "transom.agent.prices:Prices", mode="validation"),
+    Shape("transom.eval/1", "transom.evals.document:Evaluation"),
     Shape("transom.knowledge/1", "transom.checklist.rules.knowledge:Domain", mode="validation"),
 )
 

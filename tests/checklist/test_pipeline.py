@@ -99,6 +99,7 @@ MISBEHAVED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", MISBEHAVED)
 async def test_an_atom_that_misbehaves_fails_its_gates(how: str, tmp_path: Path, item: Item) -> None:
     old, new, said = MISBEHAVED[how]
@@ -112,6 +113,7 @@ async def test_an_atom_that_misbehaves_fails_its_gates(how: str, tmp_path: Path,
     assert "this checker was not finished" in verdict.errors[0].message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", MISBEHAVED)
 async def test_an_atom_that_misbehaves_in_a_check_is_an_error(how: str, tmp_path: Path, item: Item) -> None:
     old, new, said = MISBEHAVED[how]

@@ -35,6 +35,7 @@ def fits(entry: dict[str, Any], want: dict[str, Any]) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_recorded_replies_lead_to_the_truth(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = HERE / name

@@ -27,6 +27,7 @@ def messages(verdict: dict[str, object]) -> list[tuple[str | None, str]]:
     return [(one["source_file"], one["message"]) for one in warnings]
 
 
+@pytest.mark.slow
 def test_a_checker_edited_by_hand_says_so(desk: Desk) -> None:
     before = desk.verdict("run", str(CHECKER))
     assert not [where for where, _ in messages(before) if where in ("atoms.py", "checker.yaml")]
@@ -46,6 +47,7 @@ def edit_comment(path: Path) -> None:
     path.write_text(path.read_text("utf-8") + "# a remark\n", "utf-8")
 
 
+@pytest.mark.slow
 def test_an_approval_holds_until_a_file_changes(desk: Desk) -> None:
     only = ("run", str(CHECKER), "--approved-only", "-q")
     line = desk.check(*only).line()
@@ -75,6 +77,7 @@ def test_an_approval_holds_until_a_file_changes(desk: Desk) -> None:
     assert "ItemSpec.md changed since" in desk.check(*only).line()
 
 
+@pytest.mark.slow
 def test_an_approval_that_cannot_be_read_approves_nothing(desk: Desk) -> None:
     (CHECKER / "approval.json").write_text('{"by": "ann"}', "utf-8")
     edit(CHECKER / "build.json", '"provider"', '"approved_by": "ann",\n  "provider"')
@@ -92,6 +95,7 @@ def test_an_approval_that_cannot_be_read_approves_nothing(desk: Desk) -> None:
     assert "no checker folder" in desk("check", "approve", "nosuch", "--by", "ann").line()
 
 
+@pytest.mark.slow
 def test_of_several_the_approved_ones_are_judged(desk: Desk) -> None:
     assert desk.check("all", "VER-02.yaml", "-o", "out", "-q").code == 1
     assert desk("check", "approve", str(CHECKER), "--by", "ann", "-q").code == 0

@@ -155,6 +155,7 @@ def spec(desk: Desk) -> Path:
 BUILD = ("build", "specs/VER-01_ItemSpec.md", "--item", "VER-01.yaml", "-q")
 
 
+@pytest.mark.slow
 def test_each_missing_section_is_named(desk: Desk, spec: Path) -> None:
     whole = spec.read_text("utf-8")
     for number, section in section_texts(whole).items():
@@ -164,6 +165,7 @@ def test_each_missing_section_is_named(desk: Desk, spec: Path) -> None:
         assert re.match(rf"specs/VER-01_ItemSpec\.md: sections? {re.escape(number)}\b.* missing or empty; ", line)
 
 
+@pytest.mark.slow
 def test_an_item_spec_that_was_cut_off_anywhere_is_refused(desk: Desk, spec: Path) -> None:
     whole = spec.read_text("utf-8")
     last = whole.index("### 4.3")
@@ -201,6 +203,7 @@ def test_a_title_that_is_no_name_makes_no_folder(title: str, desk: Desk, spec: P
     assert not (desk.here / "out").exists()
 
 
+@pytest.mark.slow
 def test_findings_must_be_mended_or_allowed(desk: Desk, spec: Path) -> None:
     edit(spec, "**Purpose**", "**Purpos**")
     answer = desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
@@ -241,6 +244,7 @@ DAMAGE: dict[str, tuple[str, bytes | None, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_checker(name: str, desk: Desk, checker: Path) -> None:
     file, content, expected = DAMAGE[name]
@@ -281,6 +285,7 @@ ATOMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATOMS)
 def test_an_atom_that_was_edited_badly_is_an_error_and_never_a_pass(name: str, desk: Desk, checker: Path) -> None:
     old, new, kind = ATOMS[name]
@@ -353,6 +358,7 @@ BROKEN_LOGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN_LOGS)
 def test_a_checker_is_not_built_from_a_log_that_cannot_be_read(name: str, desk: Desk) -> None:
     file, content, said = BROKEN_LOGS[name]
@@ -386,6 +392,7 @@ def test_a_variable_that_is_gone_is_named_by_run_too(desk: Desk, checker: Path) 
     assert line.startswith(f"{checker}/item.yaml:6: the variable ${{CHECKLIST_ROOT}} is not defined; add --var")
 
 
+@pytest.mark.slow
 def test_lint_says_what_is_wrong_with_each_target(desk: Desk, checker: Path) -> None:
     spec = desk.here / "half.md"
     spec.write_text("# ItemSpec: X\n\n## 1. Parsing Logic\n\ntext\n", "utf-8")
@@ -405,6 +412,7 @@ def test_lint_says_what_is_wrong_with_each_target(desk: Desk, checker: Path) -> 
     assert artifacts == expected
 
 
+@pytest.mark.slow
 def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, checker: Path) -> None:
     data = ("--var", f"CHECKLIST_ROOT={EXAMPLES / 'data'}")
     answer = desk("check", "lint", str(checker), *data)
@@ -441,6 +449,7 @@ def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
         assert (answer.code, answer.out.splitlines()[2].strip()) == (2, f"{name}: {why} [inputs]"), name
 
 
+@pytest.mark.slow
 def test_a_log_that_was_not_understood_is_looked_at_again(desk: Desk) -> None:
     item = "description: Confirm that there are no errors in the Yosys log.\ninput_files: [y.log]\n"
     (desk.here / "it.yaml").write_text(item, "utf-8")

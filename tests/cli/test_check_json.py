@@ -54,6 +54,7 @@ def test_every_ending_of_spec(desk: Desk) -> None:
     ended(desk("check", "all", "odd.yaml", *JSON), "transom.spec/1", "NEEDS_MODEL", 3)
 
 
+@pytest.mark.slow
 def test_every_ending_of_build(desk: Desk) -> None:
     spec = desk("check", "spec", "VER-01.yaml", "-o", "out", *JSON).document["itemspec_path"]
     build = ("build", spec, "--item", "VER-01.yaml", *JSON)
@@ -81,6 +82,7 @@ def test_every_ending_of_build(desk: Desk) -> None:
     assert model["needs_model"]
 
 
+@pytest.mark.slow
 def test_every_ending_of_run(desk: Desk) -> None:
     for item, status, code in (("VER-01", "PASS", 0), ("VER-02", "FAIL", 1), ("VER-08", "PASS", 0)):
         verdict = ended(desk.check("all", f"{item}.yaml", *JSON), "transom.check/1", status, code)

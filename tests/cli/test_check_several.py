@@ -21,6 +21,7 @@ def status(path: str) -> tuple[str, str]:
     return document["item_id"], document["status"]
 
 
+@pytest.mark.slow
 def test_several_items_in_one_go_lie_side_by_side(desk: Desk) -> None:
     (desk.here / "ODD.yaml").write_text("description: Confirm that the moon is frobnicated.\ninput_files: [x.log]\n")
     items = ["VER-01.yaml", "nosuch.yaml", "VER-02.yaml", "ODD.yaml"]
@@ -42,6 +43,7 @@ def test_several_items_in_one_go_lie_side_by_side(desk: Desk) -> None:
     assert [one["item_id"] for one in again.document["checks"]] == ["VER-01", "ODD"], "the command as it was given"
 
 
+@pytest.mark.slow
 def test_one_item_after_another_into_one_folder(desk: Desk) -> None:
     assert desk.check("all", "VER-01.yaml", "-o", "out", "-q").code == 0
     assert status("out/verdict.json") == ("VER-01", "PASS")

@@ -13,6 +13,7 @@ from tests.cli.checks import EXAMPLES, Answer
 from transom.cli import main
 
 
+@pytest.mark.slow
 def test_the_demo_keeps_to_a_workspace_of_its_own(
     here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,10 +86,10 @@ def test_the_licence_is_apache_2() -> None:
     assert "END OF TERMS AND CONDITIONS" in text
 
 
-def test_the_front_door_calls_make_test() -> None:
+def test_the_front_door_calls_make_test_and_the_fence() -> None:
     script = ROOT / ".ci" / "run"
     assert script.read_text(encoding="utf-8").startswith("#!/usr/bin/env bash\nset -euo pipefail\n")
-    assert "exec make test" in script.read_text(encoding="utf-8")
+    assert script.read_text(encoding="utf-8").splitlines()[-2:] == ["make test", "exec make fence"]
     assert os.access(script, os.X_OK)
 
 
@@ -97,7 +97,7 @@ def test_make_without_a_target_lists_them() -> None:
     env = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
     said = subprocess.run(["make"], cwd=ROOT, env=env, capture_output=True, text=True, check=True).stdout
     listed = set(re.findall(r"^make (\w+)", said, re.M))
-    assert listed >= {"demo", "test", "lint", "bench", "docs", "acceptance", "leak"}
+    assert listed >= {"demo", "test", "fence", "lint", "bench", "docs", "acceptance", "leak"}
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "scripts").glob("*.sh")), ids=lambda path: path.name)
@@ -106,6 +106,7 @@ def test_a_shell_script_is_executable_and_parses(script: Path) -> None:
     subprocess.run(["bash", "-n", str(script)], check=True)
 
 
+@pytest.mark.slow
 def test_a_wheel_holds_every_file_of_the_package_and_the_examples(tmp_path: Path) -> None:
     source, wheels = tmp_path / "source", tmp_path / "wheels"
     package = ROOT / "src" / "transom"

@@ -134,6 +134,7 @@ def test_colour_is_a_hook(verdict: Verdict) -> None:
     assert text_report(verdict, shout).startswith("<fail>FAIL  VER-1")
 
 
+@pytest.mark.slow
 def test_ten_thousand_entries_take_a_moment(tmp_path: Path) -> None:
     report = "".join(f"r{n}/D (dff) {n % 7 - 3}.0 ({'MET' if n % 7 > 2 else 'VIOLATED'})\n" for n in range(10_000))
     item = "waivers: {value: 2, waive_items: ['r1*', 'regex:r2']}\n"
