@@ -103,7 +103,7 @@ async def checker_of(
     try:
         return await build_checker(run, inputs, manner.sandbox, manner.build, folder)
     except NeedsModel as error:
-        return BuildResult(status="NEEDS_MODEL", needs_model=_words(error), run_id=run.id)
+        return BuildResult(status="NEEDS_MODEL", item_id=inputs.item_id, needs_model=_words(error), run_id=run.id)
 
 
 def open_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
@@ -173,7 +173,7 @@ async def check_all(
     if not spec.ready:
         return spec.result
     if unusable := _unusable(item, places.roots(places.of(item, run.folder))):
-        return _nothing_to_check(run, unusable)
+        return _nothing_to_check(run, item, unusable)
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
     if isinstance(built, BuildResult):
@@ -263,12 +263,13 @@ def _why_not(path: Path) -> str:
     return "a folder, not a file" if stat.S_ISDIR(mode) else "not a regular file"
 
 
-def _nothing_to_check(run: Run, unusable: Mapping[str, str]) -> BuildResult:
+def _nothing_to_check(run: Run, item: Item, unusable: Mapping[str, str]) -> BuildResult:
     """Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that."""
     rows = tuple(
         FindingRow(gate="inputs", artifact=name, line=None, message=message) for name, message in unusable.items()
     )
-    return BuildResult(status="ERROR", gates=(GateRow(gate="inputs", passed=False, findings=rows),), run_id=run.id)
+    row = GateRow(gate="inputs", passed=False, findings=rows)
+    return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
 
 
 def _existing(path: Path) -> Path | None:

@@ -102,6 +102,7 @@ class BuildResult(Document):
 
     schema_: Literal["transom.build/1"] = Field(default="transom.build/1", alias="schema")
     status: Literal["done", "needs_review", "human_required", "NEEDS_MODEL", "ERROR"]
+    item_id: str
     checker_path: str | None = None
     iterations: int = 0
     gates: tuple[GateRow, ...] = ()

@@ -126,7 +126,7 @@ def print_build(session: Session, result: BuildResult) -> int:
     if session.format == "json":
         print_json(result)
         return result.exit_code
-    print_text(result.status + (f"  {result.checker_path}" if result.checker_path else ""))
+    print_text(f"{result.status}  {result.item_id}" + (f"  {result.checker_path}" if result.checker_path else ""))
     if result.waits_for:
         print_text(f"  waits for a person: {result.waits_for}")
     for gate in result.gates:
