@@ -112,6 +112,11 @@ class BuildResult(Document):
     run_id: str
 
     @property
+    def findings(self) -> tuple[FindingRow, ...]:
+        """All that the gates object to, in their order."""
+        return tuple(row for gate in self.gates if not gate.passed for row in gate.findings)
+
+    @property
     def exit_code(self) -> int:
         if self.waits_for:
             return 3

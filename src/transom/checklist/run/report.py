@@ -11,8 +11,15 @@ Tone = Literal["pass", "fail", "error", "warn", "dim"]
 Style = Callable[[Tone, str], str]
 
 SHOWN = 20
+NEXT_WORDS = "ask a model (--model), reword it, or add a knowledge file (paths.knowledge_dirs)"
 _WIDTH = 300
-_TONES: dict[str, Tone] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error", "NEEDS_MODEL": "warn"}
+_TONES: dict[str, Tone] = {
+    "PASS": "pass",
+    "FAIL": "fail",
+    "ERROR": "error",
+    "NEEDS_MODEL": "warn",
+    "NEEDS_REVIEW": "warn",
+}
 _TYPES = {1: "boolean check", 2: "value check", 3: "value check with waivers", 4: "boolean check with waivers"}
 
 
@@ -39,7 +46,9 @@ def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
     for trouble in verdict.errors:
         yield style("error", f"  error: {_place(trouble.source_file, trouble.line_number)}{_short(trouble.message)}")
     for words in verdict.needs_model:
-        yield style("warn", f"  not understood: {words.text!r} in {words.where}")
+        yield style("warn", f'  not understood: "{_short(words.text)}" in {words.where}')
+    if verdict.needs_model:
+        yield f"  {NEXT_WORDS}"
     yield from _section("Missing", verdict.missing_items, lambda one: _violation(one, style))
     yield from _section("Not wanted", verdict.extra_items, lambda one: _violation(one, style))
     yield from _section("Waived", verdict.waived, lambda one: _waived(one, style))
@@ -58,6 +67,8 @@ def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
 
 def _headline(verdict: Verdict, style: Style) -> str:
     kind = f"  (type {verdict.checker_type}, {_TYPES[verdict.checker_type]})" if verdict.checker_type else ""
+    if verdict.checker_type is None and verdict.status != "ERROR":
+        return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}"
     counts = [
         (len(verdict.found_items), "found"),
         (len(verdict.missing_items), "missing"),

@@ -10,9 +10,9 @@ from pydantic import ConfigDict, Field
 from transom.canonical import Json, pretty_json
 from transom.checklist.atoms import Rank, Shape
 
-Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL"]
+Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
 
-EXIT_CODES: dict[Status, int] = {"PASS": 0, "FAIL": 1, "ERROR": 2, "NEEDS_MODEL": 3}
+EXIT_CODES: dict[Status, int] = {"PASS": 0, "FAIL": 1, "ERROR": 2, "NEEDS_MODEL": 3, "NEEDS_REVIEW": 3}
 _GRAVITY = (2, 3, 1, 0)
 
 
@@ -198,6 +198,7 @@ class Summary(Shape):
     FAIL: int = 0
     ERROR: int = 0
     NEEDS_MODEL: int = 0
+    NEEDS_REVIEW: int = 0
 
 
 class Verdicts(Shape):
