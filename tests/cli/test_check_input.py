@@ -308,10 +308,21 @@ def test_a_checker_that_was_edited_well_is_another_checker(desk: Desk, checker: 
     assert before == after
 
 
-def test_a_checker_that_its_gates_did_not_pass_is_not_run(desk: Desk, checker: Path) -> None:
+def test_a_checker_that_its_gates_doubt_says_what_it_finds_and_waits_for_a_person(desk: Desk, checker: Path) -> None:
+    """Exit code 3 alone and in a batch, with what was found, why it is doubted, and how a person takes it."""
     edit(checker / "build.json", '"status": "done"', '"status": "needs_review"')
-    line = desk.check("run", "out/VER-01_checker", "-q").line()
-    assert line.startswith("out/VER-01_checker/build.json: the gates did not pass this checker; ")
+    for targets in (["out/VER-01_checker"], ["out/VER-01_checker", "out/VER-01_checker"]):
+        document = desk.check("run", *targets, "--format", "json", "-q")
+        verdicts = document.document.get("checks", [document.document])
+        assert document.code == 3
+        assert (verdicts[0]["status"], len(verdicts[0]["doubted"])) == ("PASS", 1)
+        assert verdicts[0]["found_items"]
+    assert document.document["summary"] == {"PASS": 0, "FAIL": 0, "ERROR": 0, "NEEDS_MODEL": 0, "NEEDS_REVIEW": 2}
+    text = desk.check("run", "out/VER-01_checker", "-q").out
+    assert text.startswith("PASS, doubted  VER-01  ")
+    assert "transom check approve CHECKER --by NAME" in text
+    assert desk("check", "approve", "out/VER-01_checker", "--by", "Ann Lee", "-q").code == 0
+    assert desk.check("run", "out/VER-01_checker", "-q").code == 0
 
 
 def test_a_checker_without_its_item_has_nothing_to_read(desk: Desk, checker: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transom.checklist.build.checker import BUILD_FILE, CHECKER_FILE
+from transom.checklist.build.checker import CHECKER_FILE
 from transom.checklist.build.flow import BuiltChecker, build_checker
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.item import Item, load_item
@@ -113,15 +113,12 @@ def open_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
         strict: what its copy of the item says differently than it is read is an error.
 
     Raises:
-        InputError: no such folder, a damaged file in it, a build that the gates did not pass.
+        InputError: no such folder, a damaged file in it.
     """
     checker = load_checker(folder)
     if not _NAME.fullmatch(checker.config.item_id):
         what = f"item_id {checker.config.item_id!r} is not a name"
         raise InputError(what, where=str(folder / CHECKER_FILE), hint="use letters, digits, `.`, `_` and `-`")
-    if checker.build.get("status") == "needs_review":
-        hint = "mend what its gates say, and build it again"
-        raise InputError("the gates did not pass this checker", where=str(folder / BUILD_FILE), hint=hint)
     if strict and checker.item:
         load_item(checker.item.path, strict=True)
     return checker
@@ -178,7 +175,7 @@ async def check_all(
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
     if isinstance(built, BuildResult):
         return built
-    if not built.done:
+    if not built.judges:
         return built.result
     checker = open_checker(built.folder)
     return Judged(await verdict_of(run, checker, item, places, manner, copy_to=copy_to), built.folder)

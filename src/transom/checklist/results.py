@@ -120,7 +120,7 @@ class BuildResult(Document):
     def exit_code(self) -> int:
         if self.waits_for:
             return 3
-        return {"done": 0, "needs_review": 1, "ERROR": 2, "human_required": 3, "NEEDS_MODEL": 3}[self.status]
+        return {"done": 0, "needs_review": 3, "ERROR": 2, "human_required": 3, "NEEDS_MODEL": 3}[self.status]
 
 
 class GeneratedCode(Shape):

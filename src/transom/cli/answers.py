@@ -15,7 +15,7 @@ from transom.checklist.results import BuildResult, FindingRow, SpecResult, Words
 from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
 from transom.checklist.run.verdict import MadeBy, NotUnderstoodWords, Status, Trouble, Verdicts, Warned
-from transom.cli.output import print_json, print_text, style
+from transom.cli.output import counted, print_json, print_text, style
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import write_file
@@ -159,9 +159,19 @@ def print_build(session: Session, result: BuildResult) -> int:
     print_text(f"{result.status}  {result.item_id}" + (f"  {result.checker_path}" if result.checker_path else ""))
     if result.waits_for:
         print_text(f"  waits for a person: {result.waits_for}")
+    passed = [gate for gate in result.gates if gate.passed]
     for gate in result.gates:
-        print_text(f"  {'passed' if gate.passed else 'FAILED'}  {gate.gate}")
-        _print_findings(gate.findings, indent="    ")
+        if not gate.passed or gate.findings:
+            print_text(f"  {'passed' if gate.passed else 'FAILED'}  {gate.gate}")
+            _print_findings(gate.findings, indent="    ")
+    if passed:
+        print_text(f"  {counted(len(passed), 'gate')} passed")
+    if result.status == "needs_review" and result.checker_path:
+        print_text(
+            f"  see what it finds: transom check run {result.checker_path}",
+            f"  take it as it is:  transom check approve {result.checker_path} --by NAME",
+            "  or correct atoms.py or checker.yaml there, and build again",
+        )
     _print_words(result.needs_model)
     print_text(f"  run {result.run_id}")
     return result.exit_code

@@ -109,7 +109,7 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
             target = places.out / checker_folder(name) if places.out else None
             built = await checker_of(run, spec.text, item, places, manner_of(session, options), folder=target)
             result = built if isinstance(built, BuildResult) else built.result
-            if isinstance(built, BuiltChecker) and built.done and item:
+            if isinstance(built, BuiltChecker) and built.judges and item:
                 await register_checker(store, item, built.folder, spec.text)
             await _finish(run, result.status)
     return print_build(session, result)
@@ -172,7 +172,9 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, all_
             return result
         spec = (result.checker / SPEC_FILE).read_text(encoding="utf-8")
         await register_checker(store, item, result.checker, spec)
-        await _finish(run, result.verdict.status)
+        await _finish(run, result.verdict.counted_as)
+    if result.verdict.doubted:
+        say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
     return _shown(result.verdict, run.id, started)
 
 
@@ -224,7 +226,7 @@ async def _run_one(
             raise InputError(what, where=str(target), hint="run it by itself, with an -o of its own")
         taken |= {copy_to} if copy_to else set()
         verdict = await verdict_of(run, checker, item, places, manner_of(session, options), copy_to=copy_to)
-        await _finish(run, verdict.status)
+        await _finish(run, verdict.counted_as)
     return _shown(verdict, run.id, started)
 
 

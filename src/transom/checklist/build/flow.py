@@ -50,6 +50,11 @@ class BuiltChecker:
     def done(self) -> bool:
         return self.result.status == "done"
 
+    @property
+    def judges(self) -> bool:
+        """Whether there is a checker that gives verdicts, doubted ones included."""
+        return self.result.status in ("done", "needs_review") and self.result.waits_for is None
+
 
 async def build_checker(
     run: Run, inputs: BuildInputs, sandbox: Sandbox, settings: BuildSettings, folder: Path | None = None
