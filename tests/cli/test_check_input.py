@@ -379,9 +379,9 @@ def test_a_checker_is_not_built_from_a_log_that_cannot_be_read(name: str, desk: 
     log.with_name(file).write_bytes(content)
     answer = desk.check("all", "VER-01.yaml", "--format", "json", "-q")
     assert (answer.code, answer.document["status"]) == (2, "ERROR")
-    (gate,) = answer.document["gates"]
-    assert gate["findings"][0]["artifact"] == f"updown/{file}"
-    assert said in gate["findings"][0]["message"]
+    (trouble,) = answer.document["errors"]
+    assert trouble["source_file"] == f"updown/{file}"
+    assert said in trouble["message"] and said in answer.err
     log.with_name(file).unlink()
     log.write_bytes(whole)
     assert desk.check("all", "VER-01.yaml", "-q").code == 0, "and once it can, the build goes on"
@@ -393,9 +393,9 @@ def test_an_input_that_is_gone_is_named_whether_there_are_others_or_not(desk: De
     log.unlink() if others else shutil.rmtree(log.parent)
     answer = desk.check("all", "VER-01.yaml", "--format", "json", "-q")
     assert (answer.code, answer.document["status"]) == (2, "ERROR")
-    (gate,) = answer.document["gates"]
-    (finding,) = gate["findings"]
-    assert (finding["artifact"], finding["message"]) == ("updown/sta_signoff.log", "no such file")
+    (trouble,) = answer.document["errors"]
+    assert (trouble["source_file"], trouble["message"]) == ("updown/sta_signoff.log", "no such file")
+    assert f"looked for at {log}" in answer.err
 
 
 def test_a_variable_that_is_gone_is_named_by_run_too(desk: Desk, checker: Path) -> None:
@@ -470,3 +470,26 @@ def test_a_log_that_was_not_understood_is_looked_at_again(desk: Desk) -> None:
     log.write_text("Yosys 0.23 (git sha1 7ce5011c24b)\nERROR: bad thing\n", "utf-8")
     answer = desk.check("all", "it.yaml", "-q", "--format", "json")
     assert (answer.code, answer.document["status"]) == (1, "FAIL")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("gone.log", None, "no such file"),
+        ("blank.log", b" \n", "is empty"),
+        ("cut.log.gz", b"\x1f\x8b\x08\x00", "cannot be read: the compressed file is cut short or damaged"),
+        ("logs/*.log", None, "no such file"),
+    ],
+)
+def test_an_input_without_contents_is_said_with_the_line_that_names_it(
+    desk: Desk, name: str, content: bytes | None, message: str
+) -> None:
+    (desk.here / "items").mkdir()
+    Path("items/ERR.yaml").write_text(f"description: Confirm that there are no errors.\n\ninput_files:\n- '{name}'\n")
+    if content is not None:
+        (desk.here / "items" / name).write_bytes(content)
+    answer = desk("check", "all", "items/ERR.yaml", "--format", "json", "-q")
+    assert (answer.code, answer.document["item_id"], answer.document["status"]) == (2, "ERR", "ERROR")
+    where = f"transom: items/ERR.yaml:4: {name}: {message}; looked for at {desk.here}/items/{name}"
+    hint = "; write ${NAME} and say --var NAME=PATH" if "*" in name else ""
+    assert answer.err == f"{where}{hint}\n"

@@ -33,7 +33,7 @@ def holds(document: Any) -> None:
 def ended(answer: Answer, schema: str, status: str | None, code: int) -> Any:
     document = answer.document
     assert (document["schema"], document.get("status"), answer.code) == (schema, status, code)
-    assert answer.err == ""
+    assert (answer.err == "") is (status != "ERROR"), "what is wrong with an input is said on stderr, too"
     holds(document)
     assert document.get("item_id") or "item_id" not in document
     return document

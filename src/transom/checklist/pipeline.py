@@ -24,6 +24,7 @@ from transom.llm import CallSettings
 from transom.runs import Artifact, Run
 from transom.sandbox import Sandbox
 
+_SHELL = re.compile(r"^~|\$(?!\{)|[*?]")  # what a shell would put something else for
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -258,6 +259,32 @@ def _why_not(path: Path) -> str:
     except OSError as error:
         return os.strerror(error.errno or 0)
     return "a folder, not a file" if stat.S_ISDIR(mode) else "not a regular file"
+
+
+def told_inputs(
+    item: Item | None, places: Places, otherwise: Path, result: SpecResult | BuildResult | Verdict
+) -> list[str]:
+    """What is wrong with input files, each with the item's line that names it and where it was looked for.
+
+    Args:
+        otherwise: where relative input files start if there is no item.
+    """
+    if item is None or isinstance(result, SpecResult):
+        return []
+    if isinstance(result, Verdict):
+        wrong = {one.source_file: one.message for one in result.errors if one.line_number is None}
+    else:
+        wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
+    roots, told = places.roots(places.of(item, otherwise)), list[str]()
+    for name in item.input_files:
+        path = roots.expand(name.written, item.where(name.line))
+        called = {name.written, roots.shown(path, name.written), path.name}
+        message = next((wrong[one] for one in (*called, *(f"{one}.gz" for one in called)) if one in wrong), None)
+        if message:
+            hint = "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
+            where = f"{item.where(name.line)}: {name.written}: {message}"
+            told.append(f"{where}; looked for at {path.absolute()}{hint}")
+    return told
 
 
 def _nothing_to_check(run: Run, item: Item, unusable: Mapping[str, str]) -> BuildResult:

@@ -25,6 +25,7 @@ from transom.checklist.pipeline import (
     open_checker,
     read_spec,
     spec_of,
+    told_inputs,
     verdict_of,
 )
 from transom.checklist.results import BuildResult, SpecResult
@@ -109,6 +110,7 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
             target = places.out / checker_folder(name) if places.out else None
             built = await checker_of(run, spec.text, item, places, manner_of(session, options), folder=target)
             result = built if isinstance(built, BuildResult) else built.result
+            _say_inputs(item, places, run.folder, result)
             if isinstance(built, BuiltChecker) and built.judges and item:
                 await register_checker(store, item, built.folder, spec.text)
             await _finish(run, result.status)
@@ -167,6 +169,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, all_
     entry = options.entry("all", session, all_items or [path])
     async with _run_of(session, store, item, entry) as run:
         result = await check_all(run, item, places, manner_of(session, options), copy_to=copy)
+        _say_inputs(item, places, run.folder, result.verdict if isinstance(result, Judged) else result)
         if not isinstance(result, Judged):
             await _finish(run, result.status)
             return result
@@ -227,7 +230,13 @@ async def _run_one(
         taken |= {copy_to} if copy_to else set()
         verdict = await verdict_of(run, checker, item, places, manner_of(session, options), copy_to=copy_to)
         await _finish(run, verdict.counted_as)
+    _say_inputs(item or checker.item, places, checker.folder, verdict)
     return _shown(verdict, run.id, started)
+
+
+def _say_inputs(item: Item | None, places: Places, otherwise: Path, result: Answer) -> None:
+    for line in told_inputs(item, places, otherwise, result):
+        say(f"transom: {line}")
 
 
 def _checker_of(store: SqliteStore, target: Path, *, strict: bool) -> tuple[LoadedChecker, Item | None]:
