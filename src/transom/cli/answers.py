@@ -127,7 +127,7 @@ def _why_not_judged(outcome: SpecResult | BuildResult | TransomError) -> _NotJud
     rows = [Trouble(source_file=row.artifact, line_number=row.line, message=row.message) for row in findings]
     if outcome.status in ("ERROR", "NEEDS_MODEL"):
         return _NotJudged("ERROR" if outcome.status == "ERROR" else "NEEDS_MODEL", tuple(rows), words)
-    return _NotJudged("NEEDS_REVIEW", (*rows, Trouble(source_file=None, message=next_of(outcome))))
+    return _NotJudged("NEEDS_REVIEW", (Trouble(source_file=None, message=next_of(outcome)), *rows))
 
 
 def next_of(answer: SpecResult | BuildResult) -> str:
