@@ -64,6 +64,9 @@ SHAPES = (
     Shape("transom.eval/1", "transom.evals.document:Evaluation"),
     Shape("transom.story/1", "transom.stories.results:EpicResult"),
     Shape("transom.study/1", "transom.studies.result:StudyResult"),
+    Shape("transom.investigation/1", "transom.investigator.result:Investigation"),
+    Shape("transom.release_words/1", "transom.formats.release.words:Words", mode="validation"),
+    Shape("transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"),
     Shape("transom.knowledge/1", "transom.checklist.rules.knowledge:Domain", mode="validation"),
 )
 
