@@ -116,7 +116,7 @@ class Index:
         terms = {*stems_of(text)}
         known = self._counts(terms)
         needed = int((1 - part) * len(terms)) + 1 - (len(terms) - len(known))
-        if needed <= 0:  # too many of its terms stand nowhere
+        if not known or needed <= 0:  # it has no terms, or too many of them stand nowhere
             return []
         name = f"{self._name}_text"
         sql = f"SELECT rowid FROM {name} WHERE {name} MATCH ? ORDER BY rowid DESC LIMIT ?"
