@@ -48,6 +48,7 @@ def opened(session: Session, scope: Scope, *, making: bool = False) -> Iterator[
     path = session.workspace.database if there else None
     embedder = find_embedder(session.settings.paths.embeddings)
     with Playbook(path, domain=scope.domain, study=scope.study, user=scope.user, embedder=embedder) as playbook:
+        playbook.embed_missing()
         yield playbook
 
 
