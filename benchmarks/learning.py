@@ -187,7 +187,7 @@ def _one(one: str, other: str, embedder: Embedder | None) -> bool:
 
 def surrogate(folder: Path) -> NDArray[np.float64]:
     """Accuracy of 300 configurations on 34 tasks, each task's from 0 to 1; shape (tasks, configurations)."""
-    import onnxruntime  # type: ignore[import-untyped]  # noqa: PLC0415  not everybody has it
+    import onnxruntime  # type: ignore[import-untyped]
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
