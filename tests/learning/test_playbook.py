@@ -253,7 +253,6 @@ def test_search_looks_at_words_tags_and_category(book: Playbook) -> None:
     assert book.search_by_content("turbine") == []
     assert len(book.search_by_content("mesh", limit=1)) == 1
     assert [one.id for one in book.get_by_category(MIS)] == [said.id]
-    assert book.get_by_category(MIS, min_score=1) == []
 
 
 def test_an_insight_holds_in_its_time(book: Playbook) -> None:

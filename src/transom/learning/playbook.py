@@ -279,11 +279,10 @@ class Playbook:
         found = self.choose(Wish(query, category=category, limit=3 * limit, fill=False))
         return [one.insight for one in sorted(found, key=lambda one: -one.relevance)][:limit]
 
-    def get_by_category(self, category: InsightCategory, min_score: int | None = None) -> list[Insight]:
+    def get_by_category(self, category: InsightCategory) -> list[Insight]:
         """The living insights of a category, those that stand best first."""
         found = [one for one in self.items.values() if one.category is category]
-        kept = [one for one in found if min_score is None or one.net_score >= min_score]
-        return sorted(kept, key=lambda one: (-one.lower_bound, one.id))
+        return sorted(found, key=lambda one: (-one.lower_bound, one.id))
 
     def get_context_for_task(
         self,
