@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from transom.canonical import Json, write_atomic
 from transom.errors import InputError
 from transom.learning.exchange import export_json, import_json
-from transom.learning.insight import Insight, InsightCategory, Source, supports
+from transom.learning.insight import Draft, Insight, InsightCategory, Source, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent, next_serial
 from transom.learning.likeness import NEARLY, PARAPHRASE, fingerprint, may_paraphrase, nearly_equal
 from transom.learning.retrieval import HEADING, Ranked, View, Wish, choose, fit
@@ -51,22 +50,6 @@ class Outcome:
     attempt: int = 1
     kinds: frozenset[str] = frozenset()
     source: Source = field(default_factory=Source)
-
-
-@dataclass(frozen=True)
-class Draft:
-    """An insight that is to be added; see `Insight` and `Playbook.add_insight`."""
-
-    category: InsightCategory
-    content: str
-    tags: Sequence[str] = ()
-    source: Source = field(default_factory=Source)
-    scope: str = "global"
-    owner: str = ""
-    overrides: str = ""
-    valid_from: str = ""
-    valid_until: str = ""
-    egress: Egress = "any"
 
 
 class Playbook:
@@ -394,6 +377,10 @@ class Playbook:
         self.index.put_words(run, number, f"{content} {' '.join(json.loads(tags))}")
         return int(number)
 
+    def embed_missing(self) -> int:
+        """Give vectors to insights that were added without this embedder; returns to how many."""
+        return self.index.embed_missing("SELECT number, content FROM insights")
+
     def close(self) -> None:
         """Let go of the database. Closing twice does no harm."""
         self.ledger.tables.close()
@@ -401,9 +388,7 @@ class Playbook:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _scope(self, level: Level | None) -> str:
