@@ -251,21 +251,18 @@ class StoryFlow:
         self.handoff = StoryHandoff(self.story.id, None, limits=self.settings.limits)
         async with self.epic.places.lock:
             rows = await project("worktree", "list", "--porcelain")
+        options = ["remove it, and keep its work on a branch", "leave it"]
         for row in rows.split("\n\n"):
             told = dict(line.partition(" ")[::2] for line in row.splitlines())
-            folder, branch = Path(told.get("worktree", "")), told.get("branch", "").removeprefix("refs/heads/")
-            mine = folder.is_relative_to(self.epic.places.root.resolve()) or folder.is_relative_to(
-                self.epic.places.root
-            )
-            if branch not in (f"transom/{self.story.slug}",) or mine or not folder.is_dir():
+            folder = Path(told.get("worktree", ""))
+            mine = folder.is_relative_to(self.epic.places.root.resolve())
+            if told.get("branch") != f"refs/heads/transom/{self.story.slug}" or mine or not folder.is_dir():
                 continue
             prompt = f"An earlier run left the worktree {folder} for {self.story.label}; may it be removed?"
-            answer = await self.epic.ask(
-                f"{self.name}/reclaim", prompt, ["remove it, and keep its work on a branch", "leave it"]
-            )
-            if answer.text.startswith("remove"):
+            if (await self.epic.ask(f"{self.name}/reclaim", prompt, options)).text == options[0]:
                 await Git(folder).park(self.story.slug, "Kept by Transom before the worktree was removed\n")
-                await project("worktree", "remove", "--force", str(folder))
+                async with self.epic.places.lock:
+                    await project("worktree", "remove", "--force", str(folder))
 
     async def _ready(self) -> None:
         """SM and PO, until the story may be built."""

@@ -59,11 +59,10 @@ class Worktrees:
         here, project = self.git(branch), Git(self.project)
         async with self.lock:
             if not (here.folder / ".git").exists():
-                await project("worktree", "prune")
                 known = await project.commit_of(f"refs/heads/{branch}")
                 here.folder.parent.mkdir(parents=True, exist_ok=True)
                 start = (str(here.folder), branch) if known else ("-b", branch, str(here.folder), commit)
-                await project("worktree", "add", "--quiet", *start)
+                await project("worktree", "add", "--quiet", "--force", *start)  # git may still list a lost folder
         return here
 
     async def restore(self, branch: str, commit: str) -> str:
