@@ -75,7 +75,7 @@ PLACES = {
     "nothing to lint": (["lint", "nosuch.yaml"], r"nosuch\.yaml: no such file; "),
     "no such checker to lint": (["lint", "VER-01.yaml", "nosuch"], r"nosuch: no such file; "),
     "no day": (["all", "VER-01.yaml", "--as-of", "tomorrow"], r"--as-of: 'tomorrow' is no date; write YYYY-MM-DD"),
-    "no report": (["run", "VER-01.yaml", "--report", "pdf:x"], r"--report: 'pdf:x' is no report; write json:PATH"),
+    "no report": (["run", "VER-01.yaml", "--report", "pdf:x"], r"--report: 'pdf:x' is no report; write FORMAT:PATH"),
     "a report without path": (["run", "VER-01.yaml", "--report", "json"], r"--report: 'json' is no report; write"),
     "no variable": (["all", "VER-01.yaml", "--var", "ROOT"], r"--var: 'ROOT' is no variable; write NAME=PATH"),
     "no folder": (["all", "VER-01.yaml", "--var", "R=nosuch"], r"--var R: .*/nosuch is no folder; name"),
@@ -305,6 +305,7 @@ def test_a_checker_that_was_edited_well_is_another_checker(desk: Desk, checker: 
     assert before["made_by"].pop("checker_sha256") != after["made_by"].pop("checker_sha256")
     (warned,) = after.pop("warnings")
     assert (before.pop("warnings"), warned["source_file"]) == ([], "atoms.py")
+    assert (before.pop("status"), after.pop("status")) == ("PASS", "NEEDS_REVIEW")
     assert before == after
 
 

@@ -9,58 +9,42 @@ from pathlib import Path
 from typing import TypeAlias
 
 from transom import __version__
-from transom.canonical import pretty_json
 from transom.checklist.item import Item, load_item
 from transom.checklist.results import BuildResult, FindingRow, SpecResult, WordsRow
 from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
 from transom.checklist.run.verdict import MadeBy, NotUnderstoodWords, Status, Trouble, Verdicts, Warned
+from transom.cli.check_reports import Report
 from transom.cli.output import counted, print_json, print_text, style
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
-from transom.runs import write_file
 
 _TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim"}
 _WAITS = 3  # the exit code where a person or a model is needed
 
 
-def parse_report(text: str) -> tuple[str, Path]:
-    """`FORMAT:PATH` of `--report`.
-
-    Raises:
-        InputError: another format, or no path.
-    """
-    kind, colon, path = text.partition(":")
-    if kind not in ("json", "text") or not colon or not path:
-        raise InputError(f"{text!r} is no report", where="--report", hint="write json:PATH or text:PATH")
-    return kind, Path(path)
-
-
 Outcome: TypeAlias = SpecResult | BuildResult | Verdict | TransomError
 
 
-def print_verdict(session: Session, verdict: Verdict, reports: Sequence[tuple[str, Path]] = ()) -> int:
+def print_verdict(session: Session, verdict: Verdict, reports: Sequence[Report] = ()) -> int:
     """Print the verdict of the one item that was named."""
-    return _print(session, verdict, text_report(verdict, _toned), text_report(verdict), reports)
+    return _print(session, verdict, text_report(verdict, _toned), reports)
 
 
-def print_verdicts(session: Session, verdicts: Sequence[Verdict], reports: Sequence[tuple[str, Path]] = ()) -> int:
+def print_verdicts(session: Session, verdicts: Sequence[Verdict], reports: Sequence[Report] = ()) -> int:
     """Print the verdicts of several items in one document, which has every item whatever came of it."""
     document = together(verdicts)
-    return _print(session, document, text_reports(document, _toned), text_reports(document), reports)
+    return _print(session, document, text_reports(document, _toned), reports)
 
 
-def _print(
-    session: Session, document: Verdict | Verdicts, toned: str, plain: str, reports: Sequence[tuple[str, Path]]
-) -> int:
+def _print(session: Session, document: Verdict | Verdicts, toned: str, reports: Sequence[Report]) -> int:
     """Print, then write the reports, so that a report that fails costs no verdict."""
     if session.format == "json":
         print_json(document)
     else:
         print_text(*toned.rstrip("\n").split("\n"))
-    for kind, path in reports:
-        text = pretty_json(document) if kind == "json" else plain
-        write_file(path, text.encode("utf-8", "backslashreplace"))
+    for report in reports:
+        report.write(document)
     return document.exit_code
 
 

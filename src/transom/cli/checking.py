@@ -33,7 +33,6 @@ from transom.checklist.run import LoadedChecker, Verdict, printed
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
 from transom.cli.answers import (
-    parse_report,
     print_answer,
     print_build,
     print_spec,
@@ -41,6 +40,7 @@ from transom.cli.answers import (
     print_verdicts,
     verdict_for,
 )
+from transom.cli.check_reports import parse_reports
 from transom.cli.options import manner_of, places_of, session_of
 from transom.cli.output import counted, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
@@ -119,7 +119,7 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
 
 async def run_command(session: Session, targets: Sequence[Path], options: Options) -> int:
     """`check run`. Of several targets one that cannot be judged costs the others nothing."""
-    reports = [parse_report(text) for text in options.reports]
+    reports = parse_reports(session, options.reports, options.variables, targets)
     taken: set[Path] = set()
     async with session.open_store() as store:
         if len(targets) == 1:

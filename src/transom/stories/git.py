@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from transom.canonical import digest
 from transom.errors import InputError
@@ -28,6 +29,12 @@ _COMMITTER = {name.replace("AUTHOR", "COMMITTER"): value for name, value in _WHO
 _ACTIONS: Mapping[str, Action] = {"A": "created", "D": "deleted"}
 
 
+STORY_TRAILER = "Transom-Story"
+"""Of the commit that merges a story: `EPIC/STORY`."""
+OWN_TRAILER = "Transom-Own"
+"""Of commits that the orchestrator can make again at any time."""
+
+
 class GitFailed(InputError):
     """A git command ended with an error."""
 
@@ -39,6 +46,14 @@ class Change:
     path: str
     action: Action
     mode: str
+
+
+class Look(NamedTuple):
+    """How a worktree stands: the branch, the head's commit, changed and untracked paths."""
+
+    branch: str
+    head: str
+    paths: tuple[str, ...]
 
 
 class Git:
@@ -85,10 +100,16 @@ class Git:
         """The branch that is checked out; "" where none is."""
         return (await self.attempt("symbolic-ref", "--short", "--quiet", "HEAD"))[1].strip()
 
-    async def status(self) -> list[str]:
-        """Changed and untracked paths; nothing of the workspace."""
-        out = await self("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
-        return [one[3:] for one in out.split("\0") if one and not one[3:].startswith(".transom")]
+    async def look(self) -> Look:
+        """Branch, head and what differs from it, the workspace left out."""
+        options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
+        rows = (await self("status", *options)).split("\0")
+        told = dict(row[2:].partition(" ")[::2] for row in rows if row.startswith("# "))
+        cuts = {"1": 8, "u": 10, "?": 1, "2": 9}
+        paths = [row.split(" ", cuts[row[0]])[cuts[row[0]]] for row in rows if row[:1] in cuts]
+        branch = told.get("branch.head", "")
+        mine = tuple(path for path in paths if not path.startswith(".transom"))
+        return Look("" if branch == "(detached)" else branch, told.get("branch.oid", ""), mine)
 
     async def is_ancestor(self, old: str, new: str) -> bool:
         return (await self.attempt("merge-base", "--is-ancestor", old, new))[0] == 0
@@ -99,6 +120,34 @@ class Git:
         if await self("diff", "--cached", "--name-only", "-z"):
             await self("commit", "--no-verify", "--quiet", "--file=-", stdin=message, env=await self._who())
         return await self("rev-parse", "HEAD")
+
+    async def commit_tree(self, parent: str, message: str) -> str:
+        """A merge commit of what is checked out into `parent`, on no branch."""
+        tree = await self("rev-parse", "HEAD^{tree}")
+        return await self("commit-tree", tree, "-p", parent, "-p", "HEAD", stdin=message, env=await self._who())
+
+    async def merge(self, commit: str, message: str) -> str:
+        """Merge a commit into what is checked out; what git said where that conflicts, and nothing changed then."""
+        who = await self._who()
+        code, out, err = await self.attempt("merge", "--quiet", "--no-verify", "-m", message, commit, env=who)
+        if code:
+            await self.attempt("merge", "--abort")
+        return " ".join((out or err).split())[:300] if code else ""
+
+    async def forward(self, branch: str, old: str, new: str) -> str:
+        """Move a branch forward, wherever it is checked out; why not, where a person's files are in the way."""
+        for row in (await self("worktree", "list", "--porcelain")).split("\n\n"):
+            if f"branch refs/heads/{branch}" in row.splitlines():
+                folder = Path(row.splitlines()[0].removeprefix("worktree "))
+                code, out, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
+                return " ".join((err or out).split())[:300] if code else ""
+        code, _, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
+        return " ".join(err.split())[:300] if code else ""
+
+    async def is_own(self, base: str) -> bool:
+        """Whether all that stands above a commit can be made again by the orchestrator."""
+        rows = await self("log", f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)", f"{base}..HEAD")
+        return all(row.strip() for row in rows.split("\n")) if rows else False
 
     async def snapshot(self, message: str) -> str:
         """A commit of everything that lies here, on no branch; index and files stay as they are."""
@@ -143,7 +192,7 @@ class Git:
         found = {
             ref: commit for ref, _, commit in (line.partition(" ") for line in refs.splitlines()) if mine not in ref
         }
-        for path in (await self.status())[:2_000]:
+        for path in (await self.look()).paths[:2_000]:
             file = self.folder / path
             found[path] = digest(file.read_bytes()) if file.is_file() and not file.is_symlink() else "none"
         return found

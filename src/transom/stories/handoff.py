@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,18 @@ class HandoffLimits:
 def now() -> str:
     """The time as the file has it: UTC, to the second."""
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def check_retention(value: str) -> str:
+    """The setting, if it is one.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not re.fullmatch(r"delete|failed|archive|keep:\d+", value):
+        hint = "say delete, failed, archive or keep:N"
+        raise InputError(f"{value!r} says nothing", where="handoff.retention", hint=hint)
+    return value
 
 
 class StoryHandoff:

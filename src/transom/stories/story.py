@@ -109,6 +109,11 @@ class Story(_Model):
         return frozenset({self.id, self.key, f"story-{self.id}"} - {""})
 
     @property
+    def label(self) -> str:
+        """What it is called in sentences."""
+        return self.id if "story" in self.id.lower() else f"story {self.id}"
+
+    @property
     def slug(self) -> str:
         """A name for folders and branches."""
         return re.sub(r"[^A-Za-z0-9._-]+", "-", self.key or self.id).strip("-.")[:60] or "story"

@@ -132,7 +132,7 @@ async def run_tests(command: TestCommand, worktree: Path, project: Path) -> Test
     argv = [_filled(word, values) for word in command.argv]
     try:
         if command.sandbox:
-            readable = [*command.readable, Path(sys.prefix), Path(sys.base_prefix), *_environments(project)]
+            readable = [*command.readable, Path(sys.prefix), Path(sys.base_prefix), *environments(project)]
             limits = CommandLimits(wall_seconds=command.seconds)
             done = await run_command(argv, worktree, limits=limits, readable=readable, environment=command.environment)
         else:
@@ -148,7 +148,7 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
     return word
 
 
-def _environments(project: Path) -> Sequence[Path]:
+def environments(project: Path) -> Sequence[Path]:
     """Environments that lie in the project's folder and not in git: without them its tests find no package."""
     return [path for name in (".venv", "venv", "node_modules") if (path := project / name).is_dir()]
 

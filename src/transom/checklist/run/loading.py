@@ -72,6 +72,11 @@ class LoadedChecker:
         known = passed if isinstance(passed, dict) else {}
         return tuple(name for name, sha in known.items() if name in self.digests and self.digests[name] != sha)
 
+    @property
+    def unreviewed(self) -> bool:
+        """Whether its verdicts wait: it was changed by hand, and neither the gates nor a person looked since."""
+        return bool(self.edited) and self.approved.by is None
+
 
 def load_checker(folder: Path) -> LoadedChecker:
     """Read a checker folder.

@@ -113,6 +113,7 @@ def _title(one: CheckedItem) -> str:
 def _violation(one: Violation, style: Style) -> Iterator[str]:
     yield f"  {_place(one.source_file, one.line_number)}{_title(one)}"
     yield f"      {_short(one.reason)}"
+    yield from _decided_by(one, style)
     near = one.nearest
     if near is None or (near.source_file, near.line_number) == (one.source_file, one.line_number):
         return
@@ -134,6 +135,15 @@ def _waived(one: WaivedItem, style: Style) -> Iterator[str]:
 
 def _found(one: CheckedItem, style: Style) -> Iterator[str]:
     yield style("dim", f"  {_place(one.source_file, one.line_number)}{_title(one)}")
+    yield from _decided_by(one, style)
+
+
+def _decided_by(one: CheckedItem, style: Style) -> Iterator[str]:
+    """The places of all entries that decided, where they were several."""
+    if one.decided_by:
+        places = [_place(place.source_file, place.line_number).removesuffix(": ") for place in one.decided_by[:SHOWN]]
+        more = f" and {len(one.decided_by) - SHOWN} more" if len(one.decided_by) > SHOWN else ""
+        yield style("dim", f"      decided by {', '.join(places)}{more}")
 
 
 def _footer(verdict: Verdict, style: Style) -> Iterator[str]:

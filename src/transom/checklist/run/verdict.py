@@ -26,6 +26,14 @@ class Nearest(Shape):
     why_not: str
 
 
+class DecidedBy(Shape):
+    """The place of an entry that decided."""
+
+    source_file: str
+    line_number: int | None
+    matched_content: str
+
+
 class CheckedItem(Shape):
     """One thing that was judged, with its evidence.
 
@@ -34,6 +42,7 @@ class CheckedItem(Shape):
         value: what was seen; for a pattern that nothing matched, the pattern; empty where nothing was seen.
         source_file: None only where no file can be named.
         reason: why it was judged so, one clause.
+        decided_by: every entry that decided, where it was not the one that is shown alone; absent otherwise.
     """
 
     id: str
@@ -45,6 +54,7 @@ class CheckedItem(Shape):
     parsed_fields: dict[str, Json]
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
+    decided_by: Annotated[tuple[DecidedBy, ...], Field(exclude_if=operator.not_)] = ()
 
 
 class Violation(CheckedItem):
