@@ -1,4 +1,4 @@
-"""A changed fact changes its criterion, the verdict and the evidence, in whatever shape it stands; nothing else does."""
+"""Facts that are changed one by one, in several shapes: verdict, criterion and evidence follow, and no other."""
 
 from __future__ import annotations
 
