@@ -130,8 +130,9 @@ class Playbook:
         if not text or len(text) > _LONGEST:
             what = "the content is empty" if not text else f"the content has {len(text)} characters"
             raise InputError(what, where="insight", hint=f"give one fact or rule in at most {_LONGEST} characters")
-        if draft.overrides:
-            self.require(draft.overrides)
+        if draft.overrides and self.view.rank(self.require(draft.overrides)) < self.view.rank(draft):
+            what = f"{draft.overrides} is narrower than an insight in {draft.scope}"
+            raise InputError(what, where="playbook", hint="name the domain, the study or the person that it holds for")
         vector = self.index.embed(text)
 
         def put(run: Connection) -> tuple[str, bool]:
