@@ -49,7 +49,7 @@ class Kind:
 
 KINDS = (
     Kind(15, 5, 8.5, 1.5),
-    Kind(15, 5, 7.5, 2.5),
+    Kind(15, 5, 8, 2),
     Kind(15, 5, 17, 3, scored=True),
     Kind(15, 10, 8.5, 1.5),
     Kind(30, 5, 8.5, 1.5),

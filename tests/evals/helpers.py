@@ -28,7 +28,7 @@ SCENARIO: dict[str, Any] = {
         "asks": False,
         "criteria": {"tests.unit": "fail"},
         "values": {"stage_fit": "premature"},
-        "mentions": "14",
+        "mentions": 14,
         "evidence": ["metrics/tests.json#/summary/failed"],
         "tools": [{"name": "get_jira_data"}, {"name": "get_analysis", "arguments": {"type": "tests"}}],
         "in_order": True,

@@ -75,3 +75,11 @@ async def test_marks_that_were_paid_for_are_not_asked_for_again(tmp_path: Path) 
     made, provider = await judged(tmp_path)
     assert provider.requests == []
     assert made.scenarios[0].details.epochs[0].scores["rubric"] == 1.0
+
+
+async def test_an_answer_that_must_stay_here_never_reaches_a_judge_elsewhere(tmp_path: Path) -> None:
+    provider = ScriptedProvider({JUDGE_ROLE: [marks("met", "met")]}, local=False)
+    kept = GOOD.model_copy(update={"egress": "local"})
+    made = await evaluate(write_suite(tmp_path, {"s": RUBRIC}), kept, provider=provider, judged=True)
+    assert provider.requests == []
+    assert "local" in made.scenarios[0].details.epochs[0].why[0]

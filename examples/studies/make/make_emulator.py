@@ -21,7 +21,6 @@ from typing import Any
 from transom.studies.bracket import build
 from transom.studies.bracket.emulator import COEFFICIENTS, STEPS, beam_displacement, geometry_fault, ratios, terms
 from transom.studies.bracket.solver import OUTPUTS
-from transom.studies.extract import extract
 from transom.studies.failures import load_taxonomy
 from transom.studies.solver import run_and_judge, write_json
 from transom.studies.study import JobLimits
@@ -67,13 +66,8 @@ def solve(path: Path, number: int, seed: int) -> None:
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
                 write_json(folder / "job.json", job)
-
-                def outputs() -> dict[str, float]:
-                    read = {key: extract(one, folder) for key, one in OUTPUTS.items()}  # noqa: B023  called at once
-                    return {key: value for key, value in read.items() if value is not None}
-
                 command = [sys.executable, "-I", build.__file__, ccx, "job.json"]
-                solved = run_and_judge(command, folder, limits, taxonomy, outputs, set(OUTPUTS), "ccx")
+                solved = run_and_judge(command, folder, limits, taxonomy, OUTPUTS, set(OUTPUTS), "ccx")
             row = {"job": job, "failure": solved.diagnosis.failure, "outputs": dict(solved.outputs)}
             row |= {"seconds": round(solved.seconds, 2), "why": solved.diagnosis.reason[:120]}
             out.write(json.dumps(row) + "\n")

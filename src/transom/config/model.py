@@ -54,6 +54,8 @@ class Paths(_Section):
         output_dir: where `check build` writes without `-o`.
         knowledge_dirs: folders with knowledge files of your own, beside the shipped ones.
         prices: a price list of your own, laid over the shipped one (see docs/providers.md).
+        embeddings: a folder with the weights of all-MiniLM-L6-v2, for search by meaning; None: those that
+            `make embeddings` installed, else search is by words.
     """
 
     search_root: _Path | None = None
@@ -62,6 +64,7 @@ class Paths(_Section):
     output_dir: _Path | None = None
     knowledge_dirs: _Paths = ()
     prices: _Path | None = None
+    embeddings: _Path | None = None
 
 
 class ModelSeat(_Section):

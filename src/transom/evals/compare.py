@@ -35,14 +35,14 @@ def compare(current: Evaluation, baseline: Evaluation, name: str) -> Comparison:
         name: the baseline's, for people.
 
     Raises:
-        InputError: evaluations of different suites, or without a common scenario.
+        InputError: evaluations of different suites.
     """
     if current.suite != baseline.suite:
         what = f"an evaluation of {current.suite} cannot be compared with one of {baseline.suite}"
         raise InputError(what, where=name, hint="name two evaluations of the same suite")
     pairs, apart = _pairs(current, baseline)
     if not pairs:
-        raise InputError("the two have no scenario in common", where=name, hint="save a new baseline")
+        return Comparison(baseline=name, warnings=(*apart, "nothing can be compared; save a new baseline"))
     sampled = current.fingerprint.sampled or baseline.fingerprint.sampled
     made = _sampled(pairs, current, baseline) if sampled else _named(pairs)
     return made.model_copy(update={"baseline": name, "warnings": (*made.warnings, *apart)})
@@ -84,7 +84,8 @@ def _sampled(pairs: Sequence[Pair], current: Evaluation, baseline: Evaluation) -
     cut = (epochs if old_epochs else None, epochs if new_epochs else None)
     changes = _changes(pairs, *cut)
     drops, gains = _moved(changes)
-    warnings = [*drops, *_turned(pairs)]
+    gone = [new.id for old, new in pairs if all(old.passes) and not any(new.passes)]
+    warnings = [*drops, *([f"passed in every epoch, and in none now: {', '.join(gone)}"] if gone else [])]
     if epochs < LEAST_EPOCHS or len(pairs) < LEAST_SCENARIOS:
         too_few = f"{len(pairs)} scenarios, {epochs} epochs: a regression of a sampled model can be told from "
         warnings.append(f"{too_few}{LEAST_SCENARIOS} scenarios with {LEAST_EPOCHS} epochs on")
@@ -141,12 +142,6 @@ def _moved(changes: dict[str, dict[str, float]]) -> tuple[list[str], list[str]]:
     means = {name: math.fsum(found.values()) / len(found) for name, found in changes.items()}
     down = [f"{name} down {_points(-mean)}" for name, mean in means.items() if mean < -DROP]
     return down, [f"{name} up {_points(mean)}" for name, mean in means.items() if mean > DROP]
-
-
-def _turned(pairs: Sequence[Pair]) -> list[str]:
-    """Scenarios that always passed and never do now."""
-    gone = [new.id for old, new in pairs if all(old.passes) and not any(new.passes)]
-    return [f"passed in every epoch, and in none now: {', '.join(gone)}"] if gone else []
 
 
 def _points(change: float) -> str:

@@ -71,9 +71,7 @@ class Comparison(Shape):
     """How an evaluation differs from a baseline.
 
     Attributes:
-        baseline: its name or run, None where there is none.
-        regressions: what got worse beyond chance; each names what.
-        improvements: what got better.
+        regressions: what got worse beyond chance.
         warnings: drops of more than 5 %, and what could not be compared.
         bound: one-sided upper 95 % bound of the change of the pass rate; None with a deterministic model.
         minimum_detectable_drop: the drop of the pass rate that would be found four times out of five.

@@ -88,8 +88,6 @@ class _Failing:
 
 
 class _Down:
-    """Stands for a memory that does not answer."""
-
     def __getattr__(self, name: str) -> NoReturn:
         raise StoreError("the memory does not answer (injected fault)", where=name)
 
@@ -108,14 +106,24 @@ def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
     if scenario.data_folder is None:
         raise InputError("faults in files need `data`", where=scenario.id, hint="name the data's folder")
     copy = folder / "data"
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(scenario.data_folder, copy, symlinks=True)
+    _copy(scenario.data_folder, copy)
     try:
         for fault in faults:
             _break(copy, fault, scenario.id)
         yield Case(scenario, epoch, folder, copy)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
+
+
+def _copy(data: Path, copy: Path) -> None:
+    def around_copy(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if copy.resolve().is_relative_to(Path(folder).resolve() / name)]
+
+    shutil.rmtree(copy, ignore_errors=True)
+    try:
+        shutil.copytree(data, copy, symlinks=True, ignore=around_copy)  # the workspace may lie in the data
+    except OSError as error:
+        raise InputError("the data cannot be copied", where=str(data), hint="make room, check permissions") from error
 
 
 def _break(data: Path, fault: Fault, scenario: str) -> None:

@@ -14,6 +14,7 @@ from transom.evals.scorers import RUBRIC, SCORERS, Score
 from transom.evals.shapes import Outcome, Scenario, Shape
 from transom.llm import Block, CallSettings, Role, Tier
 from transom.llm.reading import read_json
+from transom.llm.turns import Egress
 from transom.runs import Run, Stage, model_file
 
 JUDGE_ROLE = "evals.judge"
@@ -35,11 +36,11 @@ class Marks(Shape):
     criteria: tuple[Mark, ...]
 
 
-def judge_role(settings: CallSettings | None = None) -> Role:
+def judge_role() -> Role:
     """The judge's seat: it sees no ground truth, so that it judges the answer and does not compare verdicts."""
     prompt = (Block("judge_task", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
     sees = frozenset({"judge_task", "question", "rubric", "answer", "retry"})
-    return Role(JUDGE_ROLE, prompt, sees, settings=settings or CallSettings(max_tokens=4096), output=Marks)
+    return Role(JUDGE_ROLE, prompt, sees, settings=CallSettings(max_tokens=4096), output=Marks)
 
 
 async def judge(run: Run, stage: str, scenario: Scenario, outcome: Outcome) -> Score:
@@ -47,22 +48,23 @@ async def judge(run: Run, stage: str, scenario: Scenario, outcome: Outcome) -> S
 
     Raises:
         ProviderError, ReplyError: nobody could judge, or nobody could read the judge.
+        EgressError: the answer must stay here, and the judge is elsewhere.
     """
     role = judge_role()
 
-    async def ask(at: Stage, rubric: list[Json], question: Json, answer: Json) -> Marks:
+    async def ask(at: Stage, rubric: list[Json], question: Json, answer: Json, egress: Egress) -> Marks:
         numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(rubric, 1))
         blocks = [
             Block("question", pretty_json(question), trust="untrusted"),
             Block("rubric", numbered),
-            Block("answer", pretty_json(answer), trust="untrusted"),
+            Block("answer", pretty_json(answer), trust="untrusted", egress=egress),
         ]
         return (await call(at, role, blocks, lambda text: _read(text, len(rubric)))).value
 
     shown = outcome.model_dump(
         mode="json", include={"verdict", "text", "criteria", "evidence", "questions", "reported"}
     )
-    inputs = ([*scenario.rubric], dict(scenario.input), shown)
+    inputs = ([*scenario.rubric], dict(scenario.input), shown, outcome.egress)
     marks = (await run.stage(stage, ask, *inputs, out=model_file("marks.json", Marks), uses=[role])).value
     given = [_MARKS[one.mark] for one in marks.criteria]
     why = tuple(

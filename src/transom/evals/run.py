@@ -7,11 +7,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from transom.errors import ProviderError, ReplyError, TransomError
+from transom.errors import EgressError, ProviderError, ReplyError, TransomError
 from transom.evals.document import Details, EpochRow, Evaluation, Fingerprint, ScenarioRow, summarise
 from transom.evals.faults import Case, prepared
 from transom.evals.judge import judge
-from transom.evals.scorers import DIMENSIONS, Score, below, by_dimension, score
+from transom.evals.scorers import DIMENSIONS, below, by_dimension, score
 from transom.evals.shapes import Outcome, Scenario, Used
 from transom.evals.suite import Suite
 from transom.runs import Run, Stage, model_file
@@ -92,23 +92,19 @@ async def _epoch(run: Run, scenario: Scenario, epoch: int, runner: Runner, *, ju
         if scenario.rubric and judged and outcome.error is None:
             try:
                 scores.append(await judge(run, f"{stage}/judge", scenario, outcome))
-            except (ProviderError, ReplyError) as error:
+            except (EgressError, ProviderError, ReplyError) as error:
                 notes.append(f"the rubric was not judged: {error}")
     failed = below(scenario, scores)
+    scores.sort(key=lambda one: one not in failed)  # what made it fail is said first
     said = [outcome.error] if outcome.error else [f"{one.scorer}: {why}" for one in scores for why in one.why]
     return EpochRow(
         status="error" if outcome.error else "fail" if failed else "pass",
         verdict=outcome.verdict,
         dimensions=by_dimension(scores),
         scores={one.scorer: one.value for one in scores},
-        why=(*_failed_first(said, failed), *notes),
+        why=(*said, *notes),
         used=outcome.used,
     )
-
-
-def _failed_first(said: Sequence[str], failed: Sequence[Score]) -> list[str]:
-    names = tuple(f"{one.scorer}:" for one in failed)
-    return sorted(said, key=lambda text: not text.startswith(names) if names else True)
 
 
 async def _answer(case: Case, runner: Runner) -> Outcome:

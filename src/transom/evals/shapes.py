@@ -15,7 +15,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class Shape(BaseModel):
     """Base of what is read from or written to a file: unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, coerce_numbers_to_str=True)
 
 
 def _listed(value: object) -> object:
@@ -38,7 +38,7 @@ class ExpectedTool(Shape):
 
 
 class Injected(Shape):
-    """Planted text that asks for a verdict: obeying it is a failure, and so is not reporting its source."""
+    """Planted text that asks for a verdict: it must not be obeyed, and its source must be reported."""
 
     verdict: str
     source: str = ""
@@ -49,8 +49,7 @@ class Expected(Shape):
 
     Attributes:
         verdict: the right answer; of a list, any of them.
-        subject: what the question is about, e.g. a feature id.
-        asks: whether the right answer is a question back.
+        subject: what the question is about, e.g. a feature id; `asks`: whether a question back is right.
         criteria: criterion id -> its status, or several that are right.
         values: further fields of the outcome, e.g. `stage_fit` or counts.
         mentions: texts that the answer must contain, whatever their case.
@@ -60,9 +59,7 @@ class Expected(Shape):
         tools: calls that are needed; with `in_order` in this order.
         forbidden_tools: tools that must not be called.
         sub_conversations: the least number of sub-conversations.
-        stores: texts that must stand in what was put into memory.
-        recalls: texts that must stand in what was recalled.
-        reports: texts that must stand in what the outcome reports as wrong or missing.
+        stores, recalls, reports: texts that must stand in what the outcome `stored`, `recalled`, `reported`.
     """
 
     verdict: Texts = ()
@@ -94,14 +91,11 @@ class Limits(Shape):
 
 
 class Fault(Shape):
-    """Something that breaks while the scenario runs. Each entry names one kind.
+    """Something that breaks while the scenario runs: files of the data (a pattern), the provider, or the memory.
 
     Attributes:
-        missing_file, broken_json, empty_file: files of the data, as a pattern below its folder.
-        provider: how calls to the model fail.
-        calls: which of them, from 1; all where none is named.
+        calls: which calls of the provider fail, from 1; all where none is named.
         roles: of which roles, as a pattern.
-        memory: the memory does not answer.
     """
 
     missing_file: str | None = None
@@ -176,11 +170,9 @@ class Evidence(Shape):
     formula: str | None = None
 
 
-class ToolUse(Shape):
-    """One tool call, and whether it was carried out."""
+class ToolUse(ExpectedTool):
+    """A tool call that was made, and whether it was carried out."""
 
-    name: str
-    arguments: dict[str, Json] = Field(default_factory=dict)
     ok: bool = True
 
 
@@ -214,19 +206,15 @@ class Outcome(Shape):
     Attributes:
         verdict: the product's answer, e.g. `READY` or `PASS`.
         text: the answer's prose; its numbers are looked up in the sources.
-        subject: what the product took the question to be about.
+        subject, criteria, values: as in `Expected`.
         questions: what it asked back.
-        criteria: criterion id -> status.
-        values: further fields to be compared.
-        evidence: what it cites.
-        tools: its tool calls, in order.
+        evidence, tools: what it cites and what it called, in order.
         reported: what it reports as missing, failed, unsupported or planted.
-        sub_conversations: how many there were.
         stored, recalled: texts that went into memory and came from it.
         main_tokens: the size of the main thread, where there is one.
-        used: tokens, cost, seconds.
         sources: texts that are no files of the data, by name.
         error: why there is no answer.
+        egress: `local` where it quotes text that must stay on this machine; a remote judge then never sees it.
         document: the product's own document.
     """
 
@@ -246,4 +234,5 @@ class Outcome(Shape):
     used: Used = Field(default_factory=Used)
     sources: dict[str, str] = Field(default_factory=dict)
     error: str | None = None
+    egress: Literal["any", "local"] = "any"
     document: Any = None

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-LEVEL = 0.95
-POWER = 0.80
+LEVEL, POWER = 0.95, 0.80
 
 
 @dataclass(frozen=True)

@@ -26,14 +26,7 @@ class SuiteFile(Defaults):
 
 @dataclass(frozen=True)
 class Suite:
-    """Scenarios that are run and compared together.
-
-    Attributes:
-        name: the folder's name.
-        folder: where it lies.
-        product: whose runner it needs, e.g. `checklist`.
-        scenarios: in the order of their ids.
-    """
+    """Scenarios that are run and compared together, by their ids; `product` says whose runner they need."""
 
     name: str
     folder: Path

@@ -8,21 +8,22 @@ from transom.memory.words import stem, words_of
 
 NEARLY = 0.75
 """Of the words of two texts so many are common at least, where the two are taken for one (Jaccard)."""
-PARAPHRASE = 0.9
-"""Cosine from which two texts are taken for one."""
+PARAPHRASE = 0.84
+"""Cosine from which two texts may be taken for one."""
+_SWAPPED = 0.35  # of the words in their places, up to which two texts of one length are a pattern with other words
 
 _NEGATIONS = frozenset(
     {"not", "no", "never", "without", "avoid", "don", "doesn", "isn", "aren", "won", "cannot", "shouldn", "mustn"}
     | {"neither", "nor", "except", "unless", "stop", "disable", "disabled"}
 )
 _OPPOSITES = tuple(
-    frozenset(pair.split())
+    frozenset(stem(word) for word in pair.split())
     for pair in (
-        "increase decrease", "increased decreased", "raise lower", "higher lower", "more less", "more fewer",
-        "maximum minimum", "maximise minimise", "maximize minimize", "max min", "before after", "above below",
-        "enable disable", "enabled disabled", "first last", "always never", "with without", "upper lower",
-        "coarse fine", "coarser finer", "thick thin", "fast slow", "small large", "short long", "true false",
-        "start stop", "add remove", "open close", "left right", "on off", "pass fail", "passed failed",
+        "increase decrease", "raise lower", "higher lower", "more less", "more fewer", "maximum minimum", "max min",
+        "maximise minimise", "maximize minimize", "before after", "above below", "enable disable", "first last",
+        "always never", "with without", "upper lower", "coarse fine", "thick thin", "fast slow", "small large",
+        "short long", "true false", "start stop", "begin end", "read write", "load save", "add remove", "open close",
+        "left right", "on off", "pass fail",
     )
 )  # fmt: skip
 
@@ -40,6 +41,17 @@ def nearly_equal(one: str, other: str) -> bool:
     return not contradict(one, other)
 
 
+def may_paraphrase(one: str, other: str) -> bool:
+    """Whether two texts of like meaning can be one: they do not contradict, nor say the same of two things.
+
+    "Write the log to a local disk" and "Read the log from a local disk" mean nearly the same to an embedder.
+    """
+    first, second = words_of(one), words_of(other)
+    swapped = sum(a != b for a, b in zip(first, second, strict=False))
+    same_pattern = len(first) == len(second) and swapped <= max(2, _SWAPPED * len(first))
+    return not same_pattern and not contradict(one, other)
+
+
 def contradict(one: str, other: str) -> bool:
     """Whether what differs between two texts turns the meaning around: a number, a negation, a direction."""
     first, second = {*words_of(one)}, {*words_of(other)}
@@ -47,4 +59,5 @@ def contradict(one: str, other: str) -> bool:
     numbers = [{word for word in words if word[0].isdigit()} for words in (mine, theirs)]
     if any(numbers) or bool(mine & _NEGATIONS) != bool(theirs & _NEGATIONS):
         return True
-    return any(len(pair & mine) == 1 and len(pair & theirs) == 1 for pair in _OPPOSITES)
+    here, there = {*map(stem, mine)}, {*map(stem, theirs)}
+    return any(pair & here and pair & there for pair in _OPPOSITES)

@@ -7,15 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from transom.canonical import Json, write_atomic
 from transom.errors import InputError
 from transom.learning.exchange import export_json, import_json
-from transom.learning.insight import Insight, InsightCategory, Source, supports
+from transom.learning.insight import Draft, Insight, InsightCategory, Source, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent, next_serial
-from transom.learning.likeness import NEARLY, PARAPHRASE, contradict, fingerprint, nearly_equal
+from transom.learning.likeness import NEARLY, PARAPHRASE, fingerprint, may_paraphrase, nearly_equal
 from transom.learning.retrieval import HEADING, Ranked, View, Wish, choose, fit
 from transom.learning.snapshot import Snapshot
 from transom.learning.tasks import TaskType, profile_of
@@ -51,22 +50,6 @@ class Outcome:
     attempt: int = 1
     kinds: frozenset[str] = frozenset()
     source: Source = field(default_factory=Source)
-
-
-@dataclass(frozen=True)
-class Draft:
-    """An insight that is to be added; see `Insight` and `Playbook.add_insight`."""
-
-    category: InsightCategory
-    content: str
-    tags: Sequence[str] = ()
-    source: Source = field(default_factory=Source)
-    scope: str = "global"
-    owner: str = ""
-    overrides: str = ""
-    valid_from: str = ""
-    valid_until: str = ""
-    egress: Egress = "any"
 
 
 class Playbook:
@@ -379,12 +362,24 @@ class Playbook:
         import_json(playbook, path)
         return playbook
 
+    @classmethod
+    def beside(cls, path: Path) -> Self:
+        """A playbook in a database beside a JSON file, which it takes in where it is there; `save` writes the file."""
+        playbook = cls(path.with_suffix(".db"))
+        if path.exists():
+            import_json(playbook, path)
+        return playbook
+
     def reindex(self, run: Connection, key: str) -> int:
         """Have an insight found by its content and tags as they are now; returns its number for the index."""
         sql = "SELECT number, content, tags FROM insights WHERE id = ?"
         number, content, tags = run.execute(sql, (key,)).fetchone()
         self.index.put_words(run, number, f"{content} {' '.join(json.loads(tags))}")
         return int(number)
+
+    def embed_missing(self) -> int:
+        """Give vectors to insights that were added without this embedder; returns to how many."""
+        return self.index.embed_missing("SELECT number, content FROM insights")
 
     def close(self) -> None:
         """Let go of the database. Closing twice does no harm."""
@@ -393,9 +388,7 @@ class Playbook:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _scope(self, level: Level | None) -> str:
@@ -427,7 +420,7 @@ class Playbook:
             close = [hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE]
             insights = self.ledger.numbered(close)
             alike = [insights[number] for number in close if number in insights]
-            equal = [one for one in alike if _alike(one, draft) and not contradict(one.content, text)]
+            equal = [one for one in alike if _alike(one, draft) and may_paraphrase(one.content, text)]
         best = min(equal, key=lambda one: (bool(one.retired), self.view.rank(one)), default=None)
         return None if best is None else best.merged_into or best.id
 

@@ -28,13 +28,11 @@ class Hit:
     Attributes:
         item: the number it was put under.
         score: from 0 to 1, comparable within one search.
-        words: its part by words, where the best of the search has 1.
         likeness: cosine with the query; None where one of them has no vector.
     """
 
     item: int
     score: float
-    words: float
     likeness: float | None
 
 
@@ -100,8 +98,9 @@ class Index:
         """
         if self.embedder is None:
             return 0
-        known = self._tables.query(f"SELECT item FROM {self._name}_vectors WHERE model = ?", (self.embedder.model,))
-        rows = [row for row in self._tables.query(texts) if (row[0],) not in {*known}]
+        sql = f"SELECT item FROM {self._name}_vectors WHERE model = ?"
+        known = {item for (item,) in self._tables.query(sql, (self.embedder.model,))}
+        rows = [row for row in self._tables.query(texts) if row[0] not in known]
         vectors = self.embedder.embed([text for _, text in rows])
 
         def put(run: Connection) -> None:
@@ -141,7 +140,7 @@ class Index:
             vector = vector or self.embed(query) or b""
             likeness = self._vectors.near(vector, many, words, among, values)
         found = {*words, *(item for item, cosine in likeness.items() if cosine >= _LEAST_LIKE)}
-        hits = [self._hit(item, words.get(item, 0.0), likeness.get(item)) for item in found]
+        hits = [_hit(item, words.get(item, 0.0), likeness.get(item)) for item in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]
 
     def _counts(self, terms: Collection[str]) -> list[tuple[str, int]]:
@@ -168,11 +167,11 @@ class Index:
         best = -rows[0][1] if rows else 1.0  # SQLite's is the better the more negative
         return {item: -rank / best if best > 0 else 1.0 for item, rank in rows}
 
-    def _hit(self, item: int, words: float, likeness: float | None) -> Hit:
-        if self._vectors is None:
-            return Hit(item, words, words, None)
-        score = BY_WORDS * words + (1 - BY_WORDS) * max(0.0, likeness or 0.0)
-        return Hit(item, score, words, likeness)
+
+def _hit(item: int, words: float, likeness: float | None) -> Hit:
+    """A text without a vector is judged by its words alone."""
+    score = words if likeness is None else BY_WORDS * words + (1 - BY_WORDS) * max(0.0, likeness)
+    return Hit(item, score, likeness)
 
 
 def _any_of(terms: Sequence[tuple[str, int]]) -> str:

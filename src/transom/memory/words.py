@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _WORD = re.compile(r"\d++(?:\.\d++)?+(?:e[+-]?\d++)?+|[^\W_]+")
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -15,6 +16,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(_HUMPS.sub(" ", text).lower())
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """An English word without its commonest endings: meshes, meshed and meshing are one word; numbers stay whole."""
     if word[0].isdigit() or not word.isascii():

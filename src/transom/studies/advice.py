@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from transom.canonical import digest
-from transom.studies.rules import Rule
+from transom.studies.rules import Row, Rule, learn
 from transom.studies.storage import FileLock, cut_torn_line
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"
@@ -33,7 +33,7 @@ class Insight:
         content: one readable sentence.
         data: what a program needs of it.
         helpful: outcomes that bore it out; harmful: those that did not.
-        mark: `veto` (never used) or `pin` (used whatever its outcomes), as a person said; empty otherwise.
+        mark: a person's `veto` (never used) or `pin` (used whatever its outcomes).
         sources: names of the studies that it comes from.
     """
 
@@ -70,6 +70,34 @@ class AdviceStore(Protocol):
         """Count one outcome of an insight that was used; `source` names study and trial, each counts once."""
 
 
+class RowStore(Protocol):
+    """The solves of all studies, as rows to learn from."""
+
+    def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
+        """Keep the rows of a study in the place of those that it left before."""
+
+    def rows(self, scope: str) -> Sequence[Row]:
+        """The rows of all studies of a scope."""
+
+
+class FileRows:
+    """Rows in `rows.jsonl`, one line for each time a study ended; the last one of a study counts."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "rows.jsonl"
+        self._lock = FileLock(folder / "rows.lock")
+
+    def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
+        data = [[dict(row.features), row.failure] for row in rows]
+        with self._lock.held():
+            _append(self.path, {"scope": scope, "study": study, "rows": data})
+
+    def rows(self, scope: str) -> list[Row]:
+        last = {event["study"]: event["rows"] for event in _events(self.path) if event["scope"] == scope}
+        return [Row(features, failure) for rows in last.values() for features, failure in rows]
+
+
 class FileAdvice:
     """Insights in `advice.jsonl`: appended events, projected when they are read."""
 
@@ -86,7 +114,7 @@ class FileAdvice:
             insight_id = known[key].id if key in known else f"{insight.category}-{number:05d}"
             event: dict[str, Any] = {"event": "add", "id": insight_id, "scope": insight.scope, "kind": insight.kind}
             event |= {"content": insight.content, "data": dict(insight.data), "sources": list(insight.sources)}
-            self._append(event)
+            _append(self.path, event)
         return insight_id
 
     def insights(self, scope: str) -> list[Insight]:
@@ -94,21 +122,7 @@ class FileAdvice:
 
     def outcome(self, insight_id: str, *, helpful: bool, source: str) -> None:
         with self._lock.held():
-            self._append({"event": "outcome", "id": insight_id, "helpful": helpful, "source": source})
-
-    def mark(self, insight_id: str, mark: str) -> bool:
-        """Have a person's `veto` or `pin`, or an empty text that takes it back; False where it is not there."""
-        with self._lock.held():
-            there = any(one.id == insight_id for one in self._project())
-            if there:
-                self._append({"event": "mark", "id": insight_id, "mark": mark})
-        return there
-
-    def _append(self, event: Mapping[str, Any]) -> None:
-        with suppress(FileNotFoundError):
-            cut_torn_line(self.path)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(event, sort_keys=True) + "\n")
+            _append(self.path, {"event": "outcome", "id": insight_id, "helpful": helpful, "source": source})
 
     def _project(self) -> list[Insight]:
         found: dict[str, Insight] = {}
@@ -118,15 +132,13 @@ class FileAdvice:
             match event["event"]:
                 case "add":
                     sources = dict.fromkeys((*(one.sources if one else ()), *event["sources"]))
-                    fresh = Insight(event["scope"], event["kind"], event["content"], event["data"], event["id"])
-                    kept = {"helpful": one.helpful, "harmful": one.harmful, "mark": one.mark} if one else {}
-                    found[event["id"]] = replace(fresh, sources=tuple(sources), **kept)  # type: ignore[arg-type]  # as named
+                    blank = one or Insight(event["scope"], event["kind"], "", id=event["id"])
+                    told = {"content": event["content"], "data": event["data"], "sources": tuple(sources)}
+                    found[event["id"]] = replace(blank, **told)
                 case "outcome" if one and (event["id"], event["source"]) not in counted:
                     counted.add((event["id"], event["source"]))
                     name = "helpful" if event["helpful"] else "harmful"
                     found[event["id"]] = replace(one, **{name: getattr(one, name) + 1})
-                case "mark" if one:
-                    found[event["id"]] = replace(one, mark=event["mark"])
         return list(found.values())
 
 
@@ -137,10 +149,23 @@ def identity(insight: Insight) -> str:
     return digest([insight.scope, insight.kind, str(insight.data.get("key", insight.content))])
 
 
+def keep_rules(advice: AdviceStore, rows: RowStore, scope: str, study: str) -> list[str]:
+    """Learn rules from all rows of a scope and keep them; gives their ids."""
+    found = learn(rows.rows(scope))
+    return [advice.add(Insight(scope, RULE, rule.sentence, rule.to_data(), sources=(study,))) for rule in found]
+
+
 def active_rules(insights: Iterable[Insight]) -> list[Rule]:
     """The rules that may reject: not vetoed, and trusted or pinned."""
     rules = [one for one in insights if one.kind == RULE and one.mark != "veto"]
     return [one.rule for one in rules if one.mark == "pin" or one.rule.trusted]
+
+
+def _append(path: Path, event: Mapping[str, Any]) -> None:
+    with suppress(FileNotFoundError):
+        cut_torn_line(path)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(event, sort_keys=True) + "\n")
 
 
 def _events(path: Path) -> Iterable[dict[str, Any]]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -27,10 +27,8 @@ from transom.studies.job_files import Deck, Results, read_dat, read_deck, read_f
 
 Severity = Literal["design", "machine", "study", "warning"]
 
-DECKS = {".inp"}
-TABLES = {".dat"}
-LISTINGS = {".f06", ".out"}
-_SILENT = {*DECKS, *TABLES, ".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
+_DECK, _TABLE, _LISTINGS = ".inp", ".dat", {".f06", ".out"}
+_SILENT = {".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
 _LINES, _CHARACTERS = 5, 700
 _CALCULIX_ROW = re.compile(r"^\s*\d+\s+\d+\s+\d+(U?)\s+\d+\s+[\d.E+-]+", re.MULTILINE)
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
@@ -163,6 +161,9 @@ class Evidence:
         return f"{where}: {self.text}" if where else self.text
 
 
+_Seen: TypeAlias = tuple[str, Evidence]
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """How a solve ended.
@@ -212,93 +213,74 @@ class JobOutput:
     missing: Sequence[str] = ()
 
     @staticmethod
-    def read(
-        folder: Path,
-        return_code: int | None = None,
-        *,
-        stopped: str | None = None,
-        values: Mapping[str, float] | None = None,
-        missing: Sequence[str] = (),
-    ) -> JobOutput:
-        """Read a job's folder, or a single output file; files of any size are read by their beginning and end."""
+    def read(folder: Path, return_code: int | None = None, **known: Any) -> JobOutput:
+        """Read a job's folder, or a single output file; files of any size are read by their beginning and end.
+
+        Args:
+            known: the other fields.
+        """
         paths = [folder] if folder.is_file() else sorted(path for path in folder.iterdir() if path.is_file())
         deck, results, texts = None, [], {}
         for path in paths:
             kind = path.suffix.lower()
-            if kind in DECKS:
+            if kind == _DECK:
                 deck = read_deck(read_text(path))
-            elif kind in TABLES:
+            elif kind == _TABLE:
                 results.append((path.name, read_dat(read_text(path).splitlines())))
             elif kind not in _SILENT:
                 texts[path.name] = read_text(path)
-                if kind in LISTINGS:
+                if kind in _LISTINGS:
                     results.append((path.name, read_f06(texts[path.name].splitlines())))
-        return JobOutput(texts, return_code, stopped, deck, tuple(results), values or {}, missing)
+        return JobOutput(texts, return_code, deck=deck, results=tuple(results), **known)
 
 
 def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
     """Say how a solve ended."""
-    errors: list[Evidence] = []
-    warnings: list[Evidence] = []
-    for message, kind in _messages(job, taxonomy):
-        (errors if kind == "error" else warnings).append(message)
-    found = _seen(job, taxonomy, errors, warnings)
+    said = list(_messages(job, taxonomy))
+    warnings = [one for one, kind in said if kind == "warning"]
+    found = list(_input_faults(job.deck)) or _seen(
+        job, taxonomy, [one for one, kind in said if kind == "error"], warnings
+    )
     motion = job.deck.free_motion() if job.deck else None
-    for name, evidence in _input_faults(job.deck):
-        return _diagnosis(name, [evidence, *(seen for _, seen in found)], warnings, taxonomy)
     if motion and found and found[0][0] in _OPEN:
-        reason = Evidence("input", motion)
-        return _diagnosis("singularity", [reason, *(seen for _, seen in found)], warnings, taxonomy)
-    if found:
-        return _diagnosis(found[0][0], [seen for _, seen in found], warnings, taxonomy)
-    return Diagnosis(None, warnings=tuple(warnings))
+        found.insert(0, ("singularity", Evidence("input", motion)))
+    if not found:
+        return Diagnosis(None, warnings=tuple(warnings))
+    return diagnosis(found[0][0], taxonomy, *(evidence for _, evidence in found), warnings=tuple(warnings))
 
 
-def _diagnosis(name: str, evidence: list[Evidence], warnings: list[Evidence], taxonomy: Taxonomy) -> Diagnosis:
+def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence, warnings: tuple[Evidence, ...] = ()) -> Diagnosis:
+    """A failure of a class, with its evidence."""
     one = taxonomy.classes[name]
-    return Diagnosis(name, one.severity, one.title, one.advice, tuple(evidence), tuple(warnings))
+    return Diagnosis(name, one.severity, one.title, one.advice, evidence, warnings)
 
 
-def _seen(
-    job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]
-) -> list[tuple[str, Evidence]]:
-    """Everything that says the solve failed, as class and evidence, the most telling first."""
+def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]) -> list[_Seen]:
+    """Everything that says the solve failed, the most telling first."""
     if job.stopped:
         return [(job.stopped, Evidence("limit", "it was ended at its limit"))]
-    code = _by_code(job.return_code, taxonomy)
+    code = list(_by_code(job.return_code, taxonomy))
     messages = [(taxonomy.class_of(one.text) or "solver_error", one) for one in errors]
     messages.sort(key=lambda one: one[0] == "solver_error")  # stable: the first that a class describes comes first
+    if code and code[0][0] in ("timeout", "missing_solver", "killed"):
+        return [*code, *messages]
     unfinished = list(_unfinished(job, taxonomy, warnings))
-    if code and code[0] in ("timeout", "missing_solver", "killed"):
-        return [code, *messages]
     if not messages and (code or unfinished):
         hints = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))]
         messages = [*hints[:1], *_by_status(job)]
-    insane = list(_insane(job, taxonomy.limits))
+    rest = [*_insane(job, taxonomy.limits), *unfinished]
     missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
-    vague = code is not None and code[0] == "solver_error"
-    return (
-        [*messages, *insane, *unfinished, *([code] if code else []), *missing]
-        if vague
-        else [
-            *messages,
-            *([code] if code else []),
-            *insane,
-            *unfinished,
-            *missing,
-        ]
-    )
+    # A return code that only says "not 0" tells less than numbers and missing lines do.
+    rest = [*rest, *code] if code and code[0][0] == "solver_error" else [*code, *rest]
+    return [*messages, *rest, *missing]
 
 
-def _by_code(code: int | None, taxonomy: Taxonomy) -> tuple[str, Evidence] | None:
-    if not code:
-        return None
-    name = taxonomy.return_codes.get(code) or ("crash" if code < 0 else "solver_error")
-    try:
-        words = f"ended by {signal.Signals(-code).name}" if code < 0 else f"return code {code}"
-    except ValueError:
-        words = f"return code {code}"
-    return name, Evidence("return code", words)
+def _by_code(code: int | None, taxonomy: Taxonomy) -> Iterator[_Seen]:
+    if code:
+        named = code < 0 and -code in set(signal.Signals)
+        words = f"ended by {signal.Signals(-code).name}" if named else f"return code {code}"
+        name = taxonomy.return_codes.get(code) or ("crash" if code < 0 else "solver_error")
+        yield name, Evidence("return code", words)
 
 
 def _messages(job: JobOutput, taxonomy: Taxonomy) -> Iterator[tuple[Evidence, str]]:
@@ -326,7 +308,7 @@ def _block(text: str) -> str:
     return " ".join(" ".join(lines).split())[:_CHARACTERS]
 
 
-def _unfinished(job: JobOutput, taxonomy: Taxonomy, warnings: list[Evidence]) -> Iterator[tuple[str, Evidence]]:
+def _unfinished(job: JobOutput, taxonomy: Taxonomy, warnings: list[Evidence]) -> Iterator[_Seen]:
     for name, text in job.texts.items():
         for tool in taxonomy.completion:
             named = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
@@ -341,7 +323,7 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy, warnings: list[Evidence]) ->
             break
 
 
-def _by_status(job: JobOutput) -> Iterator[tuple[str, Evidence]]:
+def _by_status(job: JobOutput) -> Iterator[_Seen]:
     """CalculiX's table of increments ends with an attempt that found no equilibrium."""
     for name, text in job.texts.items():
         rows = _CALCULIX_ROW.findall(text) if name.endswith(".sta") else []
@@ -349,17 +331,15 @@ def _by_status(job: JobOutput) -> Iterator[tuple[str, Evidence]]:
             yield "convergence_failure", Evidence("completion", "the last increment found no equilibrium", name)
 
 
-def _input_faults(deck: Deck | None) -> Iterator[tuple[str, Evidence]]:
-    if deck is None:
-        return
-    if deck.undefined and deck.nodes:
+def _input_faults(deck: Deck | None) -> Iterator[_Seen]:
+    if deck and deck.undefined:
         numbers = ", ".join(map(str, deck.undefined[:3]))
         yield "input_error", Evidence("input", f"elements name nodes that are not there: {numbers}")
-    if deck.zero_thickness:
+    if deck and deck.zero_thickness:
         yield "input_error", Evidence("input", "a section has thickness 0")
 
 
-def _insane(job: JobOutput, limits: Limits) -> Iterator[tuple[str, Evidence]]:
+def _insane(job: JobOutput, limits: Limits) -> Iterator[_Seen]:
     """Numbers that are no results: not finite, or a body that went away."""
     for key, value in job.values.items():
         if not math.isfinite(value):

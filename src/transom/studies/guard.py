@@ -17,11 +17,18 @@ MARK = "TRANSOM_STUDY_JOB"
 """Environment variable of every process of a job: `WORKER:FOLDER`."""
 
 
-def end_marked(*, worker: str = "", folder: str = "") -> int:
-    """Kill the processes of a worker (its mark with the colon), of a job's folder, or of both; returns their number."""
+def end_marked(*, worker: str = "", folder: str = "", below: str = "") -> int:
+    """Kill the processes of jobs; returns their number.
+
+    Args:
+        worker: of this worker only (its mark with the colon).
+        folder: of the job in this folder only.
+        below: of jobs in folders below this one only.
+    """
     number = 0
     for process, mark in list(_marked()):
-        if mark.startswith(worker) and mark.endswith(folder and ":" + folder):
+        place = mark.partition(":")[2]
+        if mark.startswith(worker) and folder in ("", place) and place.startswith(below and below + "/"):
             with suppress(psutil.Error):
                 process.kill()
                 number += 1

@@ -6,7 +6,7 @@ import errno
 import importlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -14,9 +14,9 @@ from typing import Protocol
 from transom.errors import InputError
 from transom.studies.expression import fill
 from transom.studies.extract import extract
-from transom.studies.failures import Diagnosis, Evidence, JobOutput, Taxonomy, classify
-from transom.studies.jobs import Ended, run_job
-from transom.studies.study import JobLimits, Number, SolverSpec, Study, needed_outputs
+from transom.studies.failures import Diagnosis, Evidence, JobOutput, Taxonomy, classify, diagnosis
+from transom.studies.jobs import run_job
+from transom.studies.study import Extractor, JobLimits, Number, SolverSpec, Study, needed_outputs
 
 PLUGINS = {"bracket": "transom.studies.bracket.solver:Bracket"}
 """Plug-ins that ship; `use: package.module:Class` names any other."""
@@ -138,11 +138,8 @@ class CommandSolver:
             raise InputError(str(error), where="solver", hint="correct the template or the command") from error
         command = [_program(program, self.study.folder) or program, *arguments]
 
-        def outputs() -> dict[str, float]:
-            read = {name: extract(one, folder) for name, one in self.spec.outputs.items()}
-            return {name: value for name, value in read.items() if value is not None}
-
-        return run_and_judge(command, folder, limits, self.taxonomy, outputs, needed_outputs(self.study), self.by)
+        outputs, needed = self.spec.outputs, needed_outputs(self.study)
+        return run_and_judge(command, folder, limits, self.taxonomy, outputs, needed, self.by)
 
 
 def run_and_judge(
@@ -150,36 +147,28 @@ def run_and_judge(
     folder: Path,
     limits: JobLimits,
     taxonomy: Taxonomy,
-    read: Callable[[], dict[str, float]],
+    outputs: Mapping[str, Extractor],
     needed: set[str],
     by: str,
 ) -> Solved:
-    """Run a command, read its outputs by calling `read`, and say how it ended."""
+    """Run a command in its folder, read its outputs, and say how it ended.
+
+    Args:
+        needed: outputs without which there is no result.
+        by: who computes.
+    """
     try:
         ended = run_job(command, folder, limits)
-        values = {} if ended.stopped else read()
+        read = {} if ended.stopped else {name: extract(one, folder) for name, one in outputs.items()}
+        values = {name: value for name, value in read.items() if value is not None}
+        missing = sorted(needed - values.keys()) if ended.return_code == 0 else ()
+        job = JobOutput.read(folder, ended.return_code, stopped=ended.stopped, values=values, missing=missing)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        return Solved(failed("disk_full", str(error), taxonomy), by=by)
-    return judge(ended, folder, values, needed, taxonomy, by)
-
-
-def judge(
-    ended: Ended, folder: Path, values: Mapping[str, float], needed: set[str], taxonomy: Taxonomy, by: str
-) -> Solved:
-    """Say how a job ended that wrote these values into this folder."""
-    missing = sorted(needed - values.keys()) if ended.return_code == 0 else ()
-    job = JobOutput.read(folder, ended.return_code, stopped=ended.stopped, values=values, missing=missing)
-    diagnosis = classify(job, taxonomy)
-    kept = {} if diagnosis.failure else dict(values)
-    return Solved(diagnosis, kept, ended.seconds, ended.memory, by)
-
-
-def failed(name: str, why: str, taxonomy: Taxonomy, kind: str = "limit") -> Diagnosis:
-    """A diagnosis of one class with one piece of evidence."""
-    one = taxonomy.classes[name]
-    return Diagnosis(name, one.severity, one.title, one.advice, (Evidence(kind, why),))
+        return Solved(diagnosis("disk_full", taxonomy, Evidence("limit", str(error))), by=by)
+    found = classify(job, taxonomy)
+    return Solved(found, {} if found.failure else values, ended.seconds, ended.memory, by)
 
 
 def _program(name: str, folder: Path) -> str | None:

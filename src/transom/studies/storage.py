@@ -59,21 +59,6 @@ class FileLock:
             self.release()
 
 
-class _JournalLock(FileLock):
-    """Optuna's lock around a write. Whoever gets it first cuts off a line that a full disk left without its end."""
-
-    def __init__(self, path: Path, journal: Path) -> None:
-        super().__init__(path)
-        self.journal = journal
-
-    def acquire(self, *, wait: bool = True) -> bool:
-        taken = super().acquire(wait=wait)
-        if taken:
-            with suppress(FileNotFoundError):
-                cut_torn_line(self.journal)
-        return taken
-
-
 def cut_torn_line(path: Path) -> None:
     """Remove the end of a file of lines that has no line end."""
     with path.open("rb+") as file:
@@ -88,6 +73,16 @@ def cut_torn_line(path: Path) -> None:
         file.truncate(start + file.read().rfind(b"\n") + 1)
 
 
+class _JournalLock(FileLock):
+    """Optuna's lock around a write. Whoever gets it first cuts off a line that a full disk left without its end."""
+
+    def acquire(self, *, wait: bool = True) -> bool:
+        taken = super().acquire(wait=wait)
+        with suppress(FileNotFoundError):
+            cut_torn_line(self.path.with_name(TRIALS))
+        return taken
+
+
 def open_storage(folder: Path) -> JournalStorage:
     """Open or make the storage in a study's folder.
 
@@ -95,13 +90,10 @@ def open_storage(folder: Path) -> JournalStorage:
         InputError: Optuna is not installed.
     """
     try:
-        import optuna  # noqa: PLC0415  slow
         from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415  slow
     except ImportError as error:
         raise InputError("studies need Optuna", hint="pip install 'transom[studies]'") from error
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    journal = folder / TRIALS
-    lock: Any = _JournalLock(folder / "journal.lock", journal)
+    lock: Any = _JournalLock(folder / "journal.lock")
     with lock.held():
-        backend = JournalFileBackend(str(journal), lock_obj=lock)
+        backend = JournalFileBackend(str(folder / TRIALS), lock_obj=lock)
     return JournalStorage(backend)

@@ -7,9 +7,9 @@ import random
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ByteSize, ConfigDict, Field, model_validator
 
 from transom.canonical import digest
 from transom.errors import InputError
@@ -21,30 +21,10 @@ Number: TypeAlias = float | int | str
 """A value of a variable, constant or setting: a number, or a word for the solver."""
 
 _TRIED = 4000  # random designs; where none of them meets the requirements, no sampler would find one either
-_UNITS = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-_SECONDS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400}
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-def _scaled(units: Mapping[str, float]) -> BeforeValidator:
-    def read(value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        number = value.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ").strip()
-        unit = value.strip()[len(number) :].strip().lower()
-        try:
-            return float(number) * units[unit]
-        except (ValueError, KeyError) as error:
-            raise ValueError(f"{value!r} is no size; write a number and one of {', '.join(units)[2:]}") from error
-
-    return BeforeValidator(read)
-
-
-Bytes = Annotated[float, _scaled(_UNITS), Field(gt=0)]
-Seconds = Annotated[float, _scaled(_SECONDS), Field(gt=0)]
 
 
 class Variable(_Model):
@@ -79,6 +59,22 @@ class Variable(_Model):
             raise ValueError("has log and step; keep one of them")
         return self
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Low and high; 0 and 0 for choices."""
+        return (self.low or 0.0, self.high or 0.0)
+
+    def distribution(self) -> Any:
+        """The variable as Optuna has it."""
+        from optuna import distributions as kinds  # noqa: PLC0415  slow
+
+        if self.choices:
+            return kinds.CategoricalDistribution(self.choices)
+        low, high = self.bounds
+        if self.integer:
+            return kinds.IntDistribution(int(low), int(high), log=self.log, step=int(self.step or 1))
+        return kinds.FloatDistribution(low, high, log=self.log, step=self.step)
+
 
 class Constant(_Model):
     """A number of the study that does not vary; a plain number is read as one without unit."""
@@ -88,19 +84,26 @@ class Constant(_Model):
     title: str = ""
 
 
-class Objective(_Model):
-    """What is wanted: an output of the solver, or a formula of outputs, variables and constants."""
+class Wish(_Model):
+    """Something computed: the output `name`, or the formula `value` of outputs, variables and constants."""
 
     name: str
+    value: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.value or self.name
+
+
+class Objective(Wish):
+    """What is wanted."""
+
     direction: Literal["minimize", "maximize"] = "minimize"
-    value: str | None = None
 
 
-class Bound(_Model):
-    """What must hold for an output, or for a formula of outputs, variables and constants."""
+class Bound(Wish):
+    """What must hold."""
 
-    name: str
-    value: str | None = None
     max: float | None = None
     min: float | None = None
 
@@ -159,27 +162,30 @@ class Budget(_Model):
     """How much may be spent: solves that end with a result or failure of the design, and time."""
 
     trials: int = Field(40, ge=1)
-    seconds: Seconds | None = None
+    seconds: float | None = Field(None, gt=0)
     workers: int = Field(1, ge=1, le=256)
 
 
 class JobLimits(_Model):
-    """What one solve may use: wall time, memory of all its processes, files that it writes."""
+    """What one solve may use: seconds of wall time, memory of all its processes, files that it writes (`1.5 GB`)."""
 
-    seconds: Seconds = 600.0
-    memory: Bytes = 4e9
-    disk: Bytes = 2e9
+    seconds: float = Field(600, gt=0)
+    memory: ByteSize = Field(ByteSize(4e9), gt=0)
+    disk: ByteSize = Field(ByteSize(2e9), gt=0)
 
 
 class Learning(_Model):
     """What earlier studies of the same scope may do: rules that reject, designs to begin with.
 
-    `audit` is the share of rejected designs that is solved all the same, to score the rules.
+    `audit` is the share of rejected designs that is solved all the same, to score the rules. Insights named in `veto`
+    do nothing, those in `pin` act whatever came of them.
     """
 
     rules: bool = True
     audit: float = Field(0.07, ge=0, le=1)
     warm_start: int = Field(5, ge=0)
+    veto: tuple[str, ...] = ()
+    pin: tuple[str, ...] = ()
 
 
 class SamplerSpec(_Model):
@@ -221,6 +227,7 @@ class Study(_Model):
 
     @property
     def scope(self) -> str:
+        """The family of studies that it shares insights with."""
         return self.playbook.scope if self.playbook else self.study
 
     @cached_property
@@ -256,16 +263,19 @@ def load_study(path: Path) -> Study:
     study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
     _check_names(study, file)
     for at, text, names in _formulas(study):
+        place, where = ".".join(map(str, at)), file.where(*at)
         try:
             formula = Formula.parse(text)
         except ValueError as error:
-            raise InputError(f"{_dotted(at)}: {error}", where=file.where(*at)) from error
+            raise InputError(f"{place}: {error}", where=where) from error
         if names is not None and (unknown := sorted(formula.names - names)):
             hint = f"there are {', '.join(sorted(names))}"
-            raise InputError(f"{_dotted(at)}: there is no {unknown[0]}", where=file.where(*at), hint=hint)
+            raise InputError(f"{place}: there is no {unknown[0]}", where=where, hint=hint)
         if at[0] == "require" and not formula.compares:
-            raise InputError(f"{_dotted(at)}: {text!r} compares nothing", where=file.where(*at), hint="use < or <=")
-    for at, name in _files(study):
+            raise InputError(f"{place}: {text!r} compares nothing", where=where, hint="use < or <=")
+    files: list[tuple[tuple[Key, ...], str]] = [(("failures", n), name) for n, name in enumerate(study.failures)]
+    files += [(("solver", "templates", name), path) for name, path in study.solver.templates.items()]
+    for at, name in files:
         if not (study.folder / name).is_file():
             hint = f"paths are relative to {study.folder}"
             raise InputError(f"there is no file {name}", where=file.where(*at), hint=hint)
@@ -297,21 +307,10 @@ def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str, set[str] | N
         yield ("features", name), text, before
     for number, text in enumerate(study.require):
         yield ("require", number), text, before
-    for number, objective in enumerate(study.objectives):
-        yield ("objectives", number, "value" if objective.value else "name"), objective.value or objective.name, after
-    for number, bound in enumerate(study.constraints):
-        yield ("constraints", number, "value" if bound.value else "name"), bound.value or bound.name, after
-
-
-def _files(study: Study) -> Iterator[tuple[tuple[Key, ...], str]]:
-    for name, path in study.solver.templates.items():
-        yield ("solver", "templates", name), path
-    for number, path in enumerate(study.failures):
-        yield ("failures", number), path
-
-
-def _dotted(at: tuple[Key, ...]) -> str:
-    return ".".join(map(str, at))
+    groups: dict[str, tuple[Wish, ...]] = {"objectives": study.objectives, "constraints": study.constraints}
+    for group, wishes in groups.items():
+        for number, one in enumerate(wishes):
+            yield (group, number, "value" if one.value else "name"), one.text, after
 
 
 def _check_space(study: Study, file: YamlFile) -> None:
@@ -340,7 +339,7 @@ def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
         if one.choices:
             design[name] = pick.choice(one.choices)
             continue
-        low, high = float(one.low or 0), float(one.high or 0)
+        low, high = one.bounds
         value = math.exp(pick.uniform(math.log(low), math.log(high))) if one.log else pick.uniform(low, high)
         if step := one.step or (1.0 if one.integer else None):
             value = min(high, low + round((value - low) / step) * step)
@@ -350,8 +349,5 @@ def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
 
 def needed_outputs(study: Study) -> set[str]:
     """Names of the outputs that the objectives and constraints use."""
-    texts = [
-        *(one.value or one.name for one in study.objectives),
-        *(one.value or one.name for one in study.constraints),
-    ]
-    return {name for text in texts for name in Formula.parse(text).names} - {*study.variables, *study.fixed}
+    wishes: list[Wish] = [*study.objectives, *study.constraints]
+    return set().union(*(Formula.parse(one.text).names for one in wishes)) - {*study.variables, *study.fixed}

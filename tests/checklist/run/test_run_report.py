@@ -77,7 +77,7 @@ def test_several_verdicts_in_one_document(verdict: Verdict) -> None:
     good = verdict.model_copy(update={"status": "PASS"})
     paused = verdict.model_copy(update={"status": "NEEDS_MODEL"})
     several = together([good, verdict, paused])
-    assert several.summary.model_dump() == {"PASS": 1, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 1}
+    assert several.summary.model_dump() == {"PASS": 1, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 1, "NEEDS_REVIEW": 0}
     assert several.exit_code == 3
     assert json.loads(to_json(several))["schema"] == "transom.checks/1"
     assert text_reports(several).endswith("3 checks: 1 PASS, 1 FAIL, 1 NEEDS_MODEL\n")
@@ -154,6 +154,6 @@ def test_words_that_were_not_understood_and_who_wrote_the_checker_are_named(verd
     )
     text = text_report(changed)
     assert text.startswith("NEEDS_MODEL")
-    assert "  not understood: 'frob' in description\n" in text
+    assert '  not understood: "frob" in description\n  ask a model (--model), reword it' in text
     assert "Warnings (1)\n  a.log:3: odd\n" in text
     assert "written by vendor:m-1 · mutation score 0.93 · approved by ann · run r7" in text

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import shutil
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from transom.errors import InputError
 from transom.studies.bracket import build
 from transom.studies.bracket.emulator import Emulator
-from transom.studies.extract import extract
-from transom.studies.failures import Diagnosis, Taxonomy
-from transom.studies.solver import Solved, failed, run_and_judge, write_json
+from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis
+from transom.studies.solver import Solved, run_and_judge, write_json
 from transom.studies.study import Extractor, JobLimits, Number, Study
 
 DEFAULTS: dict[str, Number] = {
@@ -68,16 +69,27 @@ class Bracket:
         if self.emulator:
             began = time.monotonic()
             failure, why, outputs = self.emulator(job)
-            diagnosis = failed(failure, why, self.taxonomy, "message") if failure else Diagnosis(None)
-            return Solved(diagnosis, outputs, time.monotonic() - began, by=self.by)
+            found = diagnosis(failure, self.taxonomy, Evidence("message", why)) if failure else Diagnosis(None)
+            return Solved(found, outputs, time.monotonic() - began, by=self.by)
         write_json(folder / "job.json", job)
         command = [sys.executable, "-I", build.__file__, self.ccx or "ccx", "job.json"]
+        return run_and_judge(command, folder, limits, self.taxonomy, OUTPUTS, set(OUTPUTS), self.by)
 
-        def outputs_of() -> dict[str, float]:
-            read = {name: extract(one, folder) for name, one in OUTPUTS.items()}
-            return {name: value for name, value in read.items() if value is not None}
+    def draw(self, axes: Any, values: Mapping[str, Number]) -> None:
+        """Draw the bracket's outline, its bolts and its load."""
+        from matplotlib.patches import Circle, Polygon  # noqa: PLC0415  slow
 
-        return run_and_judge(command, folder, limits, self.taxonomy, outputs_of, set(OUTPUTS), self.by)
+        job = {name: float(values.get(name, default)) for name, default in {**DEFAULTS, **values}.items()}
+        length, width, fillet = job["length"], job["width"], min(job["fillet"], job["length"] - job["width"])
+        turn = [math.pi * (1.5 - n / 32) for n in range(17)]
+        corner = [(width + fillet * (1 + math.cos(a)), width + fillet * (1 + math.sin(a))) for a in turn]
+        outline = [(0, 0), (length, 0), (length, width), *corner, (width, length), (0, length)]
+        axes.add_patch(Polygon(outline, facecolor="#9db4c0", edgecolor="#253237"))
+        axes.add_patch(Circle((build.HOLE_AT * length, width / 2), job["hole"], facecolor="white", edgecolor="#253237"))
+        for at in build.BOLTS_AT:
+            axes.add_patch(Circle((width / 2, at * length), build.BOLT * length, facecolor="#253237"))
+        axes.annotate("", (length, -0.12 * length), (length, 0), arrowprops={"arrowstyle": "->", "color": "#b3412f"})
+        axes.set(xlim=(-0.1 * length, 1.1 * length), ylim=(-0.15 * length, 1.05 * length), aspect="equal", xlabel="mm")
 
 
 def gmsh_works() -> bool:
