@@ -17,7 +17,7 @@ from transom.errors import InputError
 from transom.learning import InsightCategory, Playbook
 from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall
 from transom.stories.epic import open_project, plan
-from transom.stories.pipeline import StorySettings, project_tools
+from transom.stories.shared import StorySettings, project_tools
 from transom.stories.workers import Kind
 
 STORY = "docs/epics/epic-1/stories.yaml"
