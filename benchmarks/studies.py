@@ -5,8 +5,8 @@
     python benchmarks/studies.py --only SHARED   holds the emulator against solves that others made
 
 `default` tells Optuna of a failed solve as a failed trial, which its samplers leave out; `constrained` tells it as an
-infeasible one; `transom` adds rules, designs and margins from the studies before. All three have the same sampler, seeds,
-constraints, number of solves and verification.
+infeasible one; `transom` adds rules, designs and margins from the studies before. All three have the same
+sampler, seeds, constraints, number of solves and verification.
 """
 
 from __future__ import annotations

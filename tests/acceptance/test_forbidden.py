@@ -9,6 +9,8 @@ from ruamel.yaml import YAML
 
 from tests.acceptance.common import check
 
+pytestmark = [pytest.mark.slow, pytest.mark.fence]
+
 LOG = """\
 Yosys 0.38 (git sha1 543faed9c8c)
 1. Executing Verilog-2005 frontend: fifo.v

@@ -13,9 +13,12 @@ MUST_BE_RIGHT = tuple(f"EDA-S-{number}" for number in ("01", "02", "03", "07", "
 SHARED_IDS = tuple(f"EDA-S-{number:02}" for number in range(1, 19))
 OWN_IDS = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
 EXIT_CODES = {"PASS": 0, "FAIL": 1, "ERROR": 2}
+FENCE = (pytest.mark.slow, pytest.mark.fence)
 
 
 @needs_shared
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("item_id", SHARED_IDS)
 def test_shared_items(item_id: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     expected = json.loads((ITEMS / item_id / "expected.json").read_text("utf-8"))
@@ -28,7 +31,7 @@ def test_shared_items(item_id: str, tmp_path: Path, capfd: pytest.CaptureFixture
 
 
 @needs_shared
-@pytest.mark.parametrize("item_id", OWN_IDS)
+@pytest.mark.parametrize("item_id", [OWN_IDS[0], *(pytest.param(one, marks=FENCE) for one in OWN_IDS[1:])])
 def test_own_examples_are_right(item_id: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     expected = json.loads((EXAMPLES / "expected" / f"{item_id}.json").read_text("utf-8"))
     _, verdict = check(capfd, tmp_path / "w", "all", str(EXAMPLES / f"{item_id}.yaml"), data=EXAMPLES / "data")
@@ -36,12 +39,14 @@ def test_own_examples_are_right(item_id: str, tmp_path: Path, capfd: pytest.Capt
     assert (word, differences) == ("right", []), verdict
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @needs_shared
 @pytest.mark.parametrize(
     ("name", "count"),
     [
         ("rewordings.yaml", 25),
-        pytest.param("rewordings_more.yaml", 50, marks=pytest.mark.slow),
+        ("rewordings_more.yaml", 50),
         ("rewordings_domains.yaml", 10),
     ],
 )
@@ -62,6 +67,8 @@ def test_rewordings_are_never_wrong_and_mostly_right(
     assert right >= 0.6 * len(words), [key for key, word in words.items() if word != "right"]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @needs_shared
 @pytest.mark.parametrize(
     ("name", "domain", "item_id"),

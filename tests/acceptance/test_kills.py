@@ -12,6 +12,8 @@ import pytest
 
 from tests.acceptance.common import EXAMPLES, ROOT
 
+pytestmark = [pytest.mark.slow, pytest.mark.fence]
+
 
 @pytest.mark.parametrize("provider", ["rules", "counted"])
 def test_every_failpoint_of_check_all(provider: str, tmp_path: Path) -> None:

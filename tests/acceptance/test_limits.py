@@ -9,6 +9,8 @@ from ruamel.yaml import YAML
 
 from tests.acceptance.common import check, table
 
+pytestmark = [pytest.mark.slow, pytest.mark.fence]
+
 UNITS = "report_units\n time 1{unit}\n capacitance 1pF\n resistance 1kohm\n"
 PLAIN = "OpenSTA 2.5.0\nworst slack max {setup}\nworst slack min {hold}\nwns max 0.00\n"
 TABLE = """\

@@ -14,6 +14,8 @@ from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.reading import read_description
 from transom.errors import NeedsModel
 
+pytestmark = [pytest.mark.slow, pytest.mark.fence]
+
 TABLE: dict[str, Any] = YAML(typ="safe").load((Path(__file__).parent / "qualifiers.yaml").read_text("utf-8"))
 ABSTAINED = ("NEEDS_MODEL", "ERROR")
 

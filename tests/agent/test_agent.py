@@ -214,6 +214,7 @@ async def test_a_tool_that_a_role_names_has_to_be_given() -> None:
         replace(SEAT, strategy="bogus")  # type: ignore[arg-type]  # that is the test
 
 
+@pytest.mark.slow
 async def test_the_four_errors_of_tools_say_what_to_do_next() -> None:
     async def run(at: str) -> str:
         if at == "slow":
@@ -250,6 +251,7 @@ async def test_the_four_errors_of_tools_say_what_to_do_next() -> None:
     ]
 
 
+@pytest.mark.slow
 async def test_a_plain_function_runs_beside_the_loop_and_may_take_too_long() -> None:
     gate = threading.Event()
 
@@ -409,6 +411,7 @@ CAPPED: list[tuple[Caps, str, int]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("caps", "ended", "requests"), CAPPED, ids=[row[1] for row in CAPPED])
 async def test_a_cap_ends_with_the_work_so_far_and_can_be_raised(
     tmp_path: Path, caps: Caps, ended: str, requests: int

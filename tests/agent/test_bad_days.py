@@ -111,6 +111,8 @@ def lives(plan: Plan, kills: int) -> Iterator[Plan]:
     yield replace(plan, recover=kills % 2 == 1)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("dialect", "killed", "tight"),

@@ -122,6 +122,7 @@ assert main(["doctor", "--provider", "openai:m"]) == 2
 """
 
 
+@pytest.mark.slow
 def test_a_release_of_another_package_that_is_broken_breaks_nothing_else(tmp_path: Path) -> None:
     for name in OTHERS:
         (tmp_path / f"{name}.py").write_text("raise ImportError('a release that does not fit')\n")

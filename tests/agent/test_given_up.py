@@ -24,6 +24,7 @@ def found(scene: Scene, what: What, folder: Path, step: int = 1) -> dict[int, An
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", GIVEN_UP[1:5:3], ids=lambda scene: scene.name)
 def test_what_was_stopped_as_something_was_written_stays_so(scene: Scene, tmp_path: Path) -> None:
     assert found(scene, "cancel", tmp_path, 1 if scene is GIVEN_UP[1] else 4) == {}

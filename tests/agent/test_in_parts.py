@@ -107,6 +107,7 @@ def replies(store: Store, home: Home) -> list[Any]:
 NUMBERS = itertools.count()
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     come=st.lists(st.sampled_from([*CAME, "net", "stop"]), max_size=9),
@@ -227,6 +228,7 @@ async def stopped(folder: Path, at: int, how: str) -> None:
     (folder / "turns").write_text(json.dumps([turn.to_json() for turn in turns]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "cancel"])
 def test_stopped_at_any_record_each_reply_is_asked_once(tmp_path: Path, how: str) -> None:
     """The reply that a request is answered with follows from how many the journal has."""

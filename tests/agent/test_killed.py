@@ -8,6 +8,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.agent.agent_driver import program
 from tests.forked import records
 from transom.agent import Home
@@ -43,6 +45,8 @@ def approve_what_was_begun(work: Path) -> None:
     asyncio.run(decide())
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_after_a_kill_anywhere_nothing_journaled_is_asked_or_done_again(tmp_path: Path) -> None:
     whole = tmp_path / "0"
     whole.mkdir()

@@ -11,7 +11,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from transom.agent import Agent, Home, Setup
-from transom.agent.events import Completed, Event, nobody
+from transom.agent.events import Completed, Event
 from transom.agent.sub import Delegation
 from transom.config import Settings
 from transom.errors import EgressError, NetworkFailed, ProviderError
@@ -196,49 +196,6 @@ async def test_what_a_sub_conversation_was_given_makes_its_finding_local_althoug
         with pytest.raises(EgressError, match="finding of a sub-conversation is marked local"):
             await agent.send("go")
     assert not any("u_core" in sent(request) for request in main.requests) and none_told(main)
-
-
-@pytest.mark.parametrize("life", ["another program", "the same program"])
-async def test_what_was_completed_before_is_as_local_as_it_was_however_little_of_it_is_gone_through(
-    life: str, tmp_path: Path
-) -> None:
-    main, _, chain = two(
-        ["hello", "ok"],
-        ["Nothing.", asks(look("a", name="say_b")), asks(look("a", name="read_log")), SECRET, "said", f"Yes, {SECRET}"],
-    )
-
-    async def program() -> None:
-        async def say_b(_: str) -> str:
-            await sub.send("b")
-            return "well"
-
-        async with Agent(
-            SEAT, provider=chain, tools=[READ_LOG, tool(say_b, name="say_b")], at=Home(tmp_path, "t")
-        ) as agent:
-            await agent.send("hi")
-            sub = await agent.create_sub_conversation("look")
-            await sub.send("a")
-            other = await agent.create_sub_conversation("have b said")  # the role itself hears nothing of it
-            await other.send("let b be said")
-            agent.on_event = stop_at_completed if again else nobody
-            await agent.complete_sub_conversation(sub.id)
-            await agent.send("go")
-
-    again = True
-    with pytest.raises(Stopped):
-        await program()
-    again = False
-    if life == "another program":
-        async with Agent(SEAT, provider=chain, tools=[READ_LOG], at=Home(tmp_path, "t")) as agent:
-            await agent.resume()
-            opened = await agent.create_sub_conversation("look")
-            assert "u_core/x" in (await agent.complete_sub_conversation(opened.id)).text
-            with pytest.raises(EgressError, match="finding of a sub-conversation is marked local"):
-                await agent.send("go")
-    for _ in range(2):
-        with pytest.raises(EgressError, match="finding of a sub-conversation is marked local"):
-            await program()
-    assert none_told(main)
 
 
 async def test_what_failed_in_a_delegate_is_as_local_as_what_it_was_given() -> None:

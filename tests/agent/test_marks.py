@@ -50,6 +50,7 @@ async def study(at: Home, *answers: Any) -> list[Request]:
     return provider.requests
 
 
+@pytest.mark.slow
 async def test_what_a_tool_says_of_its_call_lasts_and_is_counted_exactly(tmp_path: Path) -> None:
     """Trials 2 and 3 are one event; so are they when the program runs again and its tool does not."""
     requests = await study(Home(tmp_path, "one life"), *TWO_AT_ONCE, "ok", "ok")

@@ -171,6 +171,7 @@ replies = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(texts.filter(str.strip), replies), min_size=1, max_size=3))
 @settings(max_examples=20, deadline=None)
 def test_any_conversation_is_told_by_its_journal(sends: list[tuple[str, list[Reply]]]) -> None:

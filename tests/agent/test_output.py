@@ -62,6 +62,7 @@ async def test_the_schema_of_the_answer_takes_room_in_the_window() -> None:
         assert used > agent.context().window_tokens + 1_000
 
 
+@pytest.mark.slow
 async def test_an_answer_that_does_not_follow_is_mended_once_and_each_call_is_kept(tmp_path: Path) -> None:
     events: list[Event] = []
     runs: list[str] = []

@@ -23,6 +23,7 @@ from transom.llm.hosted import connect
 SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "bolts"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 async def test_anthropics_pause_is_gone_on_with(stream: bool, tmp_path: Path) -> None:
     def answer(wire: Wire, seen: Seen) -> None:

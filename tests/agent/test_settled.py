@@ -80,6 +80,7 @@ class Lives:
             database.execute("DELETE FROM records WHERE seq = ?", [at])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turns", [0, 1, 2, 9])
 @pytest.mark.parametrize("how", ["home", "stage", "resume"])
 @pytest.mark.parametrize("old", [False, True], ids=["journaled", "old journal"])
@@ -164,6 +165,7 @@ async def test_a_listener_hears_of_what_is_not_run(tmp_path: Path) -> None:
     assert [event.result.is_error for event in heard if isinstance(event, CameOf)] == [True]
 
 
+@pytest.mark.slow
 async def test_a_sub_conversation_that_had_no_turns_left_runs_nothing_later(tmp_path: Path) -> None:
     seat = replace(SEAT, strategy="sub_conversation")
     did: list[str] = []

@@ -60,6 +60,7 @@ async def said(agent: Agent) -> str:
         return (await agent.send("hi")).text
 
 
+@pytest.mark.slow
 async def test_one_string_names_provider_and_model(desk: Desk) -> None:
     desk.settle(execution={"enable_streaming": False})
     async with Agent(SEAT, provider="openai:big") as agent:
@@ -187,6 +188,7 @@ async def test_limits_are_kept_in_the_agents_own_store(desk: Desk) -> None:
     assert sum(requests for _, requests, _ in spent["spent"]) == 2
 
 
+@pytest.mark.slow
 async def test_limits_hold_among_all_agents_of_a_process(desk: Desk) -> None:
     """Who has spent its minute elsewhere waits here: with a home, with another one, without one, in another loop."""
     desk.settle(execution={"enable_streaming": False}, llm={})

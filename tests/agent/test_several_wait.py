@@ -66,7 +66,7 @@ def paused(bank: Bank, *answers: Any) -> Paused:
 
 def commands(error: Exception) -> list[list[str]]:
     """The commands that an error names, as somebody would type them."""
-    return [shlex.split(one)[1:] for one in re.findall(r"transom answer \S+ \w+ --call \w+", str(error))]
+    return [shlex.split(one)[1:] for one in re.findall(r"transom answer \S+ \w+ --question \w+", str(error))]
 
 
 @pytest.fixture
@@ -83,7 +83,9 @@ def test_the_call_that_was_shown_is_the_one_that_is_approved(here: Path, capsys:
     assert (approve[2], refuse[2]) == ("approve", "refuse")
     assert main(approve) == 0
     said = capsys.readouterr().out
-    assert said.startswith('approve wire({"at":"rent"}); waiting for an answer, too: wire({"at":"mallory"}) (--call ')
+    assert said.startswith(
+        'approve wire({"at":"rent"}); waiting for an answer, too: wire({"at":"mallory"}) (--question '
+    )
     other = paused(bank)
     assert bank.paid == ["rent"]
     assert 'its arguments are {"at":"mallory"}' in str(other)
@@ -102,14 +104,15 @@ def test_an_answer_that_could_be_to_either_is_to_neither(
     assert main(["answer", run, word]) == 2
     error = capsys.readouterr().err
     assert "2 answers are waited for" in error
-    assert re.search(r'--call \w{8}: wire\(\{"at":"rent"\}\); --call \w{8}: wire\(\{"at":"mallory"\}\);', error)
-    for call, why in {"0" * 8: "waits for no choice", "": "too short for a call", "a": "too short for a call"}.items():
-        assert main(["answer", run, word, "--call", call]) == 2
-        assert why in capsys.readouterr().err
+    assert re.search(r'--question \w{8}: wire\(\{"at":"rent"\}\); --question \w{8}: wire\(\{"at":"mallory"\}\);', error)
+    for call in ("0" * 8, "a"):
+        assert main(["answer", run, word, "--question", call]) == 2
+        assert "waits for no answer" in capsys.readouterr().err
     paused(bank)
     assert bank.paid == []
 
 
+@pytest.mark.slow
 def test_all_that_wait_are_shown_whole_and_each_by_itself(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bank, long = Bank(here), "x" * 2_000 + " and the rest to mallory"
     error = paused(bank, asks(look(long, "1", "wire"), look("rent", "2", "wire")))
@@ -123,8 +126,8 @@ def test_all_that_wait_are_shown_whole_and_each_by_itself(here: Path, capsys: py
     assert main(["runs", "show", error.run_id, "--format", "json"]) == 0
     one, two = json.loads(capsys.readouterr().out)["waiting"]
     assert (one["tool"], two["arguments"]) == ("wire", '{"at":"rent"}')
-    assert f"answer with: transom answer {error.run_id} approve|refuse --call {two['fingerprint'][:8]}" in text
-    answered = ["answer", error.run_id, "approve", "--call", two["fingerprint"], "--format", "json"]
+    assert f"answer with: transom answer {error.run_id} approve|refuse --question {two['fingerprint'][:8]}" in text
+    answered = ["answer", error.run_id, "approve", "--question", two["fingerprint"], "--format", "json"]
     done = subprocess.run([sys.executable, "-m", "transom", *answered], capture_output=True, check=True)
     assert json.loads(done.stdout)["call"] == {name: two[name] for name in ("tool", "arguments", "fingerprint")}
     assert main(["runs", "show", error.run_id, "--format", "json"]) == 0
@@ -225,7 +228,7 @@ async def test_agents_of_one_stage_and_their_sub_conversations_wait_beside_each_
                     if len(waiting) > 1:
                         with pytest.raises(InputError, match="answers are waited for"):
                             await run.decide("approve", "pay")
-                    assert (await run.decide("approve", "pay", call=call))["tool"] == "wire"
+                    assert (await run.decide("approve", call))["tool"] == "wire"
                 return (await run.stage("pay", both, out=text_file("pay.md"))).value
 
     with pytest.raises(ApprovalNeeded):

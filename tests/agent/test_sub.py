@@ -6,14 +6,13 @@ import re
 import threading
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from tests.agent.test_lasting import windows
-from transom.agent import Agent, Caps, Home, Setup, SyncAgent
+from transom.agent import Agent, Home, Setup, SyncAgent
 from transom.agent.events import Completed, Event, Opened
 from transom.agent.models import Conversation, SubConversation
 from transom.config import Settings
@@ -268,35 +267,6 @@ async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_d
     assert whole.text == "In short.\nAlso named in the source: LOT-9, build_3, u_core/u_alu, net_5"
 
 
-async def test_a_message_that_is_part_of_another_has_no_more_time_than_that() -> None:
-    """A tool asks a sub-conversation; whoever sends to one by itself has the whole time again."""
-    clock = {"now": 1_000.0}
-
-    def answer(request: Request) -> Reply:
-        clock["now"] += 7
-        number = len(request.window.turns)
-        if request.role == SEAT.name:
-            return asks(look(str(number), str(number)))
-        return Reply((Text("found"),)) if number > 1 else asks(look("inside", str(number), "peek"))
-
-    async def delegated(at: str) -> str:
-        return (await sub.send(at)).ended
-
-    provider = ScriptedProvider(answer)
-    agent = Agent(SEAT, provider=provider, tools=[tool(delegated), tool(name="peek")], caps=Caps(seconds=13))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("transom.agent.caps.time", SimpleNamespace(monotonic=lambda: clock["now"]))
-        async with agent:
-            sub = await agent.create_sub_conversation("Look into it.")
-            assert [(await sub.send("a")).ended for _ in range(3)] == ["answered"] * 3
-            roles = len(provider.requests)
-            sub = await agent.create_sub_conversation("Look into that.")
-            assert (await agent.send("go")).ended == "seconds"
-            inside = [request.role for request in provider.requests[roles:]]
-            assert inside == [SEAT.name, f"{SEAT.name}.sub"], "the time was up by then, inside too"
-            assert (await sub.send("b")).ended == "answered", "that message is over"
-
-
 def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
     from transom.agent.sub import sub_role
     from transom.config.model import ModelSeat
@@ -381,6 +351,7 @@ async def test_a_number_of_seventeen_places_beside_a_stamp_of_milliseconds_is_on
     assert f"The mean of load is {STRUCK}." in came(provider.requests[-1])
 
 
+@pytest.mark.slow
 async def test_summaries_of_one_reply_take_together_what_one_may() -> None:
     async def each(at: str) -> str:
         return f"{at}\n{LARGE}"
@@ -415,6 +386,7 @@ async def test_a_delegate_reads_on_in_what_it_is_given_as_an_outline() -> None:
     assert "Row 3000 has 0.03000." in came(provider.requests[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["loop", "model", "program"])
 async def test_how_short_summaries_are_is_a_setting(way: str) -> None:
     """A summary as long as it likes is cut to the tokens of its source, divided by the ratio."""

@@ -201,6 +201,7 @@ async def test_in_a_stage_what_came_is_gone_on_with_too(tmp_path: Path) -> None:
     assert texts == [GOOD, GOOD]
 
 
+@pytest.mark.slow
 async def test_people_see_how_an_answer_stood(tmp_path: Path) -> None:
     async with Agent(COUNTER, provider=scripted("seven", GOOD), at=Home(tmp_path / ".transom", "x")) as agent:
         await agent.send("How many?")

@@ -235,6 +235,8 @@ def journal(work: Path) -> tuple[list[str], int]:
     return replies + tools, len(found)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_after_a_kill_anywhere_nothing_journaled_is_asked_or_carried_out_again(tmp_path: Path) -> None:
     whole = tmp_path / "0"
     whole.mkdir()

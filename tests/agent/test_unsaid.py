@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, tool
+from tests.agent.helpers import SEAT, asks, look
 from transom.agent import Agent, Home
 from transom.canonical import Json
 from transom.context import Mark
@@ -236,7 +236,7 @@ async def test_what_is_answered_already_keeps_its_answer_where_today_keeps_it_fr
     async def does(agent: Agent) -> None:
         for message in ("one", "two", "three"):
             if program.lives == 2 and message == "two":
-                async with agent._life.floor:
+                async with agent._life.lock:
                     await program.end(agent.send(message), 0.02)
             else:
                 await program.end(agent.send(message))
@@ -263,52 +263,3 @@ async def test_what_could_never_be_said_is_not_said_later_either(tmp_path: Path)
 
     assert (await program.live(does))[:2] == (["TimeoutError", "so one", "so two"], ["slow", "one", "two"])
     assert (await program.live(does))[:2] == (["so one", "so two"], ["slow", "one", "two"])
-
-
-async def test_what_a_handler_was_kept_from_saying_is_not_said_for_it(tmp_path: Path) -> None:
-    """It was stopped with its message as it waited for its turn, and its call is not tried again."""
-    program, subs = Program(tmp_path), list[Agent]()
-
-    async def tell(at: str) -> str:
-        return (await subs[-1].send(f"of {at}")).text
-
-    program.tools = [tool(tell)]
-
-    async def does(agent: Agent) -> None:
-        subs.append(await agent.create_sub_conversation("help"))
-        await program.end(agent.send("first"))  # who answers that goes on, and others wait until it has
-        slow = asyncio.create_task(subs[-1].send("slow"))
-        await asyncio.sleep(0.02)
-        await program.end(agent.send("tell"), 0.2 if program.lives == 1 else None)
-        program.gate.set()
-        await slow
-        await program.end(agent.send("one"))
-        await program.end(subs[-1].send("two"))
-
-    ended, _ = await program.lives_alike(does)
-    assert ended == ["so first", "TimeoutError", "so one", "so two"]
-    assert program.asked == ["first", "tell", "slow", "one", "two"]
-
-
-async def test_who_is_told_that_its_call_failed_leaves_the_floor_to_others(tmp_path: Path) -> None:
-    program, subs, tasks, over = Program(tmp_path), list[Agent](), list[asyncio.Task[Any]](), asyncio.Event()
-
-    async def later() -> None:
-        await over.wait()
-        await subs[-1].send("later")
-
-    async def fails(at: str) -> str:
-        tasks.append(asyncio.create_task(later()))
-        raise ValueError(at)
-
-    program.tools = [tool(fails)]
-
-    async def does(agent: Agent) -> None:
-        subs.append(await agent.create_sub_conversation("help"))
-        await program.end(agent.send("tell"))
-        over.set()
-        with pytest.raises(RunError, match="ends with it"):
-            await tasks[-1]
-        await program.end(subs[-1].send("one"), 10)
-
-    assert (await program.live(does))[0][1:] == ["so one"]

@@ -160,6 +160,7 @@ async def test_each_call_sees_its_own_slice_and_nothing_else(tmp_path: Path) -> 
     assert {role: text.encode() for role, text in asked.items()} == sent, "what is journaled is what was sent"
 
 
+@pytest.mark.slow
 async def test_the_last_round_sees_names_and_sizes_of_inputs_the_others_their_count(tmp_path: Path) -> None:
     provider, _ = await walk(tmp_path)
     for request in provider.requests[:5]:

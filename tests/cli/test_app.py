@@ -29,6 +29,7 @@ def one_line(text: str) -> str:
     return text.strip()
 
 
+@pytest.mark.slow
 def test_help_is_cheap(tmp_path: Path) -> None:
     code = "import sys; from transom.cli import main; main(['--help']); print('\\n'.join(sys.modules), file=sys.stderr)"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -249,6 +250,7 @@ def interrupt(folder: Path, what: str) -> tuple[int, str, str]:
     return process.returncode, ready, said
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     code, run, said = interrupt(tmp_path, "run")
     assert code == 130

@@ -365,6 +365,7 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", OBEYED)
 def test_a_setting_has_its_effect(key: str, desk: Desk) -> None:
     OBEYED[key](desk)
@@ -404,6 +405,7 @@ def test_an_unknown_setting_names_the_nearest(desk: Desk) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_seeds_file_is_read_too(desk: Desk) -> None:
     (desk.here / "config").mkdir()
     (desk.here / "config" / "agent_config.yaml").write_text("paths:\n  search_root: data\n", "utf-8")

@@ -25,6 +25,7 @@ def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
     return Desk.at(here, capfd)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", STEPS)
 def test_steps_give_the_verdict_of_all(item: str, desk: Desk) -> None:
     spec = desk("check", "spec", f"{item}.yaml", "-o", "specs", "--format", "json", "-q")
@@ -48,6 +49,7 @@ def test_steps_give_the_verdict_of_all(item: str, desk: Desk) -> None:
     assert at_once["status"] == expected["status"]
 
 
+@pytest.mark.slow
 def test_a_checker_without_item_takes_its_name_from_the_title(desk: Desk) -> None:
     desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
     Path("specs/VER-01_ItemSpec.md").rename("some.md")
@@ -59,6 +61,7 @@ def test_a_checker_without_item_takes_its_name_from_the_title(desk: Desk) -> Non
     assert desk.verdict("run", "elsewhere")["status"] == "PASS"
 
 
+@pytest.mark.slow
 def test_without_item_and_root_logs_are_looked_for_beside_the_item_spec(desk: Desk) -> None:
     desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
     answer = desk("check", "build", "specs/VER-01_ItemSpec.md", "--format", "json", "-q")
@@ -69,6 +72,7 @@ def test_without_item_and_root_logs_are_looked_for_beside_the_item_spec(desk: De
     assert (answer.code, answer.document["status"]) == (0, "done")
 
 
+@pytest.mark.slow
 def test_relative_inputs_are_meant_from_the_items_folder_wherever_the_checker_lies(desk: Desk) -> None:
     edit(desk.here / "VER-01.yaml", "${CHECKLIST_ROOT}/", "data/")
     all_ = desk("check", "all", "VER-01.yaml", "-o", "deep/out", "-q")
@@ -79,6 +83,7 @@ def test_relative_inputs_are_meant_from_the_items_folder_wherever_the_checker_li
         assert (answer.code, answer.document["status"]) == (0, "PASS"), target
 
 
+@pytest.mark.slow
 def test_an_item_is_the_same_however_its_path_is_written(desk: Desk) -> None:
     (desk.here / "sub").mkdir()
     assert desk.check("all", "sub/../VER-01.yaml", "-q").code == 0
@@ -89,6 +94,7 @@ def test_an_item_is_the_same_however_its_path_is_written(desk: Desk) -> None:
     assert desk.check("run", "link.yaml", "-q").line().startswith("link.yaml: no checker was built for this item")
 
 
+@pytest.mark.slow
 def test_run_refuses_a_checker_that_is_stale(desk: Desk) -> None:
     desk.check("all", "VER-01.yaml", "-o", "out", "-q")
     item = desk.here / "VER-01.yaml"
@@ -110,6 +116,7 @@ def test_run_refuses_a_checker_that_is_stale(desk: Desk) -> None:
     assert "is gone; build one" in desk.check("run", "VER-01.yaml", "-q").line()
 
 
+@pytest.mark.slow
 def test_values_of_the_item_win_over_the_checkers_without_a_rebuild(desk: Desk) -> None:
     desk.check("all", "VER-02.yaml", "-q")
     edit(desk.here / "VER-02.yaml", "waivers:\n  value: N/A", "waivers:\n  value: 0")
@@ -123,6 +130,7 @@ def test_values_of_the_item_win_over_the_checkers_without_a_rebuild(desk: Desk) 
 # --- several targets
 
 
+@pytest.mark.slow
 def test_several_targets_are_one_document_and_the_gravest_code(desk: Desk) -> None:
     for item in ("VER-01", "VER-02", "STA-01"):
         desk.check("all", f"{item}.yaml", "-o", "out", "-q")
@@ -141,6 +149,21 @@ def test_several_targets_are_one_document_and_the_gravest_code(desk: Desk) -> No
     assert desk.check("run", *targets, "-q").code == 2, "error before no"
 
 
+@pytest.mark.slow
+def test_reports_are_written_in_every_format_with_evidence_in_its_lines(desk: Desk) -> None:
+    desk.check("all", "STA-04.yaml", "-q")
+    wanted = [f"--report={kind}:out/r.{kind}" for kind in ("json", "text", "junit", "sarif", "csv", "html")]
+    assert desk.check("run", "STA-04.yaml", *wanted, "-q").code == 1
+    page = Path("out/r.html").read_text("utf-8")
+    assert '<span class="line marked"><span class="number">' in page
+    assert page.count('class="line"') > 20, "each line of evidence stands between its neighbours"
+    log = json.loads(Path("out/r.sarif").read_text("utf-8"))
+    assert ["suppressions" in one for one in log["runs"][0]["results"]] == [False, False, True]
+    assert b'failures="1"' in Path("out/r.junit").read_bytes()
+    assert len(Path("out/r.csv").read_text("utf-8-sig").splitlines()) == 19
+
+
+@pytest.mark.slow
 def test_one_bad_target_costs_the_others_nothing(desk: Desk) -> None:
     for item in ("VER-01", "VER-02"):
         desk.check("all", f"{item}.yaml", "-q")
@@ -151,6 +174,7 @@ def test_one_bad_target_costs_the_others_nothing(desk: Desk) -> None:
     assert desk.check("run", "nosuch.yaml", "neither.yaml", "--format", "json", "-q").out == ""
 
 
+@pytest.mark.slow
 def test_a_report_that_cannot_be_written_costs_no_verdict(desk: Desk) -> None:
     desk.check("all", "VER-02.yaml", "-q")
     answer = desk.check("run", "VER-02.yaml", "--report", "text:data", "--format", "json", "-q")
@@ -162,6 +186,7 @@ def test_a_report_that_cannot_be_written_costs_no_verdict(desk: Desk) -> None:
 # --- whose files
 
 
+@pytest.mark.slow
 def test_out_holds_what_was_made_and_keeps_what_was_there(desk: Desk) -> None:
     out = desk.here / "out"
     theirs = ["VER-01_ItemSpec.md", "VER-01_checker/atoms.py", "VER-01_debug/round1_prompt.md", "verdict.json"]
@@ -182,6 +207,7 @@ def test_out_holds_what_was_made_and_keeps_what_was_there(desk: Desk) -> None:
     assert not list(out.rglob("*.kept-2")), "what is ours is simply written again"
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_copy_counts_and_reaches_the_checker(desk: Desk) -> None:
     desk.check("all", "VER-01.yaml", "-o", "out", "-q")
     spec = desk.here / "out" / "VER-01_ItemSpec.md"
@@ -254,6 +280,7 @@ def test_an_item_that_moved_takes_its_id_along(desk: Desk) -> None:
 # --- going on
 
 
+@pytest.mark.slow
 def test_resume_gives_the_command_again_from_anywhere(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
     (desk.here / "transom.yaml").write_text("paths:\n  search_root: data\n  output_dir: made\n", "utf-8")
     desk("check", "all", "VER-04.yaml", "--as-of", "2026-05-05", "--fail-on-unused-waivers", "-q")
@@ -292,6 +319,7 @@ def _endless(desk: Desk) -> Path:
     return atoms
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_says_how_to_go_on_and_does(desk: Desk) -> None:
     atoms = _endless(desk)
     target = ["check", "run", "out/VER-01_checker", "--var", "CHECKLIST_ROOT=data"]
@@ -339,6 +367,7 @@ FULL = {
 SIZES = [("the copies", 16), ("the copies", 32), ("the workspace", 16), ("the workspace", 128), ("the workspace", 300)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "size"), SIZES)
 def test_no_space_left(what: str, size: int, desk: Desk) -> None:
     done = _mount(desk, f"size={size}k", f"{' '.join(COMMAND)} {FULL[what]}")
@@ -350,6 +379,7 @@ def test_no_space_left(what: str, size: int, desk: Desk) -> None:
         assert desk.attempts("spec/round1_analysis") == 1, "what was done is not lost"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", FULL)
 def test_a_read_only_folder(what: str, desk: Desk) -> None:
     done = _mount(desk, "ro", f"{' '.join(COMMAND)} {FULL[what]}")
@@ -366,6 +396,7 @@ def test_a_folder_that_may_not_be_written(desk: Desk) -> None:
     assert re.match(r"shut/\S+: cannot write: .*; make room or choose another folder, then resume", line)
 
 
+@pytest.mark.slow
 def test_the_shell_sees_what_the_function_returns(desk: Desk) -> None:
     """The installed command itself, once."""
     script = ROOT / ".venv" / "bin" / "transom"

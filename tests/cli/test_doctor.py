@@ -131,6 +131,7 @@ def test_a_recording_is_read_where_one_is_named(here: Path, capsys: pytest.Captu
     assert "did you mean replay:PATH?" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_broken_knowledge_is_reported_and_not_fatal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "transom.yaml").write_text("paths:\n  knowledge_dirs: [mine]\n")
     (here / "mine").mkdir()

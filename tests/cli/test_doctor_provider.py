@@ -61,6 +61,7 @@ def whole(dialect: Dialect, *, keyed: bool = True, tools: bool = True) -> Any:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
 def test_a_server_that_does_all_is_told_so(
     dialect: Dialect, server: LocalServer, desk: Desk, monkeypatch: pytest.MonkeyPatch
@@ -119,6 +120,7 @@ def test_an_address_that_is_none_is_one_line_without_a_password(
         assert "planted" not in done.out + done.err
 
 
+@pytest.mark.slow
 def test_a_key_that_its_server_repeats_is_not_printed(
     server: LocalServer, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +134,7 @@ def test_a_key_that_its_server_repeats_is_not_printed(
         assert "\x1b[2J" not in done.out
 
 
+@pytest.mark.slow
 def test_rows_come_as_they_are_known(server: LocalServer) -> None:
     told = threading.Event()
 
@@ -187,6 +190,7 @@ def recorded(dialect: Dialect) -> Any:
     return answer
 
 
+@pytest.mark.slow
 def test_what_a_server_writes_is_shown_as_it_comes(server: LocalServer, desk: Desk) -> None:
     server.answer = recorded(OpenAI())
     item, data = str(RECORDING / "item.yaml"), f"CHECKLIST_ROOT={EXAMPLES / 'data'}"
@@ -201,6 +205,7 @@ def test_what_a_server_writes_is_shown_as_it_comes(server: LocalServer, desk: De
     assert quiet.err == ""
 
 
+@pytest.mark.slow
 def test_a_check_is_answered_by_a_server_and_each_reply_paid_for_once(server: LocalServer, desk: Desk) -> None:
     server.answer = recorded(OpenAI())
     item, data = str(RECORDING / "item.yaml"), f"CHECKLIST_ROOT={EXAMPLES / 'data'}"

@@ -176,6 +176,7 @@ def server() -> Iterator[LocalServer]:
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", OBEYED)
 def test_a_setting_has_its_effect(
     key: str, tmp_path: Path, server: LocalServer, monkeypatch: pytest.MonkeyPatch

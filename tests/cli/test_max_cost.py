@@ -57,6 +57,7 @@ def model(desk: Desk) -> Iterator[Model]:
         yield model
 
 
+@pytest.mark.slow
 def test_at_the_cap_a_run_pauses_and_a_higher_one_goes_on_with_it(desk: Desk, model: Model) -> None:
     line = desk(*SPEC, "--max-cost", "1.5").line(3)
     run = desk.run_of("VER-01").name
@@ -73,6 +74,7 @@ def test_at_the_cap_a_run_pauses_and_a_higher_one_goes_on_with_it(desk: Desk, mo
     assert model.given == len(model.texts), "and no reply was paid for twice"
 
 
+@pytest.mark.slow
 def test_what_a_run_cost_before_counts_too(desk: Desk, model: Model) -> None:
     desk(*SPEC, "--max-cost", "2").line(3)
     desk(*SPEC, "--max-cost", "3").line(3)
@@ -84,6 +86,7 @@ def test_what_a_run_cost_before_counts_too(desk: Desk, model: Model) -> None:
     assert model.given == 4
 
 
+@pytest.mark.slow
 def test_without_a_price_nothing_begins(desk: Desk, model: Model) -> None:
     (desk.here / "mine.yaml").write_text(PRICES.replace("openai:m", "openai:n"), "utf-8")
     line = desk(*SPEC, "--max-cost", "5").line()
@@ -93,6 +96,7 @@ def test_without_a_price_nothing_begins(desk: Desk, model: Model) -> None:
     assert desk(*SPEC, "--model", "rules", "--max-cost", "0.01").code == 0, "what is on this machine is free"
 
 
+@pytest.mark.slow
 def test_what_the_server_says_of_the_cost_goes_before_the_price_list(desk: Desk, model: Model) -> None:
     model.usage["cost"] = 0.25
     assert desk(*SPEC, "--max-cost", "1.5").code == 0

@@ -103,6 +103,7 @@ def test_a_run_whose_process_is_gone_was_interrupted(here: Path, capsys: pytest.
     assert shown(capsys, "runs", "list")["runs"][0]["status"] == "running"
 
 
+@pytest.mark.slow
 def test_an_unknown_run_is_one_line_that_names_the_nearest(here: Path) -> None:
     _, run = walked(here)
     wrong = run[:-1] + ("0" if run[-1] != "0" else "1")
@@ -203,11 +204,12 @@ def test_several_choices_are_answered_by_name(here: Path, capsys: pytest.Capture
         table.file(f"{name}.md").write_text("by hand")
     with pytest.raises(Paused):
         asyncio.run(table.walk("another source"))
-    assert main(["answer", run, "keep", "--stage", "two"]) == 2
-    assert f"stage two of run {run} waits for no choice" in capsys.readouterr().err
-    assert shown(capsys, "answer", run, "keep", "--stage", "one")["stage"] == "one"
+    assert main(["answer", run, "keep", "--question", "two"]) == 2
+    assert f"question two of run {run} waits for no answer" in capsys.readouterr().err
+    assert shown(capsys, "answer", run, "keep", "--question", "one")["stage"] == "one"
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_before_its_first_record_is_listed(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

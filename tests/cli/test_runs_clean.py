@@ -103,6 +103,7 @@ def test_windows_that_another_run_has_stay(here: Path, capsys: pytest.CaptureFix
     assert len(shown(capsys, "window", "show", other)["calls"]) == 2
 
 
+@pytest.mark.slow
 def test_an_approved_checker_and_a_running_run_stay(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     desk = Desk.at(here, capfd)
     desk.check("all", "VER-01.yaml", "-q")

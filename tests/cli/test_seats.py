@@ -17,6 +17,7 @@ from transom.llm import Text
 ALL = ("all", "VER-01.yaml", "-q")
 
 
+@pytest.mark.slow
 def test_two_seats_are_answered_by_two_models_and_the_rest_by_rules(
     here: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,6 +84,7 @@ def traces(here: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ODD)
 def test_an_odd_line_hides_no_other(what: str, traces: Path, capsys: pytest.CaptureFixture[str]) -> None:
     alone, beside = traces / ("b" * 32 + ".jsonl"), traces / f"{GOOD}.jsonl"

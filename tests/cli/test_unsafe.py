@@ -35,6 +35,7 @@ def _run(folder: Path, *arguments: str, before: str = "") -> subprocess.Complete
     )
 
 
+@pytest.mark.slow
 def test_the_flag_says_what_it_risks_and_marks_the_verdict(tmp_path: Path) -> None:
     done = _run(tmp_path, "--unsafe-no-sandbox")
     assert "--unsafe-no-sandbox: generated code runs with your rights" in done.stderr
@@ -43,6 +44,7 @@ def test_the_flag_says_what_it_risks_and_marks_the_verdict(tmp_path: Path) -> No
     assert "without a sandbox" in verdict["warnings"][-1]["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [_NO_SECCOMP, _OTHER_PROCESSOR], ids=["no seccomp", "unknown processor"])
 def test_without_a_sandbox_it_refuses_in_one_line_that_names_the_flag(tmp_path: Path, before: str) -> None:
     done = _run(tmp_path, "--quiet", before=before)
@@ -54,6 +56,7 @@ def test_without_a_sandbox_it_refuses_in_one_line_that_names_the_flag(tmp_path: 
     assert json.loads(done.stdout)["sandbox_level"] == "none"
 
 
+@pytest.mark.slow
 def test_the_flag_does_not_overrule_settings_that_insist(tmp_path: Path) -> None:
     (tmp_path / "transom.yaml").write_text("sandbox: {level: L1}\n")
     done = _run(tmp_path, "--unsafe-no-sandbox")

@@ -217,6 +217,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", MISTAKES, ids=range(len(MISTAKES)))
 def test_a_mistake_in_the_file_is_one_line_with_its_place(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
@@ -292,6 +293,7 @@ def test_settings_cannot_be_changed() -> None:
         Settings().model = "other"  # type: ignore[misc]  # frozen: what is tested
 
 
+@pytest.mark.slow
 @given(text=st.text(max_size=200))
 def test_any_file_gives_settings_or_one_typed_error(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "any.yaml"

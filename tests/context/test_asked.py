@@ -96,6 +96,7 @@ def test_what_is_worked_on_stays_where_there_is_no_room_at_all() -> None:
     assert shrink(history, LIMIT, PLAIN, hard=True) is history, "and nothing more can go"
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(turns(), st.integers(1, 20), st.integers(50, 5_000))
 def test_what_is_shown_keeps_its_order_and_its_bound(made: list[Turn], recent: int, limit: int) -> None:

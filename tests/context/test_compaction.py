@@ -48,6 +48,7 @@ def grown(made: list[Turn], said: list[Mark], policy: Compaction, limit: int) ->
     return whole, folded
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(turns(), st.lists(marks, max_size=5), policies())
 def test_what_failed_and_milestones_survive_in_order_and_the_rest_is_counted_exactly(

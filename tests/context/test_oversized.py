@@ -265,6 +265,7 @@ TEXTS = st.one_of(st.text(max_size=20), st.sampled_from(KINDS))
 ANY = st.lists(NUMBERS | TEXTS, min_size=1, max_size=9).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200), deadline=None)
 @given(ANY, ANY)
 def test_any_text_can_be_held_to_any_other(said: str, source: str) -> None:
@@ -322,6 +323,7 @@ def test_without_a_summary_lines_are_chosen_by_rule_and_marked() -> None:
     assert summary == summarised("", source, 200, PLAIN), "the same every time"
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(50), deadline=None)
 @given(st.sampled_from([PROSE, ROW, LOG, PAGE]), st.text(max_size=3_000), st.integers(60, 800))
 @example(PROSE, "0A[A", 200)  # behind the number that is struck stands what is an id by itself

@@ -82,6 +82,7 @@ PIECES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200), deadline=None)
 @given(st.lists(PIECES, min_size=20, max_size=60), st.sampled_from(["", " "]), st.integers(40, 300))
 def test_what_is_kept_says_what_the_whole_says(pieces: list[str], between: str, most: int) -> None:

@@ -62,6 +62,7 @@ turns = (
 )
 
 
+@pytest.mark.slow
 @given(turns)
 def test_a_turn_comes_back_as_it_was(turn: Turn) -> None:
     assert turn_from_json(json.loads(canonical_json(turn.to_json()))) == turn

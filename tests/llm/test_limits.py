@@ -213,6 +213,7 @@ async def test_no_limits_leave_nothing_behind() -> None:
     assert shelf.get(TABLE, "p") is None
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 5),
     st.integers(1, 50),

@@ -107,6 +107,7 @@ def test_loops_in_turns_keep_their_clients() -> None:
     assert not any(client.open for client in made)
 
 
+@pytest.mark.slow
 def test_a_loop_that_was_closed_in_a_hurry_leaves_nothing_behind() -> None:
     clients = Clients(Client, Client.close)
 

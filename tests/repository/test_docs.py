@@ -106,11 +106,13 @@ def run_console(block: Fenced, folder: Path) -> None:
         assert code == 0 or told, f"{block}: $ {step.command}\nends with {code}, which the page does not tell"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", of("console"), ids=str)
 def test_a_console_block_prints_what_the_page_shows(block: Fenced, tmp_path: Path) -> None:
     run_console(block, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", of("python"), ids=str)
 def test_a_python_block_runs(block: Fenced, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", block.body], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -62,6 +62,7 @@ def test_what_counts_as_walking_a_set(code: str, found: int) -> None:
     assert len(list(walked(ast.parse(code)))) == found
 
 
+@pytest.mark.slow
 def test_no_order_of_a_set_decides_anything() -> None:
     places = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"

@@ -55,6 +55,7 @@ def _file(name: str) -> str:
     return name.removeprefix("transom.").replace("/", "-") + ".json"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("item", "code"), [("VER-01", 0), ("VER-02", 1), ("VER-07", 1), ("VER-08", 0), ("STA-03", 0)])
 def test_a_verdict_holds_printed_and_stored(item: str, code: int, transom: Transom, folder: Path) -> None:
     out = folder / f"out-{item}"
@@ -70,6 +71,7 @@ def test_a_verdict_holds_printed_and_stored(item: str, code: int, transom: Trans
     holds(YAML(typ="safe").load(next(out.rglob("checker.yaml"))))
 
 
+@pytest.mark.slow
 def test_several_verdicts_hold(transom: Transom, folder: Path) -> None:
     items = [f"examples/checks/{item}.yaml" for item in ("VER-01", "VER-02")]
     for item in items:
@@ -81,6 +83,7 @@ def test_several_verdicts_hold(transom: Transom, folder: Path) -> None:
     holds(verdicts)
 
 
+@pytest.mark.slow
 def test_spec_build_and_lint_hold(transom: Transom, folder: Path) -> None:
     code, spec = transom("check", "spec", "examples/checks/VER-01.yaml", "-o", str(folder / "specs"))
     assert (code, spec["schema"]) == (0, "transom.spec/1")
@@ -94,6 +97,7 @@ def test_spec_build_and_lint_hold(transom: Transom, folder: Path) -> None:
     holds(lint)
 
 
+@pytest.mark.slow
 def test_words_not_understood_hold(transom: Transom, folder: Path) -> None:
     item = folder / "odd.yaml"
     item.write_text("description: Confirm that the flux capacitor is charged.\n", encoding="utf-8")

@@ -226,6 +226,7 @@ async def test_failures_are_not_memoised(tmp_path: Path) -> None:
     assert (await at.walk())[2].value == "fine+ok"
 
 
+@pytest.mark.slow
 async def test_time_limit_pauses_and_keeps_paid_replies(tmp_path: Path) -> None:
     slow = True
 

@@ -135,14 +135,14 @@ async def test_two_stages_that_wait_are_answered_one_by_one(tmp_path: Path) -> N
     provider = ScriptedProvider(echo)
     await both_wait(tmp_path, provider)
     async with opened(tmp_path, provider) as run:
-        with pytest.raises(InputError, match=r"several stages wait: a, b; name one with --stage"):
+        with pytest.raises(InputError, match=r"several stages wait: a, b; name one with --question"):
             await run.decide("keep")
-        with pytest.raises(InputError, match=r"stage c of run .* waits for no choice"):
+        with pytest.raises(InputError, match=r"question c of run .* waits for no answer"):
             await run.decide("keep", "c")
         assert (await run.decide("keep", "b"))["stage"] == "b"
     async with opened(tmp_path, provider) as run:
         assert (await run.decide("redo"))["stage"] == "a"
-        with pytest.raises(InputError, match="waits for no choice"):
+        with pytest.raises(InputError, match="waits for no answer"):
             await run.decide("keep")
     async with opened(tmp_path, provider) as run:
         assert await two(run, "t") == ["<t a>", "my b"]
@@ -156,14 +156,14 @@ async def test_a_choice_that_nobody_needs_any_more_is_forgotten(tmp_path: Path) 
         async with opened(tmp_path, provider) as run:
             await two(run, "t")
     async with opened(tmp_path, provider) as run:
-        with pytest.raises(InputError, match=r"stage a of run .* waits for no choice"):
+        with pytest.raises(InputError, match=r"question a of run .* waits for no answer"):
             await run.decide("keep", "a")
     (run.folder / "b" / "b.md").write_text("<s b>")
     async with opened(tmp_path, provider) as run:
         assert await two(run, "s") == ["<s a>", "<s b>"]
         await run.finish("done")
     async with opened(tmp_path, provider) as run:
-        with pytest.raises(InputError, match=f"run {run.id} waits for no choice"):
+        with pytest.raises(InputError, match=f"run {run.id} waits for no answer"):
             await run.decide("keep")
 
 

@@ -25,8 +25,10 @@ def state(*choices: Choice) -> RunState:
 
 def test_what_is_local_is_in_no_error() -> None:
     local = [of_call(APPROVAL, KEY, Wanted(CALL, "local"), digit * 64) for digit in "12"]
-    with pytest.raises(InputError, match=r"--call 11111111: wire\(\.\.\.\); --call 22222222: wire\(\.\.\.\)") as error:
-        chosen("run", state(*local).waiting, None, None)
+    with pytest.raises(
+        InputError, match=r"--question 11111111: wire\(\.\.\.\); --question 22222222: wire\(\.\.\.\)"
+    ) as error:
+        chosen("run", state(*local).waiting, None)
     assert "HUSH" not in str(error.value) and "HUSH" in in_full(local[0])
     assert "HUSH" not in " ".join(how_to_answer_call("run", local[0]))
 
@@ -34,11 +36,11 @@ def test_what_is_local_is_in_no_error() -> None:
 def test_a_file_and_calls_of_one_stage_wait_beside_each_other() -> None:
     calls = [of_call(kind, KEY, Wanted(CALL), digit * 64) for kind, digit in ((APPROVAL, "1"), (BEGUN, "2"))]
     found = state(FILE, *calls)
-    with pytest.raises(InputError, match=r"3 answers are waited for: .*--stage s: its file"):
-        chosen("run", found.waiting, "s", None)
-    assert [chosen("run", found.waiting, None, digit * 8) for digit in "12"] == calls
-    with pytest.raises(InputError, match="call ffffffff of run run waits for no choice"):
-        chosen("run", found.waiting, None, "f" * 8)
+    with pytest.raises(InputError, match=r"3 answers are waited for: .*--question s: its file"):
+        chosen("run", found.waiting, "s")
+    assert [chosen("run", found.waiting, digit * 8) for digit in "12"] == calls
+    with pytest.raises(InputError, match="question ffffffff of run run waits for no answer"):
+        chosen("run", found.waiting, "f" * 8)
     apply(found, "decided", {"stage": "s", "fingerprint": "1" * 64, "edited": "", "answer": "approve"})
     assert [*found.waiting.values()] == [FILE, calls[1]]
     apply(found, "tool", {**KEY, "outcome": {}})
@@ -47,16 +49,16 @@ def test_a_file_and_calls_of_one_stage_wait_beside_each_other() -> None:
 
 def test_two_calls_whose_fingerprints_begin_alike_are_told_apart_by_more_of_them() -> None:
     alike = [of_call(APPROVAL, KEY, Wanted(CALL), "1" * 8 + digit * 56) for digit in "23"]
-    with pytest.raises(InputError, match=r"--call 111111112: .*--call 111111113: "):
-        chosen("run", state(*alike).waiting, None, "1" * 8)
-    assert chosen("run", state(*alike).waiting, None, "1" * 8 + "3") == alike[1]
+    with pytest.raises(InputError, match=r"--question 111111112: .*--question 111111113: "):
+        chosen("run", state(*alike).waiting, "1" * 8)
+    assert chosen("run", state(*alike).waiting, "1" * 8 + "3") == alike[1]
 
 
 def test_older_journals_say_less_of_what_waits() -> None:
     begun = [{"stage": "s", "fingerprint": digit * 64, "edited": ""} for digit in "12"]
     found = state(*begun)
-    with pytest.raises(InputError, match=r"2 answers .*--call 11111111: a call that was begun"):
-        chosen("run", found.waiting, None, None)
+    with pytest.raises(InputError, match=r"2 answers .*--question 11111111: a call that was begun"):
+        chosen("run", found.waiting, None)
     apply(found, "tool", {**KEY, "outcome": {}})
     apply(found, "decided", {**begun[0], "answer": "keep"})
-    assert chosen("run", found.waiting, None, None) == begun[1]
+    assert chosen("run", found.waiting, None) == begun[1]

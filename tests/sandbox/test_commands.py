@@ -78,6 +78,7 @@ def test_its_scratch_is_its_own(tmp_path: Path) -> None:
     assert not Path("/tmp/mark").exists()
 
 
+@pytest.mark.slow
 def test_the_clock_ends_the_whole_tree_and_daemons_do_not_outlive_a_command(tmp_path: Path) -> None:
     daemon = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n{late}\n    os._exit(0)\n"
     late = "        time.sleep(0.6); open('late', 'w')"

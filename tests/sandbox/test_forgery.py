@@ -84,6 +84,7 @@ def test_a_forged_length_is_no_reason_to_wait_or_to_fill_the_memory(length: byte
     assert failed.value.kind in ("output", "schema", "timeout")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "value",
     [
@@ -112,6 +113,7 @@ def test_a_value_that_would_make_the_parent_swell_or_stumble_is_refused(value: s
     assert failed.value.kind == "schema"
 
 
+@pytest.mark.slow
 def test_a_poisoned_worker_poisons_no_other(level: Level) -> None:
     poison = """
 import re

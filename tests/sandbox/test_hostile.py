@@ -144,6 +144,7 @@ def test_there_are_attacks_enough() -> None:
     assert {attack.name for attack in ATTACKS} >= REMAINING_AT_L1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "disarmed", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["as-written", "disarmed"]
 )
@@ -206,12 +207,16 @@ def _allowed(level: Level) -> list[Attack]:
     return [attack for attack in ATTACKS if level is not Level.L1 or attack.name not in REMAINING_AT_L1]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_no_attack_has_an_effect_whatever_its_place(scene: Scene, level: Level) -> None:
     """Each attack in one of the places in turn; `test_every_attack_in_every_place` is the whole product."""
     cases = [(attack, PLACES[index % len(PLACES)]) for index, attack in enumerate(_allowed(level))]
     assert _effects(scene, level, cases) == []
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.skipif(Level.L2 not in LEVELS, reason="this machine has no Landlock")
 def test_the_kernel_alone_stops_what_reaches_out(scene: Scene) -> None:
     cases = [(attack, "extract_context") for attack in ATTACKS if not (attack.slow or attack.stops)]

@@ -34,6 +34,7 @@ _HARMLESS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(Level.L2 not in LEVELS, reason="this machine has no Landlock")
 def test_a_worker_opens_no_file_and_makes_no_socket(tmp_path: Path) -> None:
     calls = _calls_after_lock(_trace(tmp_path))

@@ -185,6 +185,7 @@ def test_too_large_a_text_is_told_before_it_is_sent() -> None:
     assert call_once(ATOM, LEVELS[0], text="x" * (1 << 20), limits=limits) == []
 
 
+@pytest.mark.slow
 def test_processor_time_is_counted_per_call() -> None:
     code = f"{_TIME}def {NAME}(s):\n    end = time.process_time() + s\n    while time.process_time() < end: pass"
 

@@ -496,6 +496,7 @@ def test_a_step_that_fails_halfway_leaves_the_old_format(db: Path) -> None:
     assert version(db) == len(MIGRATIONS)
 
 
+@pytest.mark.slow
 def test_many_processes_may_open_a_new_database_at_once(db: Path) -> None:
     command = [*CHILD, str(db), "append"]
     children = [subprocess.Popen([*command, str(n), "25"], stdout=subprocess.PIPE, text=True) for n in range(6)]

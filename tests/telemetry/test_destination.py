@@ -153,6 +153,7 @@ def until(done: Callable[[], bool]) -> None:
     pytest.fail("it did not come to that")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "error", [ValueError(KEY), OverflowError(KEY), UnicodeError(KEY), BadStatusLine(KEY), InvalidURL(KEY)]
 )
@@ -186,6 +187,7 @@ def test_whatever_a_request_raises_the_next_one_is_sent_and_no_word_of_it_told(
     assert KEY not in caplog.text
 
 
+@pytest.mark.slow
 def test_what_cannot_be_counted_is_sent(
     tmp_path: Path, collector: LocalServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -131,6 +131,7 @@ def traces(told: Told) -> list[Path]:
     return sorted((told.work / ".transom" / "traces").iterdir())
 
 
+@pytest.mark.slow
 def test_it_went_as_it_should(told: Told) -> None:
     """What is looked for below was there to be told."""
     killed = (told.work / ".transom" / "state.db-wal").exists()

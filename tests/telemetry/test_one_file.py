@@ -7,6 +7,8 @@ import os
 import threading
 from pathlib import Path
 
+import pytest
+
 from tests.agent.agent_driver import program
 from tests.telemetry.test_spans import all_spans
 from transom.telemetry import Telemetry, read_trace
@@ -22,6 +24,7 @@ def unbroken(path: Path) -> list[dict[str, object]]:
     return spans
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_record_leaves_its_whole_tree_and_is_gone_on_with(tmp_path: Path) -> None:
     (tmp_path / "0").mkdir()
     assert program(tmp_path / "0", 0) == 0
@@ -85,6 +88,7 @@ def test_what_a_process_and_one_that_was_forked_have_open_at_once_stands_side_by
     telemetry.close()
 
 
+@pytest.mark.slow
 def test_many_threads_share_the_places_of_a_file(tmp_path: Path) -> None:
     with Telemetry.open(tmp_path) as telemetry:
 

@@ -153,6 +153,7 @@ def test_what_came_from_the_journal_is_counted_as_no_call(tmp_path: Path, collec
     assert requests["asDouble"] == 1
 
 
+@pytest.mark.slow
 def test_a_collector_that_does_not_answer_holds_nobody_up(tmp_path: Path, collector: LocalServer) -> None:
     asked, answer = threading.Event(), threading.Event()
 
@@ -194,6 +195,7 @@ def test_a_collector_that_is_down_is_said_once_and_the_file_is_whole(
     assert said.endswith("they are in their files")
 
 
+@pytest.mark.slow
 def test_a_collector_that_is_busy_is_asked_again_and_one_that_refuses_is_not(
     tmp_path: Path, collector: LocalServer, caplog: pytest.LogCaptureFixture
 ) -> None:

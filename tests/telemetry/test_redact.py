@@ -49,6 +49,7 @@ def test_a_secret_is_taken_out_however_it_is_quoted(secret: str, quotes: list[Qu
     assert "<[redacted]>" in redact(text)
 
 
+@pytest.mark.slow
 @given(secrets, st.text())
 def test_a_text_without_it_stays_as_it_is(secret: str, text: str) -> None:
     if not any(piece in text for piece in (secret.strip(), "sk-", "\\", *secret.splitlines())):

@@ -90,6 +90,7 @@ def test_what_waits_is_its_own_processes_to_send(
     assert [span["name"] for span in sent(collector)] == ["child", "before"]
 
 
+@pytest.mark.slow
 def test_what_a_forked_process_counts_is_what_it_did(tmp_path: Path, collector: LocalServer) -> None:
     exporting = to(collector.url)
     exporting.metrics.price = lambda who, tokens: 0.5

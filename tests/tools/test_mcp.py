@@ -90,6 +90,7 @@ def check(results: list[str]) -> None:
     assert "no b here" in failed or "Error executing tool" in failed
 
 
+@pytest.mark.slow
 async def test_over_stdio(tmp_path: Path) -> None:
     async with stdio(tmp_path) as server:
         assert [(tool.name, tool.effect) for tool in server.tools] == [
@@ -104,6 +105,7 @@ async def test_over_stdio(tmp_path: Path) -> None:
         check(await told(server, *CALLS))
 
 
+@pytest.mark.slow
 async def test_over_http(http: str) -> None:
     async with McpServer(http, terms=ToolTerms(only={"look", "fail"})) as server:
         assert [tool.name for tool in server.tools] == ["look", "fail"]
@@ -113,6 +115,7 @@ async def test_over_http(http: str) -> None:
 KEY = "tok-91af0c77"
 
 
+@pytest.mark.slow
 async def test_headers_are_shown_to_the_server_and_to_nobody_else(http: str) -> None:
     shown = ToolCall("1", "shown", {})
     async with McpServer(http, headers={"Authorization": f"Bearer {KEY}", "X-Tenant": "acme-chips"}) as server:
@@ -150,6 +153,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
         yield running
 
 
+@pytest.mark.slow
 async def test_a_server_on_this_machine_is_asked_through_no_proxy(http: str, proxy: LocalServer) -> None:
     for url in (http, http.replace("127.0.0.1", "localhost")):
         async with McpServer(url, headers={"Authorization": f"Bearer {KEY}"}) as server:
@@ -215,6 +219,7 @@ async def test_no_error_tells_what_a_server_was_shown() -> None:
         McpServer(SERVER, headers={"Authorization": KEY})
 
 
+@pytest.mark.slow
 async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None:
     environ = {"MCP_TEST_PID": str(tmp_path / "pid")}
 
@@ -244,12 +249,14 @@ async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None
             await of(**{what: given})
 
 
+@pytest.mark.slow
 async def test_what_a_tool_of_a_server_yields_is_trusted_and_kept_here_as_is_said() -> None:
     limits = ToolLimits(seconds=7, calls=3)
     async with McpServer([*ODD, "long"], terms=ToolTerms(limits=limits, trust="ours", egress="local")) as server:
         assert {(tool.limits, tool.trust, tool.egress) for tool in server.tools} == {(limits, "ours", "local")}
 
 
+@pytest.mark.slow
 async def test_a_call_of_a_servers_tool_waits_for_a_person(tmp_path: Path) -> None:
     environ = {"MCP_TEST_PID": str(tmp_path / "pid")}
     async with McpServer([*SERVER, "stdio"], environ=environ, terms=ToolTerms(needs_approval="look")) as server:
@@ -263,6 +270,7 @@ async def test_a_call_of_a_servers_tool_waits_for_a_person(tmp_path: Path) -> No
     assert "saw a in 3 lines" in render(provider.requests[1]).as_text()
 
 
+@pytest.mark.slow
 async def test_long_names_are_cut_the_same_way_every_time() -> None:
     names = []
     for _ in range(2):
@@ -289,6 +297,7 @@ async def dead_in_a_call(server: McpServer, pid: Path) -> str:
     return died
 
 
+@pytest.mark.slow
 async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_is_started_again(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     async with stdio(tmp_path) as server:
@@ -301,6 +310,7 @@ async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_is_started_agai
         assert "go on without it" in gone
 
 
+@pytest.mark.slow
 async def test_a_server_that_answers_in_between_is_started_again_however_often_it_dies(tmp_path: Path) -> None:
     async with stdio(tmp_path) as server:
         for _ in range(5):
@@ -317,6 +327,7 @@ async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_http(http: str
         assert "the MCP server failed" in died or "took longer" in died
 
 
+@pytest.mark.slow
 async def test_a_server_over_http_that_is_there_again_is_connected_to_again(port: int, tmp_path: Path) -> None:
     first = serve(port, tmp_path)
     async with McpServer(f"http://127.0.0.1:{port}/mcp") as server:
@@ -336,6 +347,7 @@ async def test_a_server_over_http_that_is_there_again_is_connected_to_again(port
 ODD = [sys.executable, str(Path(__file__).with_name("mcp_odd_server.py"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "said"),
     [
@@ -355,6 +367,7 @@ async def test_an_odd_server_is_refused_in_time(way: str, said: str) -> None:
             pass
 
 
+@pytest.mark.slow
 async def test_what_is_odd_can_be_left_out() -> None:
     for way, name in (("remote", "good"), ("clash", "read.file")):
         async with McpServer([*ODD, way], terms=ToolTerms(only={name}), prefix="odd.") as server:
@@ -363,6 +376,7 @@ async def test_what_is_odd_can_be_left_out() -> None:
             assert "anyOf" not in tool.parameters and "Its parameters in full" in tool.description
 
 
+@pytest.mark.slow
 async def test_what_a_tool_is_said_to_be_holds_no_key_that_its_server_was_given() -> None:
     """Descriptions, enumerations and defaults of parameters go to the model and into the journal with each request."""
     async with McpServer([*ODD, "tells"], environ={"ODD_TOKEN": f'{KEY}"\\s'}) as server:
@@ -391,6 +405,7 @@ def test_what_is_no_server_is_said(server: Any, said: str) -> None:
         McpServer(server)
 
 
+@pytest.mark.slow
 async def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     async with stdio(tmp_path, ToolLimits(seconds=3)) as server:
         (late,) = await told(server, ToolCall("1", "hang", {}))
@@ -398,6 +413,7 @@ async def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
         assert await told(server, ToolCall("2", "look", {"at": "a"})) == ["saw a in 3 lines"]
 
 
+@pytest.mark.slow
 async def test_a_server_may_be_entered_again(tmp_path: Path) -> None:
     server = stdio(tmp_path)
     for _ in range(2):
@@ -418,6 +434,7 @@ def test_a_tool_of_a_server_cannot_take_the_name_of_the_runtimes_own() -> None:
     Agent(SEAT, provider=scripted(), tools=[McpServer(SERVER, prefix="its_")._tool(listed)])
 
 
+@pytest.mark.slow
 async def test_a_resource_in_a_result_is_read_and_what_is_no_text_says_where_it_is() -> None:
     async with McpServer([*ODD, "parts"]) as server:
         (text,) = await told(server, ToolCall("1", "good", {}))

@@ -212,6 +212,7 @@ async def test_what_was_sent_is_in_doubt_also_where_a_call_beside_it_finds_nobod
         assert ((await first).error, second.error) == ("ToolInDoubtError", "ToolInDoubtError")
 
 
+@pytest.mark.slow
 async def test_a_once_call_in_which_the_server_died_waits_for_a_person(tmp_path: Path) -> None:
     again = asks(ToolCall("1", "die", {})), asks(ToolCall("2", "die", {}))
     (tmp_path / "gate").touch()
@@ -222,6 +223,7 @@ async def test_a_once_call_in_which_the_server_died_waits_for_a_person(tmp_path:
         assert len(starts(tmp_path)) == 1, "the second call never began"
 
 
+@pytest.mark.slow
 async def test_what_may_be_repeated_is_repeated(tmp_path: Path) -> None:
     (tmp_path / "gate").touch()
     provider = scripted(asks(ToolCall("1", "die", {})), asks(ToolCall("2", "die", {})), "ok")

@@ -8,6 +8,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.agent.helpers import SEAT, asks, scripted
 from transom.agent import Agent
 from transom.llm import ToolCall
@@ -39,6 +41,7 @@ async def ended(process: int) -> None:
         await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow
 async def test_a_server_that_starts_more_slowly_than_its_tools_may_take_comes_back(tmp_path: Path) -> None:
     async with McpServer([*SLOW, str(tmp_path)], seconds=300) as server:
         box = await dead(server, tmp_path)
@@ -51,6 +54,7 @@ async def test_a_server_that_starts_more_slowly_than_its_tools_may_take_comes_ba
     assert len(starts(tmp_path)) == 2
 
 
+@pytest.mark.slow
 async def test_a_once_tool_whose_server_was_still_starting_may_be_called_again(tmp_path: Path) -> None:
     async with McpServer([*SLOW, str(tmp_path)], seconds=300) as server:
         await dead(server, tmp_path)
@@ -60,6 +64,7 @@ async def test_a_once_tool_whose_server_was_still_starting_may_be_called_again(t
             assert (await agent.send("go")).text == "ok", "it waits for no person: nothing was begun"
 
 
+@pytest.mark.slow
 async def test_what_is_being_started_ends_with_the_server(tmp_path: Path) -> None:
     async with McpServer([*SLOW, str(tmp_path)], seconds=300) as server:
         box = await dead(server, tmp_path)
@@ -73,6 +78,7 @@ async def test_what_is_being_started_ends_with_the_server(tmp_path: Path) -> Non
     assert len(starts(tmp_path)) == 2
 
 
+@pytest.mark.slow
 async def test_a_server_that_does_not_start_in_its_own_time_was_asked_nothing(tmp_path: Path) -> None:
     async with McpServer([*SLOW, str(tmp_path)], seconds=300) as server:
         box = Toolbox(server.tools)
@@ -86,6 +92,7 @@ async def test_a_server_that_does_not_start_in_its_own_time_was_asked_nothing(tm
         assert (await box.run(ToolCall("3", "hello", {}))).result.content == "hello"
 
 
+@pytest.mark.slow
 def test_what_is_being_started_ends_with_its_loop(tmp_path: Path) -> None:
     async def left() -> None:
         server = McpServer([*SLOW, str(tmp_path)], seconds=300)

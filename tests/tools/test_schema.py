@@ -117,6 +117,7 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 SCHEMAS = st.recursive(st.booleans() | TYPES.map(lambda kind: {"type": kind}), _schemas, max_leaves=6)
 
 
+@pytest.mark.slow
 @given(SCHEMAS, SCHEMAS, VALUES)
 def test_it_takes_what_the_library_takes_and_leaves_to_a_server_what_only_that_can_say(
     at: Any, one: Any, value: Any
@@ -233,6 +234,7 @@ SLOW: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("schema", "value"), SLOW.values(), ids=SLOW)
 def test_a_schema_of_a_server_is_gone_through_only_so_far(schema: Any, value: Any) -> None:
     check = Check(schema, "t", foreign=True)

@@ -29,6 +29,7 @@ def gate() -> Iterator[threading.Event]:
     event.set()
 
 
+@pytest.mark.slow
 def test_a_program_whose_tools_hang_for_ever_goes_on_and_ends() -> None:
     root = Path(__file__).parents[2]
     ended = subprocess.run(

@@ -101,11 +101,15 @@ def fit(path: Path) -> None:
     for name in ("displacement", "stress"):
         by = beam_displacement if name == "displacement" else (lambda job: job["yield_stress"])
         target = np.array(
-            [math.log(row["outputs"][name] / by(row["job"])) if ok else 0 for row, ok in zip(rows, reached)]
+            [
+                math.log(row["outputs"][name] / by(row["job"])) if ok else 0
+                for row, ok in zip(rows, reached, strict=True)
+            ]
         )
         error = table[test] @ ridge(table[use], target[use]) - target[test]
         print(
-            f"{name}: held out, median error {np.median(abs(error)):.3f}, 95 % within {np.quantile(abs(error), 0.95):.3f}"
+            f"{name}: held out, median error {np.median(abs(error)):.3f}, "
+            f"95 % within {np.quantile(abs(error), 0.95):.3f}"
         )
         weights[name] = [float(f"{weight:.5g}") for weight in ridge(table[reached], target[reached])]
     rounded = {"centre": [round(x, 5) for x in centre.tolist()], "scale": [round(x, 5) for x in scale.tolist()]}

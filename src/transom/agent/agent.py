@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -9,14 +10,13 @@ from typing import Self
 
 from transom.agent.caps import Caps
 from transom.agent.events import OnEvent, nobody
-from transom.agent.finding import floor_of, hand_back, open_sub, sub_span, sum_up, taken, within_call
-from transom.agent.floor import Floor
+from transom.agent.finding import hand_back, open_sub, sub_span, sum_up, taken
 from transom.agent.given import check_turns_alone, given_purpose
 from transom.agent.home import Place
 from transom.agent.late import register, warn_of_missing
 from transom.agent.life import Life
 from transom.agent.made import Made
-from transom.agent.opening import egress_of_opened, given_back, knew, own, take_name
+from transom.agent.opening import egress_of_opened, rewind, take_name
 from transom.agent.readable import Readable
 from transom.agent.resume import walk_through
 from transom.agent.saying import local_in_calls, mark_last
@@ -28,7 +28,6 @@ from transom.errors import RunError
 from transom.llm import Block, Chain, Provider, Role
 from transom.runs import Approval
 from transom.runs.approvals import check_asked, decided
-from transom.runs.opened import call_in
 from transom.tools import ToolDefinition
 
 
@@ -130,7 +129,8 @@ class Agent(Readable):
 
         Raises:
             InputError: it is no text, or a blank one; nothing was said.
-            RunError: it is kept, and something else was said here before, or with other blocks; its own tool says it.
+            RunError: it is kept, and something else was said here before, or with other blocks; a tool handler of its
+                own run says it.
             WindowOverflow: it could never fit; nothing was said. Also later, see below.
             Paused: a person has to say something first; see `decide`.
             ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
@@ -147,10 +147,10 @@ class Agent(Readable):
             RunError: there is nothing to go on with.
         """
         life, turn = self._life, self._life.unsaid.turn()
-        async with life.floor:
+        life.refuse_in_tool_call()
+        async with life.lock:
             talk = await life.open()
-            if await life.take_in(talk, turn) and life.last and talk.at_rest:
-                return life.last
+            await life.take_in(talk, turn)
             if talk.at_rest:
                 raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
             return await life.answer(talk, local_in_calls(blocks))
@@ -165,7 +165,8 @@ class Agent(Readable):
             RunError: something was said already; or the last message is not answered yet and came with blocks of its
                 own, which are not kept: then `go_on` with them.
         """
-        async with self._life.floor:
+        self._life.refuse_in_tool_call()
+        async with self._life.lock:
             talk = await self._life.open()
             if talk.turns:
                 raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
@@ -181,7 +182,7 @@ class Agent(Readable):
             RunError: nothing was said yet.
         """
         life = self._life
-        await mark_last(await (life.open() if life.floor.is_taken else life.catch_up()), mark)
+        await mark_last(await (life.open() if life.lock.locked() else life.catch_up()), mark)
 
     async def decide(self, approval: Approval) -> None:
         """Record what a person says to a tool call that waits for her; then `go_on`, or run the program again.
@@ -196,7 +197,7 @@ class Agent(Readable):
         """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
 
         In a kept conversation one of the same purpose that was left open before is opened again: of several the one
-        that knew the same, else the oldest. `resume` it; in a tool's handler say the same again.
+        that knew the same, else the oldest. `resume` it.
 
         Args:
             purpose: what it is to find out.
@@ -204,47 +205,39 @@ class Agent(Readable):
         """
         talk = await self._life.open()
         purpose, context_summary = given_purpose(purpose, context_summary, talk.name)
-        free = [one for one in self._subs.items() if not one[1]._life.floor.is_taken]
-        name = take_name(talk, purpose, context_summary, {one[0]: partial(self._put_back, *one) for one in free})
-        egress, of_call = egress_of_opened(talk, name), call_in(talk.stage)
+        name = take_name(talk, purpose, context_summary)
+        egress = egress_of_opened(talk, name)
         made = self._made.sub(talk, name, purpose, context_summary, egress)
         sub = self.__new__(type(self))
-        # A listener's error is the program's, and not the handler's.
-        sub._settle(made, talk.hear if of_call else self._life.hear)
-        with sub_span(talk, "open", made.role.name, name), given_back(talk, name):
-            await open_sub(talk, name, purpose, knew(context_summary), egress)
+        sub._settle(made, self._life.hear)
+        try:
+            with sub_span(talk, "open", made.role.name, name):
+                await open_sub(talk, name, purpose, egress)
+        except BaseException:
+            rewind(talk, name)
+            raise
         self._subs[name] = sub
-        own(talk, name, partial(self._put_back, name, sub))
         return sub
-
-    def _put_back(self, name: str, sub: Self) -> None:
-        sub._life.begin_anew()
-        self._subs[name] = sub
 
     async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
         """Have a sub-conversation sum up, tell this conversation, and archive it.
 
         Numbers and ids of the summary are struck that it was not given and that did not come back to it; that it said
         them before is no evidence. Where it cannot sum up, lines that are chosen by rule stand there, and say so.
-        A tool's handler may do so, too: the conversation is told behind what came of the calls of that reply.
 
         Raises:
             InputError: none of that id is open.
-            RunError: it is the tool of a message in that very sub-conversation, or was not waited for.
+            RunError: a tool handler of its own run does this.
         """
         turn, talk = self._life.unsaid.turn(), await self._life.open()
         ratio = self._made.setup.settings.llm.sub_conversation.ratio
-        async with floor_of(talk):
-            if self._life.unsaid and not within_call(talk):  # else it is found in a message, and they come behind that
-                await self._life.take_in(talk, turn)
+        async with self._life.lock:
+            await self._life.take_in(talk, turn)
             with taken(self._subs, id, talk.name) as sub:
                 inner, life = await sub._life.catch_up(), sub._life
                 with sub_span(talk, "complete", inner.role.name, id):
-                    with self._life.floor.part():
-                        ask = (partial(life.say, ours=True), sub.go_on, life.settle)
-                        summary = await sum_up(inner, life.given, ratio, ask, life.last)
-                    if not self._life.floor.is_ours:  # what calls told here before that are over is told before it
-                        await self._life.pass_by(talk)
+                    ask = (partial(life.say, ours=True), sub.go_on, life.settle)
+                    summary = await sum_up(inner, life.given, ratio, ask, life.last)
                     await hand_back(talk, inner, sub.purpose, life.given, summary)
                 life.archived, inner.tell = True, nobody
                 return summary
@@ -255,23 +248,25 @@ class Agent(Readable):
         A message that is under way in another task comes to its end first. A sub-conversation is there until it is
         completed, or the conversation that opened it is closed.
         """
+        self._life.refuse_in_tool_call()
         if self._made.parent is None or self._life.archived:
             await self._let_go()
 
     async def _let_go(self) -> None:
         try:
-            while (floor := next((one for one in self._floors() if one.is_waited_for), None)) is not None:
-                await floor.over()  # of what is said there more may come
+            while (lock := next((one for one in self._locks() if one.locked()), None)) is not None:
+                async with lock:  # of what is said there more may come
+                    pass
             for sub in [*self._subs.values()]:
                 await sub._let_go()
         finally:
             self._subs.clear()
             await self._life.leave()
 
-    def _floors(self) -> Iterator[Floor]:
-        yield self._life.floor
+    def _locks(self) -> Iterator[asyncio.Lock]:
+        yield self._life.lock
         for sub in [*self._subs.values()]:
-            yield from sub._floors()
+            yield from sub._locks()
 
     async def __aenter__(self) -> Self:
         return self

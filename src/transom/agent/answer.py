@@ -9,7 +9,6 @@ from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.errors import CapReached, OutOfTurns
 from transom.llm import Block, Reply, Window
-from transom.runs.opened import call_in
 from transom.runs.spans import of_agent
 from transom.telemetry import keys
 
@@ -35,8 +34,6 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
             request, reply = await talk.ask(blocks)
             await talk.end_with(request, reply)
         except (CapReached, OutOfTurns) as error:
-            if isinstance(error, CapReached) and call_in(talk.stage):
-                raise  # through the handler that talks here: its call is tried again, and goes on
             cap = error.cap if isinstance(error, CapReached) else "turns"
             span.set(keys.CAP, cap)
             if talk.pending is None:
@@ -46,7 +43,7 @@ async def answer(talk: Conversation, blocks: Sequence[Block], outer: float | Non
             talk.deadline = None
             await _settled(talk)
     ended = "answered" if reply.stop in ("end", "tool_calls") else reply.stop
-    return talk.in_calls.answered(_response(talk, reply, ended, request.window))
+    return _response(talk, reply, ended, request.window)
 
 
 async def _settled(talk: Conversation) -> None:

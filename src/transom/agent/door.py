@@ -20,7 +20,7 @@ from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block
 from transom.runs import Approval
-from transom.runs.opened import hear_in_calls
+from transom.runs.tool_call import mark_calls
 from transom.tools import ToolDefinition
 
 T = TypeVar("T")
@@ -134,12 +134,13 @@ class SyncAgent:
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         """What a coroutine yields; see `_alone`."""
         try:
+            self.agent._life.refuse_in_tool_call()
             with self._alone() as runner:
                 return runner.run(work)
         finally:
             work.close()  # one that never began
             if talk := self.agent._life.talk:  # of a plain handler, whose variables the loop here does not have
-                hear_in_calls(talk)
+                mark_calls(talk.egress)
 
     @contextmanager
     def _alone(self) -> Iterator[asyncio.Runner]:
@@ -150,11 +151,8 @@ class SyncAgent:
         """
         if _in_event_loop():
             raise RunError("an event loop runs here", where="SyncAgent", hint="use Agent, and await its methods")
-        if not self._busy.acquire(blocking=False):  # a plain handler would wait for the message that waits for it
-            hint = (
-                "say one thing at a time; a plain handler of a tool cannot ask this at all: "
-                "make it async, and have it await the methods of SyncAgent.agent"
-            )
+        if not self._busy.acquire(blocking=False):
+            hint = "say one thing at a time"
             raise RunError("something is under way in it, in another thread", where="SyncAgent", hint=hint)
         try:
             runner = self._open_runner

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from transom.agent.events import Completed, Opened
-from transom.agent.findings import found, turn_of
+from transom.agent.findings import found
 from transom.agent.left import left_to_json
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.canonical import Json
 from transom.context.aside import aside
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
-from transom.errors import InputError, OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
-from transom.llm import AssistantMessage, Block, Turn, UserMessage
+from transom.errors import InputError, OutOfTurns, ProviderError, ReplyError, WindowOverflow
+from transom.llm import Block, Turn, UserMessage
 from transom.llm.turns import Egress, strictest
-from transom.runs.doubts import owner
-from transom.runs.opened import call_in
 from transom.runs.spans import of_agent
 from transom.telemetry import Span, keys
 
@@ -47,24 +45,18 @@ def sub_span(talk: Conversation, does: str, role: str, name: str) -> Span:
     return talk.stage.host.telemetry.span(f"{does} sub_conversation {role}", **attributes)
 
 
-async def open_sub(talk: Conversation, name: str, purpose: str, knew: str = "", egress: Egress = "any") -> None:
-    """Journal that a sub-conversation begins, and which call opens it.
+async def open_sub(talk: Conversation, name: str, purpose: str, egress: Egress = "any") -> None:
+    """Journal that a sub-conversation begins.
 
     Args:
         talk: which opens it.
         name: its name.
         purpose: what it is to find out.
-        knew: tells it from others of that call and purpose.
         egress: how local what is that it is opened with, beside what opens it.
     """
-    call = call_in(talk.stage)
     told: dict[str, Json] = {"event": "opened", "parent": talk.name, "purpose": purpose}
     if egress != "any":
         told["egress"] = egress
-    if call:
-        told |= {**call.told(), "knew": knew}
-    if (talk.stage.name, talk.stage.epoch, name) in talk.stage.host.state.taken:
-        told = talk.stage.told_next(name) or told
     await talk.stage.tell(name, told)
     _log.info("sub-conversation %s: opened by %s", name, talk.name)
     talk.hear(Opened(name, talk.name, purpose))
@@ -76,7 +68,6 @@ async def complete_sub(
     summary: Summary,
     egress: Egress,
     *,
-    within: str = "",
     left: BaseException | None = None,
 ) -> None:
     """Journal what came of a sub-conversation, and how local it is; from then on it is archived.
@@ -86,7 +77,6 @@ async def complete_sub(
         name: the sub-conversation's.
         summary: what came of it.
         egress: how local that is.
-        within: the reply, one of whose calls completed it, see `turn_of`; "" where the program did.
         left: what left its last message without an answer; lines chosen by rule stand for that in later lives, too.
     """
     if completed(talk, name) and (talk.lasting or not talk.stage.told(name)):  # in an earlier life, or try
@@ -98,48 +88,15 @@ async def complete_sub(
         told["egress"] = egress
     if summary.by == "extract" and isinstance(left, ProviderError):
         told["after"] = left_to_json(left)
-    if within:
-        told["within"] = _told_behind(talk, name, told, within)
     await talk.stage.tell(name, told)
     _log.info("sub-conversation %s: completed, %s of %d characters", name, how, len(summary.text))
     talk.hear(Completed(name, summary.text, how))
-
-
-def _told_behind(talk: Conversation, name: str, told: dict[str, Json], within: str) -> str:
-    """The reply behind whose calls it is told: that of an equal call that found the same, where this life had it told.
-
-    For the arguments see `complete_sub`; `told`: what came of it.
-    """
-    held = talk.stage.told_next(name) or {}
-    before = held.get("within", "")
-    said = (turn for turn in talk.turns if isinstance(turn, AssistantMessage))
-    over = before in (f"{number}-{turn.digest[:16]}" for number, turn in enumerate(said))
-    return before if over and held == {**told, "within": before} else within
 
 
 def completed(talk: Conversation, name: str) -> Any | None:
     """What the journal has of the end of a sub-conversation; None where it came to none yet."""
     told = talk.stage.host.state.told.get((talk.stage.name, talk.stage.epoch, name))
     return told[-1] if told and told[-1]["event"] == "completed" else None
-
-
-def within_call(talk: Conversation) -> str:
-    """The reply, one of whose calls does this, see `turn_of`; "" where the program does, or that call is over."""
-    return turn_of(talk, talk.pending[1]) if talk.floor.is_ours and talk.pending else ""
-
-
-@asynccontextmanager
-async def floor_of(talk: Conversation) -> AsyncIterator[None]:
-    """The floor of a conversation, in which a sub-conversation is completed; a tool of it has it already.
-
-    Raises:
-        RunError: it was a tool, and its call is over.
-    """
-    if within_call(talk):
-        yield
-    else:
-        async with talk.floor:
-            yield
 
 
 @contextmanager
@@ -220,25 +177,9 @@ async def hand_back(
 ) -> None:
     """Journal what came of a sub-conversation, and tell the one that opened it; as local as all that it saw.
 
-    Where a tool does so, its conversation is told behind what came of the calls. What an earlier life made of more than
-    this one was given is as local as it was then.
-
-    Raises:
-        RunError: it was a tool that did not wait for this, and its call is over.
+    What an earlier run of the process made of more than this one was given is as local as it was then.
     """
-    within = within_call(talk)
-    if talk.floor.is_ours and not within:
-        hint = "await this in the tool's handler"
-        raise RunError("the call that completes a sub-conversation is over by now", where=talk.name, hint=hint)
-    held = completed(talk, sub.name) if sub.lasting else None  # wherever this life is in what was said there
+    held = completed(talk, sub.name) if sub.lasting else None  # wherever this one is in what was said there
     egress = sub.egress = strictest(seen_egress(sub, given), held.get("egress", "any") if held else "any")
-    await complete_sub(talk, sub.name, summary, egress, within=within, left=sub.left_by)
-    told = found(talk, sub.name, purpose, summary.text, egress)
-    if within:
-        if (completed(talk, sub.name) or {}).get("within") == within:  # else the call that left it found it
-            talk.findings.add(within, told)
-        return
-    call, stage = call_in(talk.stage), talk.stage
-    if call and owner(stage.host.state, (stage.name, stage.epoch, sub.name)) is None:  # else that tells whose it is
-        told["call"] = call.in_stage
-    await talk.findings.tell_now(talk, told)
+    await complete_sub(talk, sub.name, summary, egress, left=sub.left_by)
+    await talk.findings.tell_now(talk, found(talk, sub.name, purpose, summary.text, egress))

@@ -5,53 +5,33 @@ A slip is told in one line that says what to write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from transom.agent.caps import Caps
-from transom.agent.floor import Floor, is_part_of
 from transom.agent.home import Home, Place, stage_of
 from transom.agent.setup import Setup
 from transom.canonical import whole_text
-from transom.errors import InputError, RunError, ToolError
+from transom.errors import InputError, ToolError
 from transom.llm import Block, Chain, Provider, Role
 from transom.llm.structured import schema_check
 from transom.runs import Named, Stage
 from transom.runs.names import MAIN
-from transom.runs.opened import call_in
+from transom.runs.tool_call import refuse_in_tool_call
 from transom.tools import ToolDefinition
 
 
-def given_name(at: Place, floor: Floor, begin_anew: Callable[[], None]) -> str:
+def given_name(at: Place) -> str:
     """The name of the conversation that an agent opens.
 
-    Args:
-        at: where it lives.
-        floor: of the conversation.
-        begin_anew: makes the agent do so, where the handler of a tool makes it and its call is tried again.
-
     Raises:
-        RunError: it is taken, or would be another one when the code runs again.
+        RunError: it is taken, would be another one when the code runs again, or a tool handler opens it.
     """
     stage = stage_of(at)
     if stage is None:
         return MAIN
-    if isinstance(at, Stage) and is_part_of(stage.names.talking):
-        what = "an agent without a name is made by a tool's handler, which is not called again when the code runs again"
-        hint = 'give it a name: Agent(role, at=stage.named("..."))'
-        raise RunError(what, where=stage.place, hint=hint)
-    name = stage.names.claim(at.name) if isinstance(at, Named) else stage.names.unnamed()
-    stage.names.talking.add(floor)
-    if call := call_in(stage):
-        call.rewinds[name] = partial(_rewind, stage, name, begin_anew)
-        call.named |= set() if "/" in name else {name}
-    return name
-
-
-def _rewind(stage: Stage, name: str, begin_anew: Callable[[], None]) -> None:
-    stage.rewind(name)
-    begin_anew()
+    refuse_in_tool_call(stage.host, stage.place)
+    return stage.names.claim(at.name) if isinstance(at, Named) else stage.names.unnamed()
 
 
 def check_turns_alone(caps: Caps, shared: Caps) -> None:
@@ -63,19 +43,6 @@ def check_turns_alone(caps: Caps, shared: Caps) -> None:
     if replace(caps, turns=shared.turns) != shared:
         hint = "say replace(sub.caps, turns=...), or set agent.caps"
         raise InputError("a sub-conversation shares the caps of its agent, but for turns", where="caps", hint=hint)
-
-
-def check_tried(at: Place) -> bool:
-    """Whether what a call left in the middle may still not be talked with: not until that is tried again.
-
-    Raises:
-        RunError: it may not.
-    """
-    stage = stage_of(at)
-    if stage is not None and call_in(stage) is None:
-        what = "the tool call that it is part of was left in the middle"
-        raise RunError(what, where=stage.place, hint="it is gone on with where that call is tried again")
-    return False
 
 
 def check_given(role: object, tools: object, at: object) -> None:

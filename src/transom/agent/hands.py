@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from transom.agent.events import Began, CameOf
 from transom.context.oversized import level
-from transom.errors import OutOfTurns, ToolRefused, ToolTimeoutError
+from transom.errors import OutOfTurns, ToolRefused
 from transom.llm import AssistantMessage, Reply, ToolCall, ToolResult, ToolSpec
 from transom.runs.called import Called
-from transom.runs.doubts import CUT_OFF, OUT_OF_TURNS
+from transom.runs.doubts import OUT_OF_TURNS
 from transom.runs.journal import tool_key
-from transom.runs.opened import Call
+from transom.runs.tool_call import ToolCallScope
 from transom.runs.waiting import Wanted
 from transom.runs.windows import CallKey
 from transom.tools.answers import (
@@ -64,7 +64,7 @@ class Hands:
             CapReached: there is no time left.
         """
         talk = self.talk
-        most, called = talk.toolbox.max_turns, self._tried_again(talk.stage.called(talk.name))
+        most, called = talk.toolbox.max_turns, talk.stage.called(talk.name)
         _, known, settled = called
         new = None in known
         self._capped = (new and talk.rounds > most and not settled) or (not new and self._left_capped(known))
@@ -74,16 +74,6 @@ class Hands:
             raise OutOfTurns(what, turns=turns, text=reply.text, where=talk.role.name)
         instead = used_up if settled or talk.rounds >= most else None
         return await self._carry_out(reply.calls, called, cut_off if talk.left_then else instead)
-
-    def _tried_again(self, called: Called) -> Called:
-        """What was cut off is carried out where a call in a stage is tried again, and says the same in its place."""
-        talk, keys, settled = self.talk, called[0], called[2]
-        known: list[Any] = called[1]
-        said = talk.in_calls.last
-        if talk.lasting or talk.left_then or not said or not said.call:
-            return called
-        again = [None if outcome and outcome.get("error") == CUT_OFF else outcome for outcome in known]
-        return keys, again, settled and again == known
 
     async def give_up(self, reply: Reply) -> list[ToolOutcome]:
         """What calls are answered with that nobody waits for any more; those that came to no end never will."""
@@ -153,7 +143,7 @@ class Hands:
 
     async def _one(self, key: CallKey, call: ToolCall, instead: Instead | None) -> ToolOutcome:
         talk = self.talk
-        wanted, here = Wanted(call, talk.egress), Call(talk.stage, key, call, talk.egress)
+        wanted, scope = Wanted(call, talk.egress), ToolCallScope(talk.stage.host, talk.egress)
         begun = talk.stage.begun(key)
         if begun and instead in (cut_off, out_of_turns):
             instead = in_doubt
@@ -165,32 +155,17 @@ class Hands:
         async def act() -> ToolOutcome:
             if answer:
                 return answer
-            part, entered = talk.floor.begin(), here.enter()
-            try:
-                ran = await talk.toolbox.run(call, accepted, seconds=seconds, place=here.place)
-            finally:
-                here.leave(entered)
-                talk.floor.end(part)
-            if ran.error == ToolTimeoutError.__name__ and here.talked and talk.meter.is_late(talk.deadline):
-                raise talk.meter.late()  # not the tool's time is over but the message's: what it found is gone on with
-            if here.heard and here.heard_egress != "any":
-                ran = replace(ran, result=replace(ran.result, egress=here.heard_egress))
+            with scope.entered():
+                ran = await talk.toolbox.run(call, accepted, seconds=seconds, place=tool_key(key))
+            if scope.heard != "any":
+                ran = replace(ran, result=replace(ran.result, egress=scope.heard))
             return await talk.keep(call, ran, talk.window.result_tokens)
 
         runs = accepted and not answer  # what is not run has no effect
         spec = accepted[0].spec if accepted and runs else ToolSpec(_told_name(call, talk.toolbox), "", {})
         if begun and instead is not in_doubt:  # whatever tools and caps are today, only a person knows what came of it
             spec = replace(spec, effect="once")
-        try:
-            came = await talk.stage.carry_out(key, spec, act, wanted=wanted, lost=lambda: done_before(call))
-        except BaseException:  # also of one that is cancelled: it is tried again
-            await here.fail()
-            raise
-        here.over = True
-        if here.heard:
-            here.heard = {}  # which are free, whatever its handler began and did not wait for
-        if came.error:
-            await here.end()
+        came = await talk.stage.carry_out(key, spec, act, wanted=wanted, lost=lambda: done_before(call))
         return self._over(call, came)
 
     async def _answered(self, key: CallKey, wanted: Wanted, tool: ToolDefinition) -> ToolOutcome | None:

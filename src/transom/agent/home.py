@@ -20,7 +20,7 @@ from transom.errors import InputError
 from transom.llm import Chain, Role
 from transom.llm.codec import reply_from_json
 from transom.runs import Named, Run, Stage, Workspace
-from transom.runs.names import MAIN, is_within
+from transom.runs.names import MAIN
 from transom.runs.run import RUNS
 from transom.runs.standing import is_in_part
 from transom.store import Record, Store
@@ -159,19 +159,11 @@ async def open_desk(at: Place, role: str, chain: Chain, settings: Settings) -> D
 
 
 def _is_waited_for(records: Sequence[Record]) -> bool:
-    """Whether what was said last has no answer that asks for nothing more, in it or in what a program opened in it.
-
-    What the handler of a tool opened is its call's, which is waited for itself as long as it is not over.
-    """
+    """Whether what was said last has no answer that asks for nothing more, in it or in what a program opened in it."""
     last: dict[str, Record] = {}
-    of_calls: list[str] = []
     for record in records:
         data: Any = record.data
         if record.kind not in ("told", "reply", "tool") or not _OF_PROGRAM.fullmatch(data["conversation"]):
-            continue
-        if record.kind == "told" and data["told"]["event"] == "opened" and "call" in data["told"]:
-            of_calls.append(data["conversation"])
-        if any(is_within(data["conversation"], name) for name in of_calls):
             continue
         if record.kind != "told" or data["told"]["event"] not in ("opened", "found"):  # which wait for no answer
             last[data["conversation"]] = record

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from transom.canonical import digest
 from transom.llm import ToolSpec
 from transom.runs import Stage
-from transom.runs.opened import call_in
+from transom.runs.tool_call import in_tool_call
 from transom.tools import Toolbox, ToolDefinition
 from transom.tools.toolbox import MISSING
 
@@ -45,7 +45,7 @@ def register(toolbox: Toolbox, tool: ToolDefinition, talk: Conversation | None) 
         ToolError: see `Toolbox.register`.
     """
     given: object = tool
-    if talk and call_in(talk.stage) and isinstance(given, ToolDefinition) and given.spec in toolbox.specs:
+    if talk and in_tool_call(talk.stage.host) and isinstance(given, ToolDefinition) and given.spec in toolbox.specs:
         toolbox.offer(tool)
         return False
     toolbox.register(tool)

@@ -7,6 +7,8 @@ as it did then.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from transom.canonical import Json
@@ -14,9 +16,11 @@ from transom.errors import (
     AuthenticationFailed,
     CapReached,
     NetworkFailed,
+    OutOfTurns,
     Paused,
     ProviderError,
     RateLimited,
+    ReplyError,
     RequestRefused,
     RunBusy,
     StoreError,
@@ -26,11 +30,38 @@ from transom.errors import (
 
 if TYPE_CHECKING:
     from transom.agent.turns import Conversation
+    from transom.agent.views import Response
 
 _PLAIN = (AuthenticationFailed, NetworkFailed, ProviderError, RateLimited, RequestRefused)
 _KINDS = {one.__name__: one for one in _PLAIN}
 _KEPT = {one.__name__: one for one in (RunBusy, StoreError)}
 """What keeps a message from being said, or a reply from being kept, and says no more than other errors."""
+
+_ENDS = (CapReached, Unanswered, OutOfTurns, Paused, ProviderError, ReplyError, RunBusy)
+"""How a message may have ended without an answer."""
+
+
+async def end_as_then(talk: Conversation, answer: Callable[[], Awaitable[Response]]) -> None:
+    """Take in what came of the last message when the code ran before; nobody is asked.
+
+    Args:
+        talk: where it was said.
+        answer: has the role answer it.
+
+    Raises:
+        See `Conversation.ask`, but for how a message may have ended.
+    """
+    left = left_then(talk.stage.told(talk.name))
+    talk.left_then = left or {"left": asyncio.CancelledError.__name__}
+    try:
+        await answer()
+    except _ENDS:
+        return
+    except StoreError as error:
+        if error is not talk.as_then:  # it is today's
+            raise
+    finally:
+        talk.left_then = left
 
 
 def left_to_json(error: BaseException) -> dict[str, Json]:

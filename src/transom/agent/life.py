@@ -1,19 +1,15 @@
-"""An agent's conversation in this life of the program: opened when it is needed first, begun anew, and let go of."""
+"""An agent's conversation in this process: opened when it is needed first, and let go of."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from functools import partial
 
-from transom.agent.ahead import go_ahead, make_way, stands_ahead
 from transom.agent.answer import answer
 from transom.agent.events import Event, OnEvent
-from transom.agent.floor import Floor
-from transom.agent.given import check_tried, given_name
+from transom.agent.given import given_name
 from transom.agent.home import Desk, open_desk
 from transom.agent.made import Made
-from transom.agent.passing import pass_by, stands_before
 from transom.agent.saying import COMPLETED, Message, say
 from transom.agent.taken_up import take_up
 from transom.agent.turns import Conversation
@@ -21,7 +17,7 @@ from transom.agent.unsaid import Unsaid
 from transom.agent.views import Response
 from transom.errors import RunError
 from transom.llm import Block
-from transom.runs.opened import hear_in_calls
+from transom.runs.tool_call import mark_calls, refuse_in_tool_call
 
 
 class Life:
@@ -34,7 +30,7 @@ class Life:
     Attributes:
         on_event: the same; may become another one.
         name: of the conversation; "" before it begins.
-        floor: who may say something in it.
+        lock: one message at a time.
         unsaid: what something kept from being said.
         desk: its stage, while it is open.
         talk: the same as it goes on.
@@ -48,53 +44,55 @@ class Life:
 
     def __init__(self, made: Made, on_event: OnEvent) -> None:
         self._made, self.on_event = made, on_event
-        self.floor, self._opening = Floor(made.role.name), asyncio.Lock()
+        self.lock, self._opening = asyncio.Lock(), asyncio.Lock()
         self.given = made.always
         self.desk: Desk | None = None
-        self.begin_anew()
-        self._left = False
-        self.name = given_name(made.at, self.floor, self.begin_anew)  # behind all that may be refused
-
-    def begin_anew(self) -> None:
-        """Have it gone through again from its beginning; not before the call is tried again that it is part of."""
         self.unsaid = Unsaid()
         self.talk: Conversation | None = None
         self.last: Response | None = None
-        self.archived, self._left = False, True
+        self.archived = False
+        self.name = given_name(made.at)  # behind all that may be refused
 
     def hear(self, event: Event) -> None:
         """Something happens."""
         self.on_event(event)
 
-    async def open(self) -> Conversation:
-        """It as it goes on; a tool's handler that asks for it hears what is said there.
+    def refuse_in_tool_call(self) -> None:
+        """Keep the handlers of the run's own tools out of the conversation.
 
         Raises:
-            RunError: it is part of a call that was left in the middle, and is not tried again.
+            RunError: one of them asks.
+        """
+        if self.desk:
+            refuse_in_tool_call(self.desk.stage.host, self.name)
+
+    async def open(self) -> Conversation:
+        """It as it goes on.
+
+        Raises:
+            RunError: a handler of a tool of the same run asks.
             RunBusy, InputError: see `open_desk`.
         """
+        self.refuse_in_tool_call()
         async with self._opening:
-            talk = self.talk or await self._opened()
-        hear_in_calls(talk)
-        return talk
+            return self.talk or await self._opened()
 
     async def _opened(self) -> Conversation:
         made = self._made
-        self._left = self._left and check_tried(made.at)
         if self.desk is None:
             if made.parent is None:  # who opens it again counts anew: what the journal has, or nothing
                 made.count_anew()
             self.desk = await open_desk(made.at, made.role.name, made.chain, made.setup.settings)
             self.desk.settle(made.setup, made.chain, made.shelf)
+            self.refuse_in_tool_call()
         self.talk = talk = Conversation(
             self.desk.stage,
             replace(made.role, tools=made.toolbox.specs),
             made.toolbox,
-            name=self.name or given_name(made.at, self.floor, self.begin_anew),
+            name=self.name or given_name(made.at),
             meter=made.meter,
             tell=self.hear,
             lasting=made.lasting,
-            floor=self.floor,
         )
         return take_up(talk, made.setup.settings.llm.sub_conversation)
 
@@ -111,17 +109,16 @@ class Life:
             blocks: what it comes with.
             ours: whether it is the runtime's own words.
         """
+        self.refuse_in_tool_call()
         with self.unsaid.message(content, blocks) as message:
             message.ours = ours
-            async with self.floor:
+            async with self.lock:
                 talk = await self.open()
-                if self.archived and not talk.in_calls.ahead:
+                if self.archived:
                     raise RunError(COMPLETED, where=talk.name, hint="open another")
                 await self.take_in(talk, message)
-                said = await say(talk, message, beside=self._made.always)
-                if said:
-                    self.give(blocks)
-                return said or await self.answer(talk, blocks)
+                await say(talk, message, beside=self._made.always)
+                return await self.answer(talk, blocks)
 
     async def answer(self, talk: Conversation, blocks: tuple[Block, ...] = ()) -> Response:
         """Have the role answer what was said last, see `agent.answer`.
@@ -134,51 +131,34 @@ class Life:
         if blocks:
             self.give(blocks)
         outer, seen = parent.deadline if parent else None, self.last.window if self.last else None
-        self.last = await answer(talk, (*self._made.always, *blocks), outer, seen)
+        try:
+            self.last = await answer(talk, (*self._made.always, *blocks), outer, seen)
+        finally:
+            mark_calls(talk.egress)
         return self.last
 
-    async def pass_by(self, talk: Conversation) -> bool:
-        """Go through what others said here: handlers that are not called again, and where a handler does so, everybody.
-
-        Returns:
-            Whether there was any of it.
-        """
-        if passed := stands_before(talk) is not None:
-            await pass_by(talk, lambda: self.answer(talk))
-        return await go_ahead(talk, partial(self.answer, talk)) or passed
-
-    async def take_in(self, talk: Conversation, before: Message | int) -> bool:
-        """Take in what stands before whatever comes now: what others said, and what was kept from being said.
+    async def take_in(self, talk: Conversation, before: Message | int) -> None:
+        """Say what was kept from being said before whatever comes now.
 
         Args:
             talk: it, as it goes on.
             before: what comes now, see `Unsaid.say`.
-
-        Returns:
-            Whether others had said anything.
         """
         if self.unsaid:
-            ways = (lambda: self.pass_by(talk), lambda: self.answer(talk))
-            await self.unsaid.say(talk, self._made.always, before, *ways)
-        passed = await self.pass_by(talk)
-        if isinstance(before, Message):
-            await make_way(talk, before, partial(self.answer, talk))
-        return passed
+            await self.unsaid.say(talk, self._made.always, before, lambda: self.answer(talk))
 
     async def catch_up(self) -> Conversation:
         """It as it goes on, with all of that behind it."""
         turn, talk = self.unsaid.turn(), await self.open()
-        if stands_before(talk) or stands_ahead(talk) or self.unsaid:
-            async with self.floor:
+        if self.unsaid:
+            async with self.lock:
                 await self.take_in(talk, turn)
         return talk
 
     async def settle(self) -> None:
         """Have whatever was called for in it be over: what came to no end never will, since nobody waits for it."""
-        async with self.floor:
-            talk = await self.open()
-            await self.pass_by(talk)
-            await talk.give_up()
+        async with self.lock:
+            await (await self.open()).give_up()
 
     async def leave(self) -> None:
         """Let go of it; a kept one can be gone on with."""

@@ -8,10 +8,10 @@ from transom.agent.life import Life
 from transom.agent.made import Made
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
-from transom.agent.record import conversations, kept_of
+from transom.agent.record import conversations
 from transom.agent.recorded import write_talk
 from transom.agent.views import context_of
-from transom.runs.opened import calls_under_way, hear_in_calls
+from transom.runs.tool_call import mark_calls
 
 
 class Readable:
@@ -40,8 +40,8 @@ class Readable:
     def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  the model's field
         """The conversation as data, or one of its sub-conversations; None where nothing was said yet."""
         talk = self._life.talk
-        if talk and calls_under_way():  # a tool's handler reads it
-            hear_in_calls(kept_of(talk.stage.host.records(), talk.stage.name, id or talk.name))
+        if talk:  # a handler of a tool may read it
+            mark_calls(talk.egress)
         return self._view(id)
 
     def _view(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  see above

@@ -11,7 +11,6 @@ from transom.canonical import Json
 from transom.llm import Reply, Usage
 from transom.llm.codec import reply_from_json
 from transom.llm.reading import held_arguments
-from transom.llm.turns import Egress
 from transom.runs.journal import ToolKey, tool_key
 from transom.runs.standing import is_in_part
 from transom.runs.windows import call_key, requests_of
@@ -52,26 +51,6 @@ def conversations(store: Store, records: Sequence[Record], stage: str) -> dict[s
         if draft.opened:
             children.setdefault(draft.opened["parent"], []).append(draft.id)
     return {draft.id: draft.view(tuple(children.get(draft.id, ())), where) for draft in found.values()}
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What a journal has of a conversation; `egress`: how local it is."""
-
-    egress: Egress
-
-
-def kept_of(records: Sequence[Record], stage: str, name: str) -> Kept:
-    """How local it is what a run's journal has of a conversation, see `conversations`."""
-    of_kind = {"told": ("told",), "reply": ("reply",), "tool": ("outcome", "result")}
-    for record in records:
-        data: Any = record.data
-        if record.kind in of_kind and (data["stage"], data["conversation"]) == (stage, name):
-            for part in of_kind[record.kind]:
-                data = data[part]
-            if data.get("egress", "any") != "any":
-                return Kept("local")
-    return Kept("any")
 
 
 @dataclass

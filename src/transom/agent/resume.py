@@ -67,7 +67,7 @@ class _Walk:
             talk.stage.names.is_over(told["sub"])
             talk.add(asked)
         else:
-            talk.ask_for(asked, told)
+            talk.ask_for(asked)
 
     async def answered(self, answer: Callable[[], Awaitable[Response]]) -> Response | None:
         """What was told has its answer; None where it had none when the code ran before."""

@@ -227,13 +227,13 @@ class Delegation:
         sub = Conversation(
             talk.stage, role, box, talk.budget, name, meter=talk.meter, tell=talk.hear, learned=talk.learned
         )
-        sub.lasting, sub.floor = talk.lasting, talk.floor
+        sub.lasting = talk.lasting
         hands = Delegation(sub, self.seat)
         sub.keep, sub.digest, sub.folded = hands.keep, hands.digest, hands.offer_reading
         if outlined or READ_SLICE in talk.toolbox.specs:
             hands._kept = {**self._kept, **outlined}
             hands.offer_reading()
-        rewind(talk, name, lambda: None)  # where what asked for it was left in the middle before
+        rewind(talk, name)  # where what asked for it was left in the middle before
         await open_sub(talk, name, purpose)
         sub.left_then = left_then(talk.stage.told(name))
         return sub

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from transom.agent.findings import recall_findings
 from transom.agent.late import registered_before
-from transom.agent.passing import found_before
 from transom.agent.sub import Delegation
 from transom.agent.turns import Conversation
 from transom.config.model import SubConversationSeat
@@ -21,9 +19,6 @@ def take_up(talk: Conversation, seat: SubConversationSeat) -> Conversation:
     """
     talk.toolbox.before = registered_before(talk.stage, talk.name)
     recall_subs(talk)
-    recall_findings(talk)
-    if talk.lasting and talk.stage.told_next(talk.name):
-        talk.before = found_before(talk)
     hands = Delegation(talk, seat)
     talk.keep, talk.digest, talk.folded = hands.keep, hands.digest, hands.offer_reading
     if talk.role.strategy == "sub_conversation":

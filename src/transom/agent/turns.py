@@ -14,10 +14,8 @@ from functools import cached_property
 
 from transom.agent.caps import Meter
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.findings import Findings, recall_findings, turn_of
-from transom.agent.floor import Floor
+from transom.agent.findings import Findings
 from transom.agent.hands import Hands, Keep, Shrink, as_it_is
-from transom.agent.in_calls import InCalls
 from transom.agent.left import left_from_json
 from transom.agent.requesting import Requests
 from transom.canonical import Json
@@ -63,12 +61,10 @@ class Conversation:
         lasting: whether what was said in it stays said, see `Stage.ask`.
         late: tools that were registered since the last request.
         before: is called before each request, and may have something said first.
-        in_calls: what handlers of tools said that did not open it.
         left_by: what left the last message without its answer; None where it has one, or an end that the journal knows.
         left_then: the same of the last message, when the code ran before, see `agent.left`.
         as_then: the error of today that this was made into.
-        floor: who may say something in it.
-        findings: what its tools found in sub-conversations, and it is not told yet.
+        findings: what was found in sub-conversations, and it is not told yet.
         egress: `local` once anything local was told in it, came back, or was answered from: all of it is, from then on.
     """
 
@@ -95,12 +91,10 @@ class Conversation:
     lasting: bool = False
     late: list[ToolSpec] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = nothing_before
-    in_calls: InCalls = field(default_factory=InCalls)
     left_by: BaseException | None = None
     left_then: Json = None
     as_then: BaseException | None = None
     egress: Egress = "any"
-    floor: Floor = field(default_factory=Floor)
     findings: Findings = field(default_factory=Findings)
     _unheard: Exception | None = None
     _behind: list[Turn] = field(default_factory=list)
@@ -170,7 +164,6 @@ class Conversation:
         """Answer the calls of a reply that nobody waits for any more; those that came to no end never will."""
         if self.pending:
             reply = self.pending[1]
-            recall_findings(self)  # whose tool was stopped as it was written
             self._end_turn(reply, await self._hands.give_up(reply))
             self.pending = None
         await self.findings.tell(self)
@@ -202,23 +195,14 @@ class Conversation:
         else:
             self.add(told)
 
-    def ask_for(self, asked: UserMessage, told: Json, blocks: tuple[Block, ...] = ()) -> None:
-        """Have somebody ask something: from now on rounds are counted anew.
-
-        Args:
-            asked: this.
-            told: the same, as it is journaled.
-            blocks: what it comes with.
-        """
+    def ask_for(self, asked: UserMessage) -> None:
+        """Have somebody ask something: from now on rounds are counted anew."""
         self.rounds = 0
-        self.in_calls.say(told, blocks, self.stage.is_over)
         self.left_by, self.left_then = CancelledError(), None  # as long as nobody knows of another end
         self.add(asked)
 
     def _end_turn(self, reply: Reply, came: Sequence[ToolOutcome]) -> None:
         """A reply and what came of its calls, together."""
-        if self.findings:
-            self.findings.due(self, turn_of(self, reply))
         self.add(AssistantMessage(reply.parts), *([ToolResults(tuple([ran.result for ran in came]))] if came else []))
         for ran in came:
             if ran.mark:

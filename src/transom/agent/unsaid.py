@@ -11,13 +11,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from transom.agent.passing import end_as_then
+from transom.agent.left import end_as_then
 from transom.agent.saying import Message, say
 from transom.agent.turns import Conversation
 from transom.agent.views import Response
 from transom.errors import InputError, RunBusy, RunError, StoreError, VisibilityError, WindowOverflow
 from transom.llm import Block
-from transom.runs.opened import calls_under_way
 
 _KEEPS = (asyncio.CancelledError, RunBusy, StoreError)
 _REFUSES = (InputError, RunError, VisibilityError, WindowOverflow)
@@ -40,17 +39,14 @@ class Unsaid:
 
     @contextmanager
     def message(self, text: str, blocks: tuple[Block, ...]) -> Iterator[Message]:
-        """Something is said. Where it was not when that is over, it is known from then on.
-
-        A tool's handler says it itself when its call is tried again.
-        """
-        message = Message(self.turn(), text, blocks, in_call=bool(calls_under_way()))
+        """Something is said. Where it was not when that is over, it is known from then on."""
+        message = Message(self.turn(), text, blocks)
         try:
             yield message
         except BaseException as error:
             if isinstance(error, _KEEPS):
                 message.kept_by = error
-            if message.kept_by and not (message.said or message.in_call):
+            if message.kept_by and not message.said:
                 self._left.append(message)
             raise
         finally:
@@ -62,7 +58,6 @@ class Unsaid:
         talk: Conversation,
         beside: Sequence[Block],
         before: Message | int,
-        pass_by: Callable[[], Awaitable[object]],
         answer: Callable[[], Awaitable[Response]],
     ) -> None:
         """Say all that was kept from being said, in the order of the program.
@@ -73,7 +68,6 @@ class Unsaid:
             talk: where it is said.
             beside: what every message is answered from.
             before: what comes now: a message, or the turn of something else.
-            pass_by: goes through what handlers said before one of them when the code ran before.
             answer: has the role answer what was said last; the journal has it where only today something kept it.
 
         Raises:
@@ -81,13 +75,12 @@ class Unsaid:
         """
         turn = before.number if isinstance(before, Message) else before
         left = sorted((one for one in self._left if one.number < turn), key=_number)
-        if isinstance(before, Message) and not before.in_call:
+        if isinstance(before, Message):
             before.tries = []
             while left and (left[-1].text, left[-1].blocks) == (before.text, before.blocks):
                 left[-1].said_by = before
                 before.tries.insert(0, left.pop())
         for one in left:
-            await pass_by()
             try:
                 await say(talk, one, beside=beside)
                 talk.left_by = one.kept_by

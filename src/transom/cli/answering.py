@@ -1,17 +1,17 @@
-"""`transom answer`: what a person says to a run that waits for her."""
+"""`transom answer`: what a person says to runs that wait."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transom.cli.command import RunArgument
-from transom.cli.history import RunRow, RunView, found_run
-from transom.cli.output import print_json, print_text
+from transom.cli.history import RunRow, RunView, found_run, history
+from transom.cli.output import gravest, print_json, print_text, say, style
 from transom.cli.resuming import next_step
 from transom.cli.session import Session
 from transom.errors import InputError
@@ -36,24 +36,27 @@ class Help:
 
 async def answer(
     session: Session,
-    run: RunArgument,
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="A run's id or name; default: all that wait."),
+    ] = None,
     words: Annotated[
         str | None,
         typer.Argument(
             metavar="keep|redo|approve|refuse|WORDS",
             help="keep: the file you edited counts. redo: make it again. approve, refuse: a tool call that waits."
-            " WORDS: what a build that gave up should do.",
+            " WORDS: what a question asks, or what a build that gave up should do.",
         ),
     ] = None,
-    stage: Annotated[
-        str | None, typer.Option("--stage", metavar="NAME", help="For which stage, where several wait.")
+    question: Annotated[
+        str | None, typer.Option("--question", metavar="ID", help="Which one, where several wait; see `waiting`.")
     ] = None,
-    call: Annotated[
-        str | None,
-        typer.Option("--call", metavar="FINGERPRINT", help="For which tool call, where several wait; see `runs show`."),
+    choose: Annotated[
+        int | None, typer.Option("--choose", metavar="N", min=1, help="The option with this number.")
     ] = None,
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers; kept with the answer.")] = "",
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Told to the model, where you refuse a tool call.")
+        str, typer.Option("--reason", metavar="TEXT", help="Why; a model is told it where you refuse its tool call.")
     ] = "",
     edit: Annotated[
         list[Path] | None,
@@ -62,26 +65,78 @@ async def answer(
     reset_iterations: Annotated[
         bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
     ] = False,
+    sheet: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help="A sheet of `waiting -o FILE`, filled in.")
+    ] = None,
 ) -> int:
-    """Answer a run that waits: for a choice between your file and its own, or for help with a build."""
-    help_ = Help("" if words in CHOICES else words or "", tuple(edit or ()), reset_iterations)
+    """Answer what waits for a person: a question, a choice between your file and its own, a tool call, a build."""
+    if run is None:
+        return await (_take_sheet(session, sheet) if sheet else _go_through(session, by))
+    if sheet:
+        raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
+    text = words if choose is None else str(choose)
+    help_ = Help("" if text in CHOICES else text or "", tuple(edit or ()), reset_iterations)
     async with found_run(session, run) as (store, found):
-        row, state = found.row, found.state
-        if help_ and state.handed:
-            taken = await _give(session, store, row, help_)
-            _say(session, found, words, taken=taken)
-        elif state.waiting and words in CHOICES:
-            async with _unwalked(session, store, row) as opened:
-                choice = await opened.decide(str(words), stage, reason, call=call)
-                left = [*opened.state.waiting.values()]
-            _say(session, found, str(words), choice, left)
-        elif state.waiting:
-            asked = any(choice.get("kind") == "approval" for choice in state.waiting.values())
-            hint = "say approve or refuse" if asked else "say keep or redo"
-            raise InputError("this run waits for a choice", where=row.id, hint=hint)
+        if help_ and found.state.handed:
+            _say(session, found, text, taken=await _give(session, store, found.row, help_))
+        elif found.state.waiting and text is not None:
+            choice, left = await _decide(session, store, found, text, question, by, reason)
+            _say(session, found, text, choice, left)
+        elif found.state.waiting:
+            raise InputError("no answer is given", where=found.row.id, hint="see: transom waiting")
         else:
-            raise InputError("this run waits for no answer", where=row.id, hint=f"see: transom runs show {row.id}")
+            hint = f"see: transom runs show {found.row.id}"
+            raise InputError("this run waits for no answer", where=found.row.id, hint=hint)
     return 0
+
+
+async def _decide(
+    session: Session, store: Any, found: RunView, text: str, question: str | None, by: str, reason: str
+) -> tuple[Choice, list[Choice]]:
+    """Record the answer; returns what it was to, and what still waits."""
+    async with _unwalked(session, store, found.row) as opened:
+        choice = await opened.decide(text, question, reason, by=by)
+        return choice, [*opened.state.waiting.values()]
+
+
+async def _take_sheet(session: Session, path: Path) -> int:
+    """Record each answer of a sheet; one that does not fit is named, and the others are taken all the same."""
+    from transom.cli.waiting import read_sheet
+
+    codes = [await _answer_one(session, *astuple(one)) for one in read_sheet(path)]
+    if not codes:
+        raise InputError("no entry has an answer", where=str(path), hint="write behind `answer:`, then try again")
+    return gravest(codes)
+
+
+async def _go_through(session: Session, by: str) -> int:
+    """Ask for each open question on the terminal; an empty line leaves it open."""
+    from transom.cli.waiting import open_questions
+
+    if not sys.stdin.isatty():
+        hint = "see `transom waiting`, and name a RUN, or give --file"
+        raise InputError("no run is named, and this is no terminal", where="transom answer", hint=hint)
+    async with history(session) as store:
+        found = open_questions(session, store) if store else []
+    codes: list[int] = []
+    for one in found:
+        print_text("", style(one.asks, "bold"), *(f"  {n}: {option}" for n, option in enumerate(one.options, 1)))
+        text = input("answer (empty: later): ").strip()
+        if text.isdecimal() and 1 <= int(text) <= len(one.options):
+            text = one.options[int(text) - 1]
+        codes += [await _answer_one(session, run, one.question, text, by, "") for run in one.runs if text]
+    if not found:
+        print_text("nothing waits for a person")
+    return gravest(codes)
+
+
+async def _answer_one(session: Session, run: str, question: str, text: str, by: str, reason: str) -> int:
+    """One answer among several: what does not fit is said, and costs the others nothing."""
+    try:
+        return await answer(session, run, text, question=question or None, by=by, reason=reason)
+    except InputError as error:
+        say(f"transom: {error}")
+        return error.exit_code
 
 
 def _say(
@@ -105,7 +160,7 @@ def _say(
     done = f"{words} {in_full(choice)}" if choice else f"taken: {taken}"
     more = next_step(found.row.id, found.row.kind, found.state.entry)
     if left:
-        names = [in_full(one) if "file" in one else f"{in_full(one)} (--call {short(one)})" for one in left]
+        names = [in_full(one) if "file" in one else f"{in_full(one)} (--question {short(one)})" for one in left]
         more = f"waiting for an answer, too: {', '.join(names)}"
     print_text(f"{done}; {more}")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from transom.checklist.build.artifacts import CHECKER, file_of, split
 from transom.checklist.build.checker import BUILD_FILE, SPEC_FILE
-from transom.checklist.build.regate import regate
+from transom.checklist.build.regate import passed_again, regate
 from transom.checklist.build.static_gates import (
     check_contract_names,
     check_forbidden,
@@ -63,7 +63,7 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
     """Record a person's approval in a checker's folder."""
     checker = open_checker(folder)
     status = checker.build.get("status")
-    if status != "done":
+    if status not in ("done", "needs_review"):
         what = f"its build ended with {status}" if status else f"without a {BUILD_FILE} no gate vouches for it"
         raise InputError(what, where=str(folder / BUILD_FILE), hint="finish it with: transom check build")
     at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -134,4 +134,7 @@ async def _regated(checker: LoadedChecker, places: Places, level: str | None) ->
         return None
     sandbox = Sandbox(level=Level(level) if level else None)
     held = await regate(checker, None, files, places.folders(base), sandbox)
+    if held.passed and checker.edited:
+        write_file(checker.folder / BUILD_FILE, passed_again(checker, held))
+        say(f"{checker.folder}: {' and '.join(checker.edited)} passed the gates again; {BUILD_FILE} says so")
     return list(held.findings)

@@ -225,16 +225,21 @@ def _lines(document: dict[str, Any], next_step: str) -> list[str]:
 
 def _waiting(document: dict[str, Any]) -> list[str]:
     """What a person is to answer, and how: each tool call with all its arguments, and by its fingerprint."""
+    from transom.runs.questions import QUESTION
     from transom.runs.waiting import APPROVAL, in_full, short
 
     lines, several = list[str](), len(document["waiting"]) > 1
     for one in document["waiting"]:
-        which = f" --stage {one['stage']}" if several else ""
+        kind = one.get("kind")
+        which = f" --question {one['stage']}" if several else ""
         if "file" not in one:
-            what = "waits for leave" if one.get("kind") == APPROVAL else "was begun, and may have been carried out"
+            begun = "was begun, and may have been carried out"
+            what = {APPROVAL: "waits for leave", QUESTION: "asks"}.get(kind, begun)
             place = f" (in {one['stage']}/{one['key']['conversation']})" if "key" in one else ""
             lines.append(f"{what}: {in_full(one)}{place}")
-            which = f" --call {short(one)}"
-        choices = "approve|refuse" if one.get("kind") == APPROVAL else "keep|redo"
+            which = f" --question {short(one)}"
+        choices = "|".join(one.get("options", ())) or {APPROVAL: "approve|refuse"}.get(kind, "keep|redo")
+        if kind == QUESTION and not one["options"]:
+            choices = '"YOUR WORDS"'
         lines.append(f"answer with: transom answer {document['run_id']} {choices}{which}")
     return lines

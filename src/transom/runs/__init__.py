@@ -4,7 +4,9 @@ from transom.runs.approvals import Approval, ApprovalRequest
 from transom.runs.artifact import A_PERSON, Artifact, File, model_file, text_file
 from transom.runs.checkpoints import Checkpoint, Retention, checkpoints
 from transom.runs.export import adopt, export, retract, source_of
+from transom.runs.mapping import MapResult
 from transom.runs.names import Named
+from transom.runs.questions import PersonAnswer, Question
 from transom.runs.run import Run
 from transom.runs.stage import Stage
 from transom.runs.walk import Route, Table, as_langgraph, to, walk
@@ -18,7 +20,10 @@ __all__ = [
     "Artifact",
     "Checkpoint",
     "File",
+    "MapResult",
     "Named",
+    "PersonAnswer",
+    "Question",
     "Retention",
     "Route",
     "Run",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias, TypeVar
 
 from transom.canonical import Json, digest
 from transom.errors import ApprovalNeeded, Paused
@@ -13,7 +13,6 @@ from transom.runs.approvals import Approval, approval_request
 from transom.runs.doubts import UNKNOWN, Today, begun_in, doubt_of, mark_of
 from transom.runs.host import Host
 from transom.runs.journal import ToolKey, tool_key
-from transom.runs.opened import calls_under_way
 from transom.runs.spans import of_tool, tell_outcome
 from transom.runs.waiting import APPROVAL, BEGUN, Wanted, how_to_answer_call, of_call
 from transom.runs.windows import CallKey, Talk
@@ -57,10 +56,6 @@ class Calls:
         settled = talk.next in said if said is not None else any(key[:-1] in state.followed for key in keys[:1])
         return talk.calls, [state.tools.get(key) for key in keys], settled
 
-    def is_over(self, call: Sequence[Any]) -> bool:
-        """Whether a call of the stage came to its end, as the journal knows it; see `Call.in_stage` for the call."""
-        return (self.name, self.epoch, *call) in self._run.state.tools
-
     def begun(self, key: CallKey) -> bool:
         """Whether a call that must not be repeated was begun, as the journal knows it; see `called` for the key."""
         return self._run.state.intents[tool_key(key)] > 0
@@ -90,11 +85,6 @@ class Calls:
         found = begun_in(self._run.state, self.name, self.epoch, conversation)
         if new := found - self._run.state.doubts.get((self.name, self.epoch), set()):
             self._tell_doubts(add=sorted(new), drop=[])
-
-    def take(self, conversation: str, call: list[Any]) -> None:
-        """Have a conversation be another call's than the one that opened it."""
-        told = {"stage": self.name, "epoch": self.epoch, "conversation": conversation, "call": call}
-        self._run.append_soon("taken", told)
 
     def _tell_doubts(self, add: list[str], drop: list[str]) -> None:
         self._run.append_soon("doubts", {"stage": self.name, "epoch": self.epoch, "add": add, "drop": drop})
@@ -164,8 +154,7 @@ class Calls:
         place, mark, state = tool_key(key), mark_of(wanted.call), self._run.state
         begun = state.intents[place]
         fingerprint = digest([key, begun])
-        within = {call.place for call in calls_under_way()}
-        today = Today(self._under_way, self._met, self._talks, within)
+        today = Today(self._under_way, self._met, self._talks)
         why = UNKNOWN if begun else doubt_of(state, place, mark, today)
         if why or (self.name, fingerprint) in state.waiting:  # what was answered elsewhere is no answer here
             answer = state.decisions.get((self.name, fingerprint, ""))

@@ -11,6 +11,7 @@ from transom.canonical import digest
 from transom.errors import InputError
 from transom.runs.approvals import decided, from_words
 from transom.runs.journal import RunState
+from transom.runs.questions import QUESTION, read_answer
 from transom.runs.waiting import APPROVAL, Choice
 
 
@@ -24,12 +25,12 @@ def why_it_waits(choice: Choice, folder: Path, state: RunState) -> str:
 
 def how_to_answer(run_id: str, stage: str, state: RunState) -> str:
     """The commands; with the stage where several wait."""
-    which = f" --stage {stage}" if set(state.waiting) - {(stage, "")} else ""
+    which = f" --question {stage}" if set(state.waiting) - {(stage, "")} else ""
     return f"say which counts: transom answer {run_id} keep{which}, or transom answer {run_id} redo{which}"
 
 
 def answered(
-    choice: Choice, folder: Path, answer: str, progress: Callable[[str], None], reason: str = ""
+    choice: Choice, folder: Path, answer: str, progress: Callable[[str], None], reason: str = "", *, by: str = ""
 ) -> dict[str, Any]:
     """The journal's `decided` record for a person's answer, for the file as it lies there now.
 
@@ -38,6 +39,10 @@ def answered(
     """
     if choice.get("kind") == APPROVAL:
         return decided(from_words(choice, answer, reason), choice["stage"])
+    if choice.get("kind") == QUESTION:
+        text = read_answer(choice["options"], answer, choice["stage"])
+        kept = {name: choice[name] for name in ("stage", "fingerprint", "edited")}
+        return {**kept, "answer": text, "person": {"text": text, "by": by, "reason": reason}}
     if answer not in ("keep", "redo"):
         raise InputError(f"{answer!r} is no answer", hint="say keep or redo")
     if "file" in choice:

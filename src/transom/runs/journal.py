@@ -13,13 +13,13 @@ Records of a run's stream, by kind:
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised
-    decided   {stage, fingerprint, edited, answer, approval?}     a person's "keep" or "redo", "approve" or "refuse"
+    decided   {stage, fingerprint, edited, answer, approval?, person?}  "keep", "redo", "approve", "refuse", or the
+              answer to a question; person: {text, by, reason}
     told      {stage, epoch, conversation, number, told}          what a conversation holds beside replies and results
     registered {stage, epoch, conversation, name, digest}         the next request is the first to have this tool
     counted   {stage, epoch, conversation, tokens}                by model, how tokens are estimated as it begins
     marked    {stage, epoch, conversation, event, mark}           what a program says of an event of a conversation
     doubts    {stage, epoch, add, drop}                           equal calls of tools that must not be repeated wait
-    taken     {stage, epoch, conversation, call}                  an equal call goes on with what one left in the middle
     settled   {stage}                                             the choice that it waited for is none any more
     nodes     {table, nodes}                                      which nodes a walk was begun with
     handed    {after, files}                                      a flow gave up after so many repairs
@@ -74,6 +74,7 @@ class RunState:
         tools: what came of each tool call.
         intents: how often a tool call that must not be repeated was begun.
         approvals: what a person said to tool calls, by the fingerprint of the question.
+        answers: what a person answered to questions of the program, by the fingerprint of the question.
         told: what each conversation holds beside replies and results, in order.
         registered: tools that came while a conversation was under way, by name, with their digests.
         begun: conversations that have a reply.
@@ -83,7 +84,6 @@ class RunState:
         marks: what programs say of the events of each conversation, by their numbers.
         begun_once: by stage, epoch and what tells equal ones, calls that must not be repeated and were begun.
         doubts: by stage and epoch, what tells calls that wait for a person besides, see `runs.doubts`.
-        taken: by conversation, the call that has it instead of the one that opened it.
         said: of conversations in which what was said stays said, each reply and its key by its ordinal (`Stage.ask`).
     """
 
@@ -94,6 +94,7 @@ class RunState:
     intents: Counter[ToolKey] = field(default_factory=Counter)
     decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
     approvals: dict[str, Any] = field(default_factory=dict)
+    answers: dict[str, dict[str, str]] = field(default_factory=dict)
     told: dict[TalkKey, list[Any]] = field(default_factory=dict)
     said: dict[TalkKey, dict[int, Any]] = field(default_factory=dict)
     registered: dict[TalkKey, dict[str, str]] = field(default_factory=dict)
@@ -104,7 +105,6 @@ class RunState:
     marks: dict[TalkKey, dict[int, list[Any]]] = field(default_factory=dict)
     begun_once: dict[tuple[str, str, str], list[ToolKey]] = field(default_factory=dict)
     doubts: dict[tuple[str, str], set[str]] = field(default_factory=dict)
-    taken: dict[TalkKey, list[Any]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
@@ -179,10 +179,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "failed" | "paused":
             _apply_stop(state, kind, data)
         case "decided":
-            state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data["answer"]
-            state.waiting.pop(slot(data), None)
-            if "approval" in data:
-                state.approvals[data["fingerprint"]] = data["approval"]
+            _apply_decided(state, data)
         case "settled":
             state.waiting = {at: one for at, one in state.waiting.items() if at[0] != data["stage"]}
         case "closed":
@@ -219,8 +216,6 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
             doubts.difference_update(data["drop"])
             for mark in data["drop"]:
                 state.begun_once.pop((data["stage"], data["epoch"], mark), None)
-        case "taken":
-            state.taken[talk_key(data)] = data["call"]
         case "helped":
             state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
 
@@ -256,6 +251,15 @@ def _apply_started(stage: StageHistory, data: Any) -> None:
     stage.open, stage.wrote, stage.last = attempt, False, "started"
     if attempt not in stage.attempts:
         stage.attempts.append(attempt)
+
+
+def _apply_decided(state: RunState, data: Any) -> None:
+    state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data["answer"]
+    state.waiting.pop(slot(data), None)
+    if "approval" in data:
+        state.approvals[data["fingerprint"]] = data["approval"]
+    if "person" in data:
+        state.answers[data["fingerprint"]] = data["person"]
 
 
 def _apply_stop(state: RunState, kind: str, data: Any) -> None:

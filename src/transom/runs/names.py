@@ -34,16 +34,12 @@ class Names:
     Conversations without a name of their own are numbered as they come. That is the same whenever the code runs again
     as long as the code says who comes first. Where tasks are under way at once the event loop does.
 
-    Attributes:
-        talking: who has the floor in those of agents, see `agent.floor`.
-
     Args:
         where: the run and the stage.
         asked: names of those that the stage's function asks in by itself.
     """
 
     def __init__(self, where: str, asked: Container[str]) -> None:
-        self.talking: WeakSet[Any] = WeakSet()
         self._where, self._asked = where, asked
         self._given: set[str] = set()
         self._over: set[str] = set()

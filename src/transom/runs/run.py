@@ -29,10 +29,13 @@ from transom.runs.hold import Hold
 from transom.runs.journal import RunState, reply_key
 from transom.runs.ledger import Ledger
 from transom.runs.lock import RunLock
+from transom.runs.mapping import MapResult, map_items, stage_names
 from transom.runs.pausing import pause_at_cap, pause_for_choice, pause_for_time
+from transom.runs.questions import PersonAnswer, Question, is_reworded
 from transom.runs.spending import Spending
 from transom.runs.stage import Stage
 from transom.runs.step import Step, cause, fingerprint
+from transom.runs.tool_call import refuse_in_tool_call
 from transom.runs.waiting import Choice, chosen
 from transom.runs.workspace import Workspace, run_key, trace_id
 from transom.runs.written import write_file
@@ -40,6 +43,7 @@ from transom.store import Record, Store
 from transom.telemetry import Redactor, Telemetry, current_span, keys
 
 T = TypeVar("T")
+I = TypeVar("I")  # noqa: E741  an item
 
 STAGE_SECONDS = 300.0
 RUNS = "runs"
@@ -190,13 +194,75 @@ class Run:
 
         Raises:
             Paused: it ran out of time, or inputs and file both changed and a person must say which counts.
-            RunError: the name was walked before, another stage writes the same file, or the run is closed.
+            RunError: the name was walked before, another stage writes the same file, the run is closed, or a tool
+                handler of the run calls this.
         """
+        refuse_in_tool_call(self, name, "begin a stage of its own run")
         path = self.folder / (out.folder or name) / out.name
         self._hold.claim(name, path)
         step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
         with self._hold.working():
             return await self._walk(step, step.plan(self.state, self.chain) if reuse else Plan("run"))
+
+    async def map(
+        self,
+        name: str,
+        fn: Callable[..., Awaitable[T]],
+        items: Sequence[I],
+        *inputs: object,
+        key: Callable[[I], str],
+        out: File[T],
+        limit: int = 8,
+        uses: Sequence[Role] = (),
+        version: int = 1,
+    ) -> list[MapResult[T]]:
+        """Run one stage for each item, `limit` at once; each is journaled and reused by itself.
+
+        Args:
+            name: the items' stages are called `NAME/KEY`.
+            fn: `async fn(stage, item, *inputs)`.
+            items: each a declared input of its own stage.
+            inputs: declared inputs of every stage.
+            key: tells the items apart, e.g. a relative path.
+            out: how each value is kept, in the folder of its stage.
+            limit: how many work at once.
+            uses: as in `stage`.
+            version: as in `stage`.
+
+        Returns:
+            A result for each item, in their order; one that fails or waits holds up no other.
+
+        Raises:
+            RunError: two items have one key.
+        """
+        keys = [key(item) for item in items]
+        names = stage_names(name, keys)
+
+        def run_one(index: int) -> Awaitable[Artifact[T]]:
+            return self.stage(names[index], fn, items[index], *inputs, out=out, uses=uses, version=version)
+
+        return await map_items(items, keys, run_one, limit)
+
+    async def ask(self, name: str, prompt: str, *, options: Sequence[str] = ()) -> PersonAnswer:
+        """Ask a person; once answered, the same question is answered from the journal.
+
+        Args:
+            name: of the question, unique in the run.
+            prompt: one sentence.
+            options: what may be answered; any text where there are none.
+
+        Raises:
+            Paused: nobody has answered yet; `transom answer` takes the answer, `transom resume` goes on.
+            RunError: a tool handler of the run calls this.
+        """
+        refuse_in_tool_call(self, name, "ask a person in its own run")
+        question = Question(name, prompt, tuple(options))
+        if answer := self.state.answers.get(question.fingerprint):
+            return PersonAnswer(**answer)
+        if is_reworded(self.state.waiting, question):
+            await self.append("settled", {"stage": name})
+        await self.append("paused", {"stage": "", "reason": prompt, "choice": question.to_choice()})
+        raise Paused(prompt, run_id=self.id, hint=f"answer with: {question.how_to_answer(self.id)}")
 
     async def _walk(self, step: Step[T], plan: Plan) -> Artifact[T]:
         name, path, inputs = step.name, step.path, step.inputs
@@ -272,25 +338,23 @@ class Run:
         await self.append("done", step.done(attempt, output, answered, usage))
         self._ledger.shelve(step.name, step.path, ",".join(sorted(answered)))
 
-    async def decide(
-        self, answer: str, stage: str | None = None, reason: str = "", *, call: str | None = None
-    ) -> Choice:
-        """Record a person's answer to what waits for one; returns what it was that she answered.
+    async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> Choice:
+        """Record a person's answer to what waits for one; returns what was answered.
 
         It is for the file as it lies there now; where that is another than the one at which the run paused,
         `progress` is told.
 
         Args:
-            answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits.
-            stage: which, where several wait.
-            reason: told to the model where a call is refused.
-            call: the beginning of the fingerprint of a tool call, where several wait.
+            answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits; an option or free text.
+            question: which, where several wait: a question's or stage's name, or the beginning of a fingerprint.
+            reason: kept with the answer; the model reads it where a call is refused.
+            by: who answers.
 
         Raises:
             InputError: nothing waits, several do and none is named, or the answer does not fit.
         """
-        choice = chosen(self.id, self.state.waiting, stage, call)
-        await self.append("decided", answered(choice, self.folder, answer, self.progress, reason))
+        choice = chosen(self.id, self.state.waiting, question)
+        await self.append("decided", answered(choice, self.folder, answer, self.progress, reason, by=by))
         return choice
 
     async def finish(self, status: str) -> None:

@@ -91,10 +91,6 @@ class Stage(Calls):
         """Journal what a program says of an event of a conversation."""
         await self._run.append("marked", {**self._where(conversation), "event": event, "mark": mark})
 
-    def has_met(self, call: ToolKey) -> bool:
-        """Whether a reply made that call in this life, be it one of the journal."""
-        return call in self._met
-
     def told_next(self, conversation: str) -> Any | None:
         """What was told next when the code ran before; None where that is new."""
         return next(iter(self.told(conversation)), None)

@@ -78,7 +78,7 @@ def _within(key: dict[str, Any], reply: dict[str, Any]) -> bool:
 
 
 def short(choice: Choice) -> str:
-    """What `--call` takes."""
+    """What `--question` takes."""
     return str(choice["fingerprint"])[:_SHORT]
 
 
@@ -86,6 +86,8 @@ def in_full(choice: Choice) -> str:
     """What waits, for whoever decides: a call with all its arguments, or the stage whose file it is."""
     if "file" in choice:
         return str(choice["stage"])
+    if "prompt" in choice:
+        return str(choice["prompt"])
     return f"{choice['tool']}({choice['arguments']})" if "tool" in choice else "a call that was begun"
 
 
@@ -100,7 +102,7 @@ def cut(choice: Choice) -> str:
 def how_to_answer_call(run_id: str, choice: Choice) -> tuple[str, str, str]:
     """The commands for the two answers to a call, whatever else waits; and what is to be said of its arguments."""
     words = ("approve", "refuse") if choice["kind"] == APPROVAL else ("keep", "redo")
-    first, second = (f"transom answer {run_id} {word} --call {short(choice)}" for word in words)
+    first, second = (f"transom answer {run_id} {word} --question {short(choice)}" for word in words)
     look = f"`transom runs show {run_id}` shows them"
     if choice.get("egress", "any") != "any":
         return first, second, f"its arguments are made of local text: {look}"
@@ -109,42 +111,39 @@ def how_to_answer_call(run_id: str, choice: Choice) -> tuple[str, str, str]:
     return first, second, f"its arguments are {choice['arguments']}"
 
 
-def chosen(run_id: str, waiting: dict[Slot, Choice], stage: str | None, call: str | None) -> Choice:
+def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Choice:
     """The one choice that a person means.
 
     Args:
         run_id: whose.
         waiting: all that it waits for.
-        stage: which stage's, where she says so.
-        call: the beginning of a call's fingerprint, where she says so.
+        question: a stage's or question's name, or the beginning of a fingerprint; None: the only one.
 
     Raises:
         InputError: there is none, or there are several: never is one taken for another.
     """
-    if call is not None and len(call) < _SHORT:
-        raise InputError(f"{call!r} is too short for a call", hint=f"give {_SHORT} digits or more of its fingerprint")
-    fitting = [
-        one
-        for at, one in waiting.items()
-        if stage in (None, at[0]) and (call is None or (at[1] and at[1].startswith(call)))
-    ]
+    if question is None:
+        fitting = list(waiting.values())
+    else:
+        fitting = [one for at, one in waiting.items() if at[0] == question]
+        if not fitting and len(question) >= _SHORT:  # fewer digits may fit by chance
+            fitting = [one for at, one in waiting.items() if at[1].startswith(question)]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
         raise _several(run_id, fitting)
-    asked = f"call {call} of run {run_id}" if call else f"stage {stage} of run {run_id}" if stage else f"run {run_id}"
-    there = f"run {run_id}" if not waiting else asked
-    raise InputError(f"{there} waits for no choice", hint=f"see: transom runs show {run_id}")
+    asked = f"question {question} of run {run_id}" if question and waiting else f"run {run_id}"
+    raise InputError(f"{asked} waits for no answer", hint=f"see: transom runs show {run_id}")
 
 
 def _several(run_id: str, fitting: list[Choice]) -> InputError:
     calls = [one for one in fitting if "file" not in one]
     if not calls:
         stages = ", ".join(one["stage"] for one in fitting)
-        return InputError(f"several stages wait: {stages}", where=run_id, hint="name one with --stage")
+        return InputError(f"several stages wait: {stages}", where=run_id, hint="name one with --question")
     prints = [str(one["fingerprint"]) for one in calls]
     digits = next(many for many in range(_SHORT, 65) if len({one[:many] for one in prints}) == len(prints))
-    told = [f"--call {one['fingerprint'][:digits]}: {cut(one)}" for one in calls]
-    told += [f"--stage {one['stage']}: its file" for one in fitting if "file" in one]
+    told = [f"--question {one['fingerprint'][:digits]}: {cut(one)}" for one in calls]
+    told += [f"--question {one['stage']}: its file" for one in fitting if "file" in one]
     hint = f"say which one you answer; all that it is about: transom runs show {run_id}"
     return InputError(f"{len(fitting)} answers are waited for: {'; '.join(told)}", where=run_id, hint=hint)

@@ -81,6 +81,9 @@ def _is_name(host: str) -> bool:
     except UnicodeError:
         return False
     plain = all(map(_is_plain, host))
+    if not host.isascii():  # IDNA 2008 takes neither `_` nor a hyphen at an end or as third and fourth sign
+        labels = host.split(".")
+        plain = plain and not any("_" in one or one.strip("-") != one or one[2:4] == "--" for one in labels)
     return plain and len(name) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, name.split(".")))
 
 

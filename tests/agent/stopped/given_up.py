@@ -12,7 +12,7 @@ from typing import Any
 from tests.agent.helpers import SEAT
 from tests.agent.stopped.course import NEVER, live
 from tests.agent.stopped.life import Life
-from tests.agent.stopped.scenes import DELEGATE, HANDLER, ONCE, PLAIN, came
+from tests.agent.stopped.scenes import DELEGATE, ONCE, PLAIN, came
 from tests.agent.stopped.world import Scene, Stop, What, World
 from transom.agent import Agent, Home
 from transom.errors import TransomError
@@ -69,7 +69,7 @@ def given_up(scene: Scene, program: Callable[[Life], Awaitable[None]]) -> Scene:
     return replace(scene, name=f"{scene.name}, given up, {where}", answer=answer, program=program)
 
 
-GIVEN_UP = [given_up(scene, program) for scene in (PLAIN, ONCE, HANDLER, DELEGATE) for program in (kept, staged)]
+GIVEN_UP = [given_up(scene, program) for scene in (PLAIN, ONCE, DELEGATE) for program in (kept, staged)]
 
 
 def places(scene: Scene, what: What, folder: Path) -> range:

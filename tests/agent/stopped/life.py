@@ -78,7 +78,6 @@ class Life:
                 raise NetworkFailed("the line is dead")
             if self.comes("cap"):
                 self.stopped, self.agent.caps = True, Caps(tokens=0)
-                self.handler_failed(request.role)
             if self.comes("cancel asked"):
                 asyncio.get_running_loop().call_soon(self.cancel)
             await asyncio.sleep(0)
@@ -117,13 +116,7 @@ class Life:
             self.inner.setdefault("heard", []).append(event)
         if self.comes("hear"):
             self.stopped = True
-            self.handler_failed(self.scene.role.name + ".sub" * ("/" in getattr(event, "conversation", "")))
             raise Deaf("no")
-
-    def handler_failed(self, role: str) -> None:
-        """What is no error of the message is one of the tool, where it was in what its handler opened."""
-        if self.scene.handles:
-            self.world.note(f"failed {role}")
 
     # what it does
 
@@ -227,7 +220,7 @@ class Life:
         for choice in list(host.state.waiting.values()):
             if choice.get("kind") == "begun":
                 self.world.note(f"{self.stop.answer} {choice['tool']} {choice['arguments']}")
-                await host.decide(self.stop.answer, choice["stage"], call=choice["fingerprint"])
+                await host.decide(self.stop.answer, choice["fingerprint"])
 
 
 def _asked(talk: Any) -> str:

@@ -129,71 +129,6 @@ DELEGATE = Scene(
 )
 
 
-async def looks_into(life: Life, x: str) -> str:
-    sub = await life.agent.create_sub_conversation("look into it")
-    await sub.send(f"item {x}")
-    return str((await life.agent.complete_sub_conversation(sub.id)).text)
-
-
-async def leaves_open(life: Life, x: str) -> str:
-    sub = await life.agent.create_sub_conversation("look into it")
-    return str((await sub.send(f"item {x}")).text)
-
-
-def handled(name: str, handler: Handler, first: dict[str, list[Reply | str]] | None = None, **more: Any) -> Scene:
-    """A handler that opens sub-conversations of one purpose, by calls at once and then by another one."""
-    main: dict[str, list[Reply | str]] = first or {
-        "one": [calls("ask bolts", "ask nuts"), calls("ask nails"), "Done."],
-        "two": [calls("ask screws"), "Done, too."],
-    }
-
-    def tools(life: Life) -> list[ToolDefinition]:
-        own = [tool(life, "ask", handler), *tools_of(life)]
-        return [*own, tool(life, "order", effect="once", needs_approval=True)]
-
-    return Scene(name, SEAT, ("one", "two"), steps(main, more.get("sub") or subs(paying)), tools, handles=True)
-
-
-async def deep(life: Life, x: str) -> str:
-    sub = life.inner[x] = await life.agent.create_sub_conversation("go deep")
-    await sub.send(f"item deep{x}")
-    return str((await life.agent.complete_sub_conversation(sub.id)).text)
-
-
-async def deeper(life: Life, x: str) -> str:
-    outer = life.inner[x]
-    sub = await outer.create_sub_conversation("look into it")
-    await sub.send(f"item {x}")
-    return str((await outer.complete_sub_conversation(sub.id)).text)
-
-
-def nesting(item: str) -> list[Reply | str]:
-    return [calls(f"dig {item[4:]}", f"pay {item}"), "Dug."] if item.startswith("deep") else paying(item)
-
-
-HANDLER = handled("a handler that completes", looks_into)
-LEFT = handled("a handler that leaves open", leaves_open)
-SERIAL = handled(
-    "a handler, one call after the other",
-    looks_into,
-    {"one": [calls("ask bolts"), calls("ask nuts"), "Done."], "two": [calls("ask nails"), "Done, too."]},
-)
-NESTED = replace(
-    handled(
-        "a handler in a handler",
-        deep,
-        {"one": [calls("ask a", "ask b"), "Done."], "two": ["Done, too."]},
-        sub=subs(nesting),
-    ),
-    tools=lambda life: [tool(life, "ask", deep), tool(life, "dig", deeper), *tools_of(life)],
-)
-APPROVED = handled(
-    "a handler whose sub needs an approval",
-    looks_into,
-    {"one": [calls("ask bolts", "ask nuts"), "Done."], "two": ["Done, too."]},
-    sub=subs(lambda item: [calls(f"pay {item}"), calls(f"order {item}"), "Ordered."]),
-)
-
 LARGE = "\n".join(f"row {number}: the ratio is 0.{number:05d}" for number in range(400))
 
 
@@ -282,9 +217,7 @@ def in_a_stage(*names: str, budget: Budget | None = None) -> Callable[[Life], Aw
 
 STAGED = [
     replace(scene, name=f"in a stage: {scene.name}", program=in_a_stage(), lasting=False)
-    for scene in (ONCE, DELEGATE, HANDLER, LEFT, APPROVED, STRUCTURED)
+    for scene in (ONCE, DELEGATE, STRUCTURED)
 ]
 TWO = replace(DELEGATE, name="two agents in a stage", program=in_a_stage("q0", "q1"), lasting=False)
-SCENES = [
-    PLAIN, ONCE, DELEGATE, HANDLER, LEFT, SERIAL, NESTED, APPROVED, OVERSIZED, STRUCTURED, STREAMED, *STAGED, TWO
-]  # fmt: skip
+SCENES = [PLAIN, ONCE, DELEGATE, OVERSIZED, STRUCTURED, STREAMED, *STAGED, TWO]

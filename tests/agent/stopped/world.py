@@ -114,7 +114,6 @@ class Scene:
         program: what it does instead of saying all messages in one agent that is kept.
         wrap: has the provider be asked by another one.
         lasting: whether a later life may begin with `resume`.
-        handles: whether handlers open sub-conversations: what goes wrong there is what their tools failed with.
         heard: whether what a listener hears is held to what was said.
     """
 
@@ -126,5 +125,4 @@ class Scene:
     program: Callable[[Life], Awaitable[None]] | None = None
     wrap: Callable[[Provider], Provider] = lambda provider: provider
     lasting: bool = True
-    handles: bool = False
     heard: bool = False

@@ -339,6 +339,13 @@ def test_what_the_framework_settles_is_not_the_replys_to_say() -> None:
         ('id: "2.1"', 'id: "2.2"', "item 2.2 stands not in Section 2"),
         ("capability_type: 1", "capability_type: 4", "capability_type is 4, Section 2 says 1"),
         ("quantifier: each", "quantifier: exists", "quantifier is 'exists', Section 2 says 'each'"),
+        ("quantifier: each", "quantifier: per_file\n  take: last", "take is 'last', Section 2 says 'all'"),
+        (
+            "quantifier: each",
+            "quantifier: exists\n  count: {op: le, value: 9}",
+            "count is 'le 9', Section 2 says 'none'",
+        ),
+        ("  quantifier", "  only_with: log\n  quantifier", "only_with is 'log', Section 2 says 'none'"),
         ("  quantifier", "  mode: forbid\n  quantifier", "mode is 'forbid', Section 2 says 'require'"),
         ("  quantifier", "  check: pattern\n  quantifier", "check is 'pattern', Section 2 says 'existence'"),
         ("  required: [block.power]\n", "", "required is nothing, Section 2 says block.power"),

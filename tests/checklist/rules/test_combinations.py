@@ -71,6 +71,7 @@ def whole(chosen: dict[str, str]) -> bool:
     return given in (["relation", "limit", "unit_word"], ["relation", "zero"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_every_combination_passes_the_gate(name: str) -> None:
     kinds = itertools.cycle(KINDS)

@@ -212,12 +212,14 @@ def checkers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedChecke
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("report", "truth"), [pytest.param(*case[1:], id=case[0]) for case in EVERY])
 def test_every_endpoint(checkers: dict[str, LoadedChecker], tmp_path: Path, report: str, truth: str) -> None:
     verdict = run(checkers["every"], tmp_path, {"r.rpt": report}, inputs=["r.rpt"])
     assert verdict.status == truth, told(verdict)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("report", "setup", "hold"), [pytest.param(*case[1:], id=case[0]) for case in NARROW])
 def test_setup_and_hold(checkers: dict[str, LoadedChecker], tmp_path: Path, report: str, setup: str, hold: str) -> None:
     for name, truth in (("setup", setup), ("hold", hold)):

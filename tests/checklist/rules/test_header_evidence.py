@@ -151,12 +151,14 @@ def checkers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedChecke
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "truth"), [pytest.param(*case[1:], id=case[0]) for case in NETLISTS])
 def test_headers_of_netlists(checkers: dict[str, LoadedChecker], tmp_path: Path, text: str, truth: str) -> None:
     verdict = run(checkers["netlist"], tmp_path, {"top.v": text}, inputs=["top.v"])
     assert verdict.status == truth, told(verdict)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "truth"), [pytest.param(*case[1:], id=case[0]) for case in SPEFS])
 def test_heads_of_spefs(checkers: dict[str, LoadedChecker], tmp_path: Path, text: str, truth: str) -> None:
     verdict = run(checkers["spef"], tmp_path, {"top.spef": text}, inputs=["top.spef"])

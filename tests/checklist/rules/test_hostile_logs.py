@@ -82,6 +82,7 @@ def verdicts(built: LoadedChecker, folder: Path, logs: list[str], name: str = "s
     return [run(built, folder, {**DESIGN, name: log}, inputs=[name]).status for log in logs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("part", "truth", "decided"), [
     ("after", "FAIL", 15), ("after", "PASS", 11), ("log", "PASS", 16), ("log", "FAIL", 5),
 ])  # fmt: skip
@@ -99,6 +100,7 @@ def test_an_error_far_behind_its_command_is_still_its_own(built: LoadedChecker, 
     assert verdicts(built, tmp_path, [f"{HEAD}read_spef top.spef\n{notes}Error: too many errors\nexit\n"]) == ["FAIL"]
 
 
+@pytest.mark.slow
 def test_a_log_that_is_none_today_is_an_error(built: LoadedChecker, tmp_path: Path) -> None:
     logs = rows("later")
     assert dict(zip(logs, verdicts(built, tmp_path, logs), strict=True)) == dict.fromkeys(logs, "ERROR")
@@ -114,6 +116,7 @@ NAMES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [[], ["top.v"], ["top.spef"], ["top.v", "top.spef"]])
 def test_the_name_of_a_log_decides_nothing(built: LoadedChecker, tmp_path: Path, given: list[str]) -> None:
     for number, name in enumerate(NAMES):
@@ -138,6 +141,20 @@ def test_a_given_file_that_the_log_does_not_read_is_not_loaded(built: LoadedChec
     assert run(built, tmp_path, other, inputs=[name, "other.spef"]).status == "FAIL"
 
 
+def test_a_netlist_or_spef_alone_does_not_show_that_it_was_loaded(built: LoadedChecker, tmp_path: Path) -> None:
+    verdict = run(built, tmp_path, DESIGN, inputs=["top.v", "top.spef"])
+    assert [one.name for one in verdict.found_items] == ["Netlist Version Completeness", "SPEF Version Completeness"]
+    assert (verdict.status, verdict.missing_items) == ("PASS", ())
+    assert [warned.message for warned in verdict.warnings[:2]] == [
+        "2.1 Netlist File Loading Status was not asked: no sta_log was given",
+        "2.3 SPEF File Loading Status was not asked: no sta_log was given",
+    ]
+    log = {**DESIGN, "sta.log": UNREAD}
+    assert [one.name for one in run(built, tmp_path, log, inputs=["sta.log", "top.spef"]).missing_items] == [
+        "SPEF File Loading Status"
+    ]
+
+
 def test_one_of_two_runs_that_reads_no_parasitics_is_no_pass(built: LoadedChecker, tmp_path: Path) -> None:
     verdict = run(built, tmp_path, {**DESIGN, "a.log": LOG, "b.log": UNREAD}, inputs=["a.log", "b.log"])
     assert (verdict.status, verdict.errors[0].source_file) == ("ERROR", "b.log")
@@ -145,6 +162,7 @@ def test_one_of_two_runs_that_reads_no_parasitics_is_no_pass(built: LoadedChecke
     assert run(built, tmp_path, {**DESIGN, "a.log": LOG, "b.log": BAD}, inputs=["a.log", "b.log"]).status == "FAIL"
 
 
+@pytest.mark.slow
 def test_words_that_nothing_can_be_held_to_are_not_dropped(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A stage is not understood at all; a word for the timing run only where its log may be among the inputs."""
     for text in rows("words", "foreign"):
@@ -167,6 +185,7 @@ def test_words_that_nothing_can_be_held_to_are_not_dropped(tmp_path: Path, capfd
         assert check(capfd, tmp_path / f"w{number}", "all", str(tmp_path / "i.yaml"), data=tmp_path)[0] == code, text
 
 
+@pytest.mark.slow
 def test_a_missing_input_is_named_whatever_lies_beside_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     item = tmp_path / "i.yaml"
     item.write_text("description: Confirm the netlist version is correct.\ninput_files: [gone.v]\n")

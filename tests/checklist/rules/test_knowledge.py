@@ -44,12 +44,14 @@ def test_what_is_shipped() -> None:
     assert json.loads(json.dumps(knowledge.to_json()))["domains"]
 
 
+@pytest.mark.slow
 def test_a_file_of_ones_own_adds_a_domain(tmp_path: Path) -> None:
     knowledge = load_knowledge([written(tmp_path, POWER)])
     assert knowledge.domain("power") is not None
     assert knowledge.files["power"] == "power.yaml"
 
 
+@pytest.mark.slow
 def test_a_file_of_the_same_name_takes_the_place_of_the_shipped_one(tmp_path: Path) -> None:
     text = (SHIPPED / "versions.yaml").read_text().replace("title: Netlist and SPEF versions", "title: Ours")
     knowledge = load_knowledge([written(tmp_path, text, "versions.yaml")])
@@ -68,6 +70,7 @@ def test_common_words_can_be_added(tmp_path: Path) -> None:
     assert knowledge.common.waiver_modes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -96,6 +99,7 @@ def test_a_slip_is_told_with_its_place(tmp_path: Path, old: str, new: str, said:
     assert "power.yaml:" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "slip"),
     [
@@ -112,11 +116,13 @@ def test_a_slip_in_a_word_list_is_told_where_it_stands(tmp_path: Path, old: str,
     assert f"power.yaml:{line}: " in message(tmp_path, text)
 
 
+@pytest.mark.slow
 def test_a_domain_that_nothing_calls_for_is_an_error(tmp_path: Path) -> None:
     head, rest = POWER.split("claims:\n", 1)
     assert "no form is a claim" in message(tmp_path, head + "lists:\n" + rest.split("lists:\n", 1)[1])
 
 
+@pytest.mark.slow
 def test_one_domain_in_two_files_is_an_error(tmp_path: Path) -> None:
     told = message(tmp_path, POWER.replace("domain: power", "domain: versions"))
     assert "stands in versions.yaml already" in told
@@ -127,6 +133,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_knowledge([tmp_path / "nowhere"])
 
 
+@pytest.mark.slow
 def test_an_unreadable_refusal_is_named(tmp_path: Path) -> None:
     told = message(tmp_path, POWER.replace("about: the power of every block", "refuse: {'(': no}\n  about: x"))
     assert "'(' cannot be read" in told

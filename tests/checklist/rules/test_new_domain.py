@@ -24,6 +24,7 @@ def knowledge(tmp_path_factory: pytest.TempPathFactory) -> Knowledge:
     return load_knowledge([folder])
 
 
+@pytest.mark.slow
 def test_from_a_sentence_to_a_checker(knowledge: Knowledge) -> None:
     written = rounds(DESCRIPTION, knowledge=knowledge)
     assert written.findings() == []
@@ -103,6 +104,7 @@ def test_patterns_that_the_domain_does_not_compare_are_not_understood(knowledge:
         rounds(DESCRIPTION, 2, knowledge=knowledge)
 
 
+@pytest.mark.slow
 def test_a_domain_without_waivers_makes_a_plain_check(tmp_path: Path) -> None:
     text = (Path(__file__).parent / "data" / "power.yaml").read_text()
     head, rest = text.split("waivers:\n", 1)

@@ -232,6 +232,7 @@ def checkers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedChecke
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("check", "report", "truth"),
     [

@@ -83,6 +83,7 @@ def _same(domain: str, text: str, name: str, cuts: Sequence[int], *, narrowed: b
     return whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(DATA.rglob("*.*")), ids=lambda path: path.name)
 def test_the_examples_in_pieces(path: Path) -> None:
     raw = path.read_bytes()
@@ -92,6 +93,7 @@ def test_the_examples_in_pieces(path: Path) -> None:
             _same(domain, text, path.name, cuts)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(data=st.data())
 def test_logs_of_all_sorts_in_pieces(data: st.DataObject) -> None:
@@ -134,6 +136,7 @@ TOGETHER = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(data=st.data())
 def test_lines_that_hang_together_in_pieces(data: st.DataObject) -> None:

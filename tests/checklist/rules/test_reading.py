@@ -50,6 +50,7 @@ def test_endpoints_are_understood(text: str) -> None:
     assert reading.choices.get("check") == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*lines("not_understood.txt"), *lines("not_understood_reworded.txt")])
 def test_near_misses_are_not(text: str) -> None:
     assert words(text)
@@ -97,6 +98,7 @@ def test_contradicting_choices_are_not_reconciled() -> None:
     assert words("Confirm every endpoint meets timing. Confirm every endpoint in the hold report meets timing.")
 
 
+@pytest.mark.slow
 def test_a_text_without_end_or_of_one_huge_word_is_left_alone() -> None:
     assert words("netlist " * 5000)
     assert words("x" * 100_000)
@@ -203,6 +205,7 @@ def inserted(text: str, word: str, at: int) -> tuple[str, bool]:
     return " ".join([*told[:at], word, *told[at:]]), waive >= 0
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(VERSIONS + ENDPOINTS), st.sampled_from(TURNING), st.integers(0, 80))
 def test_a_word_that_turns_narrows_or_compares_is_not_passed_over(text: str, word: str, at: int) -> None:

@@ -22,6 +22,7 @@ def both() -> Rounds:
     return rounds(BOTH)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("description", "requirements", "waivers", "kind"),
     [

@@ -114,12 +114,14 @@ def patterned(tmp_path_factory: pytest.TempPathFactory) -> LoadedChecker:
     return built(tmp_path_factory.mktemp("patterned"), text, files, ["sta.log"], requirements=wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("report", "waiver", "truth"), ENDPOINTS)
 def test_waivers_of_endpoints(endpoints: LoadedChecker, tmp_path: Path, report: str, waiver: str, truth: str) -> None:
     verdict = run(endpoints, tmp_path, {"r.rpt": report}, inputs=["r.rpt"], item=waivers(waiver))
     assert verdict.status == truth, told(verdict)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("files", "waiver", "truth"), [pytest.param(*case[1:], id=case[0]) for case in VERSIONS])
 def test_waivers_of_versions(
     versions: LoadedChecker, tmp_path: Path, files: dict[str, str], waiver: str, truth: str
@@ -136,6 +138,7 @@ def test_why_a_keyword_does_not_waive(versions: LoadedChecker, tmp_path: Path) -
     assert unused.why == "2.1 Netlist File Loading Status is not to be waived by a keyword"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("netlist", "spef", "truth"), PATTERNS)
 def test_patterns(patterned: LoadedChecker, tmp_path: Path, netlist: str, spef: str, truth: str) -> None:
     files = {"sta.log": LOG, "top.v": NETLIST, "top.spef": SPEF}

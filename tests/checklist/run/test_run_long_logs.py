@@ -132,6 +132,7 @@ def _seen(atom: str, scope: Scope, pieces: Sequence[str]) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(lines=_LOGS, cuts=st.lists(st.integers(0, 40)), ended=st.booleans())
 def test_wherever_a_piece_ends_the_entries_are_those_of_the_whole_text(
@@ -148,6 +149,7 @@ def test_wherever_a_piece_ends_the_entries_are_those_of_the_whole_text(
         assert _seen(atom, scope, pieces) == whole
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=_LOGS, chunk=st.integers(1, 60), packed=st.booleans())
 def test_streamed_and_whole_give_the_same_verdict(

@@ -55,6 +55,7 @@ LAYER = "\ndef extract_context(text, source_file):\n    "
 GOOD = "{'value': 'x', 'source_file': source_file, 'line_number': 1, 'matched_content': '', 'parsed_fields': {}}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("atoms", "part"),
     [

@@ -304,6 +304,7 @@ def test_section_texts_are_the_document_cut_up() -> None:
     assert section_texts(EXAMPLE.replace("\n", "\r\n")) == cut
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SECTION_NAMES)
 def test_a_missing_or_empty_section_is_named(name: str) -> None:
     cut = section_texts(EXAMPLE)

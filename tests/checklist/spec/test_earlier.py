@@ -241,6 +241,7 @@ def test_only_the_section_that_is_built_otherwise_is_given_whole(number: str, ol
         assert (text.strip() in shown) == (name == number)
 
 
+@pytest.mark.slow
 @few
 @given(damaged(ONE), damaged(TWO), damaged(THREE), st.integers(0, SUMMARY_TOKENS))
 def test_every_name_and_id_is_in_a_summary_of_any_size(one: str, two: str, three: str, tokens: int) -> None:
@@ -252,6 +253,7 @@ def test_every_name_and_id_is_in_a_summary_of_any_size(one: str, two: str, three
     assert [text for text in wanted if text not in shown] == []
 
 
+@pytest.mark.slow
 @few
 @given(st.integers(0, 2_000), st.integers(1, 60))
 def test_a_summary_keeps_its_bound_or_names_alone_and_says_what_is_left_out(tokens: int, words: int) -> None:

@@ -51,6 +51,7 @@ def test_the_worked_example_is_clean() -> None:
     assert check_analysis(ANALYSIS) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES["losses"], ids=lambda case: case["loses"])
 def test_each_loss_is_found_by_name_and_line(case: dict[str, Any]) -> None:
     text = changed(case["old"], case["new"])

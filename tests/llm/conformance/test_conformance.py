@@ -26,6 +26,7 @@ def server() -> Iterator[LocalServer]:
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dialect", "behaviour"), CELLS, ids=[f"{one.name}-{row.name}" for one, row in CELLS])
 async def test_a_cell(dialect: Dialect, behaviour: Behaviour, server: LocalServer) -> None:
     assert faults(await run_cell(server, dialect, behaviour), dialect, behaviour) == []

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from transom.checklist.build.checker import CHECKER_FILE, SPEC_FILE
+from transom.canonical import pretty_json
+from transom.checklist.build.checker import ATOMS_FILE, CHECKER_FILE, SPEC_FILE
 from transom.checklist.build.gates import Held, Trial, hold
 from transom.checklist.item import Item
+from transom.checklist.results import BuildRecord
 from transom.checklist.run import LoadedChecker
 from transom.checklist.spec.document import parse_spec
 from transom.errors import InputError
@@ -38,3 +40,11 @@ async def regate(
     yaml = read_bytes(checker.folder / CHECKER_FILE).decode("utf-8-sig")
     trial = Trial(sandbox, tuple(files), (), tuple(roots), item or checker.item)
     return await hold(checker.atoms, yaml, spec, trial)
+
+
+def passed_again(checker: LoadedChecker, held: Held) -> bytes:
+    """`build.json` of a checker that was edited after its build and that the gates passed as it lies there now."""
+    record = BuildRecord.model_validate(dict(checker.build))
+    files = {name: checker.digests[name] for name in (ATOMS_FILE, CHECKER_FILE)}
+    now = record.model_copy(update={"gates": held.rows, "mutation": held.mutation, "files": files})
+    return pretty_json(now).encode()

@@ -99,7 +99,7 @@ async def check_files(
     outcome, waived = judged.outcome, judged.waived
     return Verdict(
         item_id=checker.config.item_id,
-        status=_status(judged.errors, waived, fail_on_unused=fail_on_unused),
+        status=_status(checker, judged.errors, waived, fail_on_unused=fail_on_unused),
         checker_type=settled.type,
         capability_type=checker.config.capability_type,
         found_items=outcome.found,
@@ -117,6 +117,7 @@ async def check_files(
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
+        doubted=checker.doubts,
     )
 
 
@@ -169,9 +170,11 @@ def _logic(config: CheckerConfig, worker: AtomWorker) -> Logic:
     return OwnLogic(worker) if config.atoms == "own" else StandardLogic()
 
 
-def _status(errors: tuple[Trouble, ...], waived: Waived, *, fail_on_unused: bool) -> Status:
+def _status(checker: LoadedChecker, errors: tuple[Trouble, ...], waived: Waived, *, fail_on_unused: bool) -> Status:
     if errors:
         return "ERROR"
+    if checker.unreviewed:
+        return "NEEDS_REVIEW"
     if waived.missing or waived.extra or (fail_on_unused and waived.unused):
         return "FAIL"
     return "PASS"
@@ -179,8 +182,9 @@ def _status(errors: tuple[Trouble, ...], waived: Waived, *, fail_on_unused: bool
 
 def _checker_warnings(checker: LoadedChecker) -> Iterator[Warned]:
     """What a reader must know of the checker itself: nobody held a hand's edit to the gates."""
+    hint = "; hold it to them again with check lint, or approve it with check approve" if checker.unreviewed else ""
     for name in checker.edited:
-        yield Warned(source_file=name, message="was changed by hand after the gates passed the checker")
+        yield Warned(source_file=name, message=f"was changed by hand after the gates passed the checker{hint}")
     if checker.approved.void:
         yield Warned(message=f"the approval of the checker is void: {checker.approved.why_not}")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from transom.canonical import Json
-from transom.checklist.atoms import Condition, Rank
+from transom.checklist.atoms import Condition, Count, Rank
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,8 @@ class SpecItem:
         validation: None where the label is missing or cannot be read.
         condition: None where there is none, or `condition_text` cannot be read as one comparison.
         condition_text: as written, "" where the label is missing.
+        take, count: None where the label is missing or says none; `take_text` and `count_text` are as written.
+        only_with: the kind of file without which the item is not asked.
     """
 
     id: str
@@ -94,6 +96,11 @@ class SpecItem:
     passes: str
     fails: str
     line: int
+    take: Literal["first", "last"] | None = None
+    take_text: str = ""
+    count: Count | None = None
+    count_text: str = ""
+    only_with: str | None = None
 
     @property
     def select(self) -> str | None:

@@ -1,0 +1,296 @@
+"""Who does the work of a seat: an external coding agent, a recording, fixed rules, or a model.
+
+Each is a provider, so that windows, journal and resuming are the same for all. What a worker says is a claim.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from transom.canonical import canonical_json, digest
+from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
+from transom.llm import (
+    AnsweredFrom,
+    Capabilities,
+    Chain,
+    Provider,
+    Reply,
+    Request,
+    Role,
+    RulesProvider,
+    Text,
+    Usage,
+    render,
+)
+from transom.llm.deltas import OnDelta, tell
+from transom.llm.tokens import estimate_tokens
+from transom.stories.git import Git
+from transom.stories.handoff import STAGES, StoryHandoff
+from transom.stories.story import Story
+from transom.stories.validators import AgentValidator
+
+Kind = Literal["command", "model", "rules", "replay"]
+MAX_OUTPUT = 4 << 20
+_MARK = "TRANSOM_WORKTREE"
+_NO_TOOLS = Capabilities(tools=False)
+
+
+class Worktrees:
+    """The worktrees of one run, below one folder; agents work in them and nowhere else."""
+
+    def __init__(self, root: Path, project: Path) -> None:
+        self.root, self.project = root, project
+        self.parked: list[str] = []
+        self.lock = asyncio.Lock()  # git's list of worktrees cannot be read while one is made
+
+    def git(self, branch: str) -> Git:
+        return Git(self.root / branch.removeprefix("transom/").replace("/", "-"))
+
+    async def ensure(self, branch: str, commit: str) -> Git:
+        """The worktree of a branch, made at a commit where branch or worktree are missing."""
+        here, project = self.git(branch), Git(self.project)
+        async with self.lock:
+            if not (here.folder / ".git").exists():
+                known = await project.commit_of(f"refs/heads/{branch}")
+                here.folder.parent.mkdir(parents=True, exist_ok=True)
+                start = (str(here.folder), branch) if known else ("-b", branch, str(here.folder), commit)
+                await project("worktree", "add", "--quiet", "--force", *start)  # git may still list a lost folder
+        return here
+
+    async def restore(self, branch: str, commit: str) -> str:
+        """Bring a worktree to a commit. What stood there is kept on a branch, which is returned; "" where it was so."""
+        here = await self.ensure(branch, commit)
+        at = await here.look()
+        if at == (branch, commit, ()):
+            return ""
+        kept = ""
+        if at.paths or not await here.is_own(commit):
+            kept = await here.park(
+                branch.removeprefix("transom/"), "Kept by Transom before the worktree was set back\n"
+            )
+            self.parked.append(kept)
+        await here("checkout", "--quiet", "--force", "-B", branch, commit)
+        await here("clean", "-fdq")
+        return kept
+
+    async def remove(self, branch: str, unless_beyond: str = "") -> None:
+        """Let go of a worktree whose work is merged, and of its branch; or of one in which nothing was done.
+
+        Args:
+            branch: whose.
+            unless_beyond: keep it where anything stands above this commit.
+        """
+        here, project = self.git(branch), Git(self.project)
+        if unless_beyond and (not here.folder.exists() or await here.look() != (branch, unless_beyond, ())):
+            return
+        async with self.lock:
+            if here.folder.exists():
+                await project("worktree", "remove", "--force", str(here.folder))
+        await project.attempt("branch", "--quiet", "-d", branch)
+
+
+@dataclass
+class _Worker:
+    """What the workers that act in a worktree have in common."""
+
+    places: Worktrees
+    name: str = "command"
+    local: bool = False
+    caps: Capabilities = _NO_TOOLS
+
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
+        at: Any = request.window.get("workplace").data
+        await self.places.restore(at["branch"], at["commit"])
+        text = await self.work(request, at, self.places.git(at["branch"]))
+        usage = Usage(self.estimate_tokens(request), estimate_tokens(text))
+        return tell(Reply((Text(text),), usage=usage, by=self.name), on_delta)
+
+    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
+        raise NotImplementedError
+
+    def estimate_tokens(self, request: Request) -> int:
+        return estimate_tokens(render(request).as_text())
+
+    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
+        return "1"
+
+    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
+        return True
+
+
+@dataclass
+class CommandWorker(_Worker):
+    """An external coding agent: a fresh process for each call, prompt on stdin, reply on stdout.
+
+    Its exit code is no evidence. It has the rights of the person who runs it: the orchestrator looks at what it left.
+    """
+
+    argv: tuple[str, ...] = ()
+
+    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
+        return digest(canonical_json(list(self.argv)))[:16]
+
+    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
+        seat = request.role.partition(".")[2]
+        _end_leftovers(here.folder)
+        told = {"TRANSOM_ROLE": seat, "TRANSOM_STORY": str(at["story"]), "TRANSOM_ATTEMPT": str(at["attempt"])}
+        pipe = asyncio.subprocess.PIPE
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self.argv, cwd=here.folder, env={**os.environ, **told, _MARK: str(here.folder)},
+                stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            hint = "correct agent.command"
+            raise InputError(f"cannot be started: {error.strerror}", where=self.argv[0], hint=hint) from error
+        try:
+            out, err = await _talk(process, render(request).as_text().encode("utf-8", "replace"))
+        finally:
+            _end(process)
+        text = out.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+        if process.returncode and not text.strip():
+            said = " ".join(err.decode("utf-8", "replace").split())[-300:]
+            what = f"the agent ended with exit code {process.returncode} and said nothing: {said}"
+            raise ProviderError(what, where=self.argv[0], hint="run the command by hand", retryable=True)
+        return text
+
+
+async def _talk(process: asyncio.subprocess.Process, prompt: bytes) -> tuple[bytes, bytes]:
+    """Hand over the prompt and take what is said, up to a limit: more ends the agent."""
+
+    async def take(stream: asyncio.StreamReader | None) -> bytes:
+        kept = bytearray()
+        while stream and (data := await stream.read(1 << 16)):
+            kept += data
+            if len(kept) > MAX_OUTPUT:
+                _end(process)
+                break
+        return bytes(kept[:MAX_OUTPUT])
+
+    async def hand_over() -> None:
+        assert process.stdin
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it need not read all of it
+            process.stdin.write(prompt)
+            await process.stdin.drain()
+        process.stdin.close()
+
+    out, err, _ = await asyncio.gather(take(process.stdout), take(process.stderr), hand_over())
+    await process.wait()
+    return out, err
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    """Nothing of an agent outlives its call."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _end_leftovers(folder: Path) -> None:
+    """End agents of this worktree that outlived a killed orchestrator; they would work beside the next one."""
+    mark = f"{_MARK}={folder}".encode()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
+@dataclass
+class ReplayWorker(_Worker):
+    """Recorded replies: `FOLDER/STORY/SEAT-N.txt`, and beside a reply of Dev's what it did, `dev-N.patch`."""
+
+    folder: Path = Path()
+
+    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
+        name = f"{request.role.partition('.')[2]}-{at['attempt']}"
+        reply = self.folder / str(at["story"]) / f"{name}.txt"
+        if not re.fullmatch(r"[\w.-]+", str(at["story"])) or not reply.is_file():
+            raise ReplayMiss("there is no such recording", where=str(reply), hint="record it, or choose another worker")
+        patch = reply.with_suffix(".patch")
+        if patch.is_file():
+            await here("apply", "--whitespace=nowarn", str(patch.resolve()))
+        return reply.read_text(encoding="utf-8")
+
+
+def rules_worker() -> Provider:
+    """Fixed rules for SM, PO and QA; Dev abstains."""
+    table = {"stories.sm": _sm, "stories.po": _po, "stories.qa": _qa, "stories.dev": _dev}
+    return RulesProvider(table, dict.fromkeys(table, 1), {})
+
+
+def _story(request: Request) -> Story:
+    return Story.model_validate(request.window.get("story").data)
+
+
+def _say(*lines: str) -> Reply:
+    return Reply((Text("\n".join(lines)),), by="rules")
+
+
+def _sm(request: Request) -> Reply:
+    story = _story(request)
+    return _say(f"SUMMARY: {story.title}: {story.goal} ({len(story.criteria)} acceptance criteria)")
+
+
+def _po(request: Request) -> Reply:
+    story = _story(request)
+    ready, why = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
+    vague = [one.number for one in story.criteria if len(one.text.split()) < 3]
+    if ready and not vague:
+        return _say("SUMMARY: goal and criteria are there; contradictions are not looked for.", "DECISION: APPROVED")
+    return _say(
+        "DECISION: CHANGES REQUESTED", f"REASON: {why if not ready else f'AC {vague[0]} says too little'} (Story)"
+    )
+
+
+def _qa(request: Request) -> Reply:
+    tests: Any = request.window.get("tests").data
+    if tests["uncovered"]:
+        return _say("DECISION: FAIL", f"REASON: no test that ran is named for AC {tests['uncovered'][0]}")
+    return _say(f"SUMMARY: {tests['passed']} tests pass, and each criterion has one.", "DECISION: PASS")
+
+
+def _dev(request: Request) -> Reply:
+    raise NeedsModel(
+        [NotUnderstood(_story(request).title, "story")],
+        hint="set agent.command, or choose a model: rules write no code",
+    )
+
+
+def check_kind(seat: str, kind: str) -> Kind:
+    """The kind of a seat's worker.
+
+    Raises:
+        InputError: there is no such kind.
+    """
+    for one in get_args(Kind):
+        if kind == one:
+            return cast("Kind", one)
+    hint = f"say {', '.join(get_args(Kind))}"
+    raise InputError(f"there is no worker {kind!r}", where=f"stories.workers.{seat}", hint=hint)
+
+
+def worker_chain(chain: Chain, kinds: Mapping[str, Kind], makers: Mapping[Kind, Provider | None]) -> Chain:
+    """The chain with each seat's worker in its place; seats of kind `model` stay with the chain.
+
+    Raises:
+        InputError: a worker that is not set up.
+    """
+    seats = {}
+    for seat in STAGES:
+        kind = kinds[seat]
+        if kind != "model":
+            worker = makers.get(kind)
+            if worker is None:
+                key = "agent.command" if kind == "command" else "stories.replay"
+                raise InputError(
+                    f"{kind} works as {seat}, and {key} is not set", where="stories.workers", hint=f"set {key}"
+                )
+            seats[f"stories.{seat}"] = Chain((worker,), chain.policy)
+    return replace(chain, seats={**chain.seats, **seats})
