@@ -15,9 +15,10 @@ from transom.runs.written import write_file
 from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.git import STORY_TRAILER, Git
 from transom.stories.handoff import STAGES, StoryHandoff
-from transom.stories.pipeline import Epic, StoryFlow, StorySettings
+from transom.stories.pipeline import StoryFlow
 from transom.stories.results import EpicResult, StoryResult
 from transom.stories.roles import blocks_for, window_sizes
+from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
 
 OUTCOME_FILE = "outcome.json"
@@ -147,7 +148,9 @@ async def _holds(epic: Epic, story: Story) -> bool:
     from transom.errors import Paused  # noqa: PLC0415
 
     try:
-        await epic.ask(f"{story.slug}/after", f"Story {story.id} is done; may the next one begin?", ["go on"])
+        await epic.run.ask(
+            f"{story.slug}/after", f"Story {story.id} is done; may the next one begin?", options=["go on"]
+        )
     except Paused:
         return True
     return False

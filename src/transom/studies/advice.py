@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -149,10 +149,14 @@ def identity(insight: Insight) -> str:
     return digest([insight.scope, insight.kind, str(insight.data.get("key", insight.content))])
 
 
-def keep_rules(advice: AdviceStore, rows: RowStore, scope: str, study: str) -> list[str]:
-    """Learn rules from all rows of a scope and keep them; gives their ids."""
-    found = learn(rows.rows(scope))
-    return [advice.add(Insight(scope, RULE, rule.sentence, rule.to_data(), sources=(study,))) for rule in found]
+def keep_rules(
+    advice: AdviceStore, rows: RowStore, scope: str, study: str, in_words: Callable[[str], str] = str
+) -> list[str]:
+    """Learn rules from all rows of a scope and keep them, their sentences `in_words`; gives their ids."""
+    found = [
+        Insight(scope, RULE, in_words(one.sentence), one.to_data(), sources=(study,)) for one in learn(rows.rows(scope))
+    ]
+    return [advice.add(one) for one in found]
 
 
 def active_rules(insights: Iterable[Insight]) -> list[Rule]:
