@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from transom.studies.advice import DESIGN, NUMERICS, AdviceStore, Insight, RowStore, active_rules, keep_rules
@@ -75,10 +75,13 @@ class Guide:
         titles = {name: title for name, one in named.items() if (title := getattr(one, "title", ""))}
         return re.sub(r"\b\w+\b", lambda match: titles.get(match[0], match[0]), sentence)
 
-    def score(self, rules: Iterable[str], failed: bool, source: str) -> None:
-        """Count how a design ended that these rules had rejected."""
-        for rule in rules:
-            self.advice.outcome(rule, helpful=failed, source=source)
+    def score(self, trial: Trial) -> None:
+        """Count how a design ended that rules had rejected, or that came from another study."""
+        source = f"{self.study.study}/{trial.number}"
+        for rule in trial.audit:
+            self.advice.outcome(rule, helpful=trial.kind == "failed", source=source)
+        if trial.source in {one.id for one in self.insights}:
+            self.advice.outcome(trial.source, helpful=trial.feasible, source=source)
 
     def designs(self) -> list[tuple[str, dict[str, Number]]]:
         """Designs to begin with, and the insights that they come from."""

@@ -246,7 +246,7 @@ class StudyRunner:
         done = replace(self._outcome(trial, solved), audit=audited, attempts=attempts)
         self._tell(trial, done)
         if done.kind in ("solved", "failed"):
-            self.guide.score(audited, done.kind == "failed", f"{self.study.study}/{trial.number}")
+            self.guide.score(done)
         self._progress(done, budget)
 
     def _solve(self, folder: Path, params: dict[str, Number]) -> Solved:
