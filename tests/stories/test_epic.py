@@ -45,6 +45,7 @@ async def test_the_example_ends_with_two_merges_and_a_block_and_is_not_done_agai
     assert "test_a_fraction_of_a_cent_is_kept" in broken.evidence["findings"][0] and not mended.evidence["findings"]
     assert broken.quality and mended.quality and broken.quality < mended.quality  # it boasted of tests that failed
     assert third.tests == {"passed": 7, "failed": 0, "skipped": 0} and third.usage["input_tokens"] > 0
+    assert {row.by for row in third.stages} == {"replay"}
     assert "AC 1 wants a failed payment" in second.reason and second.blockers == [second.reason]
     log = git(at.project, "log", "--first-parent", "--format=%s").splitlines()
     assert log == ["Merge story-3: Totals in cents", "Merge story-1: Discounts", "A till"]
