@@ -157,6 +157,18 @@ async def test_a_person_answers_and_the_story_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+async def test_after_a_finished_story_nothing_begins_before_a_person_looked_at_it(tmp_path: Path) -> None:
+    at = replayed(tmp_path)
+    text = (EXAMPLE / "project" / STORY).read_text()
+    write(at.project, STORY, text.replace('title: "Discounts"', 'title: "Discounts"\n    done_checkpoint: true'))
+    git(at.project, "commit", "--quiet", "--all", "--message", "a person looks afterwards")
+    for _ in range(2):
+        assert states(await at.go()) == {"story-1": "done", "story-2": "paused", "story-3": "paused"}
+    at.answers = {"story-1/after": "go on"}
+    assert states(await at.go()) == {"story-1": "done", "story-2": "blocked", "story-3": "done"}
+
+
+@pytest.mark.slow
 @pytest.mark.fence
 async def test_files_of_a_person_in_the_way_stop_the_merge_and_are_left_alone(tmp_path: Path) -> None:
     at = replayed(tmp_path)
