@@ -53,7 +53,7 @@ class StoryFlow:
         self.name = story.slug if not again else f"{story.slug}/again{again}"
         self.blocked_before = blocked_before
         self.result = StoryResult(id=story.id, title=story.title, rounds=again, was_blocked=blocked_before)
-        self.usage, self._last = Usage(), dict[str, int]()
+        self.usage, self._last, self._by = Usage(), dict[str, int](), ""
         self._hints: list[Artifact[str]] = []
         self.base: Baseline
         self.handoff: StoryHandoff
@@ -87,9 +87,7 @@ class StoryFlow:
                 await self.epic.places.remove(base.branch, unless_beyond=base.base)
         result.truncations = self.handoff.truncations
         result.parked = [one for one in self.epic.places.parked if f"/{self.story.slug}" in one]
-        used = self.usage
-        result.usage = {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens}
-        result.usage["cached_tokens"] = used.cached_tokens
+        result.usage = _tokens(self.usage)
         return result
 
     async def _begin(self) -> None:
@@ -223,7 +221,7 @@ class StoryFlow:
         told = [block.to_json() for block in blocks]
         out = model_file("reply.json", Said)
         found = await self.run.stage(f"{self.name}/{seat}#{number}", step, told, out=out, uses=[role])
-        self._count(found.usage)
+        self._count(found)
         if found.value.kept:
             self.run.progress(f"{self.story.id}: {seat} changed files; they are kept on {found.value.kept}")
         return found.value
@@ -265,7 +263,7 @@ class StoryFlow:
         told = [block.to_json() for block in blocks]
         out = model_file("work.json", Worked)
         found = await self.run.stage(name, step, told, begun, out=out, uses=[role])
-        self._count(found.usage)
+        self._count(found)
         worked = found.value
         if worked.outside:
             where = ", ".join(worked.outside[:5])
@@ -380,7 +378,7 @@ class StoryFlow:
         self.handoff.save()
         summary = self.handoff.stages[seat]["summary"]
         row = StageRow(stage=seat, decision=decision, attempt=number, summary=summary, evidence=evidence or {})
-        row.usage = self._last
+        row.usage, row.by = self._last, self._by
         self.result.stages.append(row)
         return row
 
@@ -396,10 +394,14 @@ class StoryFlow:
             if (await self._ask(f"tokens/{stage}", prompt, "go on", "give up")).text == "give up":
                 raise Stopped("failed", f"it took {used} tokens and may take {most}")
 
-    def _count(self, usage: Usage) -> None:
-        self.usage += usage
-        self._last = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-        self._last["cached_tokens"] = usage.cached_tokens
+    def _count(self, found: Artifact[Any]) -> None:
+        """What a stage took, and who answered in it."""
+        self.usage += found.usage
+        self._last, self._by = _tokens(found.usage), found.by
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    return {name: getattr(usage, name) for name in ("input_tokens", "output_tokens", "cached_tokens")}
 
 
 def _drafted(story: Story, reply: str) -> Story:
