@@ -1,4 +1,4 @@
-"""A changed fact changes its criterion, the verdict and the evidence, in whatever shape it stands; nothing else does."""
+"""A changed fact changes its criterion, the verdict and the evidence, whatever shape it has; nothing else does."""
 
 from __future__ import annotations
 

@@ -196,6 +196,8 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     figures = [one for one in seen if one.observation.measure.startswith("performance.")]
     measured = [one for one in figures if one.observation.nature == "measured" and one.number is not None]
     flags = [one for one in figures if one.observation.measure == "performance.flag"]
+    unclear = [one for one in measured if one.observation.unit == "?"]
+    measured = [one for one in measured if one not in unclear]
     held = [(one, bound) for one in measured if (bound := _bound(one.observation, limits)) is not None]
     missed = [one for one, bound in held if not _holds(one.observation, bound)]
     missed += [one for one in flags if one.observation.value == "fail"]
@@ -214,6 +216,10 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     if hoped:
         few = f"{len(hoped)} of {len(hoped) + len(measured)} figures are estimated or planned, no measurement"
         return Part("not_measured", few, hoped[:3])
+    high = [one for one in unclear if 100 * (one.number or 0) > limits.get("error_rate", 0)]
+    if high:
+        first = high[0].observation
+        return Part("mixed", f"{first.label} {plain_number(first.number or 0)}: the unit is not told", high)
     if not held and not flags:
         said = "no figure has a target" if measured else "no figure is told"
         return Part("mixed" if measured else "absent", said, measured[:2])
