@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ async def test_the_rules_go_the_whole_way_and_cite_all_that_they_say(place: Plac
     assert result.verdict == verdict
     assert [one for one in result.unsupported_claims if "waiver" not in one.why] == []
     ids = {row.id for row in result.evidence}
-    assert all(set(one.evidence) <= ids for one in (*result.criteria, *result.risks, *result.contradictions))
+    for rows in (result.criteria, result.risks, result.contradictions):
+        assert all(set(one.evidence) <= ids for one in rows)
     assert result.justification
     assert len(result.sub_conversations) == 14
     assert all(one.summary for one in result.sub_conversations)
@@ -187,7 +189,7 @@ async def test_injected_text_changes_nothing_and_is_told(place: Place) -> None:
     assert (result.verdict, len(result.injection_attempts)) == ("NOT_READY", 5)
     clean = place.data / "feature5"
     for name, key in (("metrics/unit_test_results", "note"), ("reviews/security", "comment")):
-        change(clean / f"{name}.json", lambda data, key=key: data.pop(key) and None)
+        change(clean / f"{name}.json", partial(without_key, key))
     change(clean / "metrics/security_scan_results.json", lambda data: data["findings"][0].pop("comment") and None)
     change(clean / "jira/feature_issue.json", lambda data: data["fields"].update(description="A deposit."))
     design = clean / "planning" / "DESIGN_DOC.md"
@@ -226,6 +228,10 @@ async def test_numbers_of_a_model_s_own_come_from_the_calculator(place: Place) -
         assert "38.6" in result.justification, result.unsupported_claims
         row = next(row for row in result.evidence if row.source == "calculator")
         assert (row.value, row.formula is not None) == ("38.6", True)
+
+
+def without_key(key: str, data: Any) -> None:
+    del data[key]
 
 
 # After the verdict
