@@ -73,7 +73,7 @@ class SpecResult(Document):
 
 
 class GateRow(Shape):
-    """One gate of a build."""
+    """One gate of a build. What a gate that was passed says is a remark, e.g. on what it could not try."""
 
     gate: str
     passed: bool
@@ -102,6 +102,7 @@ class BuildResult(Document):
 
     schema_: Literal["transom.build/1"] = Field(default="transom.build/1", alias="schema")
     status: Literal["done", "needs_review", "human_required", "NEEDS_MODEL", "ERROR"]
+    item_id: str
     checker_path: str | None = None
     iterations: int = 0
     gates: tuple[GateRow, ...] = ()
@@ -111,10 +112,15 @@ class BuildResult(Document):
     run_id: str
 
     @property
+    def findings(self) -> tuple[FindingRow, ...]:
+        """All that the gates object to, in their order."""
+        return tuple(row for gate in self.gates if not gate.passed for row in gate.findings)
+
+    @property
     def exit_code(self) -> int:
         if self.waits_for:
             return 3
-        return {"done": 0, "needs_review": 1, "ERROR": 2, "human_required": 3, "NEEDS_MODEL": 3}[self.status]
+        return {"done": 0, "needs_review": 3, "ERROR": 2, "human_required": 3, "NEEDS_MODEL": 3}[self.status]
 
 
 class GeneratedCode(Shape):
@@ -188,7 +194,10 @@ class BuildRecord(Document):
     def findings(self) -> tuple[Finding, ...]:
         """All that the gates found, in their order."""
         return tuple(
-            Finding(row.gate, row.artifact, row.line, row.message) for gate in self.gates for row in gate.findings
+            Finding(row.gate, row.artifact, row.line, row.message)
+            for gate in self.gates
+            if not gate.passed
+            for row in gate.findings
         )
 
     @staticmethod

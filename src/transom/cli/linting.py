@@ -63,7 +63,7 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
     """Record a person's approval in a checker's folder."""
     checker = open_checker(folder)
     status = checker.build.get("status")
-    if status != "done":
+    if status not in ("done", "needs_review"):
         what = f"its build ended with {status}" if status else f"without a {BUILD_FILE} no gate vouches for it"
         raise InputError(what, where=str(folder / BUILD_FILE), hint="finish it with: transom check build")
     at = datetime.now(UTC).isoformat(timespec="seconds")

@@ -301,6 +301,18 @@ async def test_where_patterns_name_what_is_forbidden_the_other_lines_decide_noth
         assert (mutation.problems, mutation.row.survivors) == ((), ())
 
 
+async def test_files_are_called_as_in_the_verdict_wherever_they_lie(tmp_path: Path) -> None:
+    """Outside of all roots a file has the name that was written; under two roots two files may have one base name."""
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "power.rpt").write_text("block alu power 7\nblock rom power 1\n")
+    files = tuple(tmp_path / folder / "power.rpt" for folder in ("one", "two"))
+    logic = read_logic(f"<checker>\n```yaml\n{LIMITED}```\n</checker>")
+    config, spec = logic.config("POWER", "Report the power."), parse_spec(spec_text(section2=LIMIT))
+    for roots in ((tmp_path / "elsewhere",), tuple(file.parent for file in files)):
+        accepted(await mutate(atoms_source(ATOM_A, logic), config, spec, Setting(Sandbox(), files, roots)))
+
+
 async def test_of_a_long_file_the_beginning_is_tried(tmp_path: Path) -> None:
     rows = "".join(f"block b{number} power 0.{number}\n" for number in range(60_000))
     mutation = await small(tmp_path, "power report\n" + rows, spec_text())

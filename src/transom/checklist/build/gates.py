@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,10 +26,11 @@ from transom.checklist.build.static_gates import (
     check_syntax,
     check_yaml,
 )
-from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources
+from transom.checklist.build.trial_gates import Prober, check_schema, check_sources, take_samples
 from transom.checklist.item import Item
 from transom.checklist.results import FindingRow, GateRow, MutationRow
 from transom.checklist.run.files import classify
+from transom.checklist.run.roots import real_path
 from transom.checklist.spec.shapes import SpecDocument
 from transom.checklist.vectors import VECTORS
 from transom.errors import InputError
@@ -38,7 +39,6 @@ from transom.formats.yaml_models import validate_yaml
 from transom.gates import Finding
 from transom.sandbox import Sandbox
 from transom.telemetry import child_span, keys
-from transom.tools.files import read_lines
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,20 @@ class Trial:
         """All files that there are today."""
         return [path for path in dict.fromkeys((*self.own, *self.others)) if path.is_file()]
 
-    def samples(self, sources: Sequence[Source]) -> list[Sample]:
+    def paths(self, sources: Sequence[Source]) -> list[Path]:
         """The files for the schema gate; those that do not exist any more are passed over."""
         fitting = [path for path in self.others if path not in self.own and classify(path.name, sources)[0]]
-        return [_sample(path) for path in (*self.own, *fitting) if path.is_file()]
+        return [path for path in (*self.own, *fitting) if path.is_file()]
 
-    def setting(self) -> Setting:
-        """What the mutation gate starts from: the item's files, without an item whatever was seen."""
+    def setting(self, texts: Mapping[Path, str] | None = None) -> Setting:
+        """What the mutation gate starts from: the item's files, without an item whatever was seen.
+
+        Args:
+            texts: excerpts of long files.
+        """
         files = self.own or self.others
         folders = self.roots or tuple(dict.fromkeys(path.parent for path in files))
-        return Setting(self.sandbox, tuple(path for path in files if path.is_file()), folders, self.item)
+        return Setting(self.sandbox, tuple(path for path in files if path.is_file()), folders, self.item, texts or {})
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class Held:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return tuple(one.finding() for row in self.rows for one in row.findings)
+        return tuple(one.finding() for row in self.rows if not row.passed for one in row.findings)
 
     @property
     def passed(self) -> bool:
@@ -135,10 +139,11 @@ async def _hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
     whole = parses(code)
     entries: list[Entry] = []
     parsed: list[GateRow] = []
+    texts: Mapping[Path, str] = {}
     if whole or parses(atoms.a):
         # Where all items forbid, a clean file is one in which nothing is found.
         silent = config is not None and all(item.mode == "forbid" for item in config.items)
-        parsed, entries = await _parser_rows(code if whole else atoms.a, atoms, trial, may_be_silent=silent)
+        parsed, entries, texts = await _parser_rows(code if whole else atoms.a, atoms, trial, may_be_silent=silent)
     own = item_values(config, trial.item, entries) if config else {}
     if whole or parses(atoms.logic):
         rows += await _logic_rows(code if whole else atoms.logic, atoms, trial, config, tuple(own))
@@ -151,7 +156,7 @@ async def _hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
         rows.append(_row("yaml", unread))
     if config is None or not whole or not all(row.passed for row in rows):
         return Held(tuple(rows))
-    more, mutation = await _mutation_rows(atoms, config, spec, trial)
+    more, mutation = await _mutation_rows(atoms, config, spec, trial.setting(texts))
     return Held((*rows, *more), mutation)
 
 
@@ -177,18 +182,24 @@ def _static_rows(atoms: Parts) -> list[GateRow]:
 
 async def _parser_rows(
     source: str, atoms: Parts, trial: Trial, *, may_be_silent: bool
-) -> tuple[list[GateRow], list[Entry]]:
+) -> tuple[list[GateRow], list[Entry], dict[Path, str]]:
+    """The gates of atom A, what it sees, and excerpts of the long files by their real paths."""
     async with Prober(source, atoms, trial.sandbox) as prober:
         sources, unfit = await check_sources(prober)
-        entries, findings = await check_schema(prober, trial.samples(sources), may_be_silent=may_be_silent)
-    return [_row("sources", unfit), _row("schema", findings)], entries
+        paths = trial.paths(sources)
+        samples, findings = await take_samples(prober, paths)
+        entries: list[Entry] = []
+        if not findings:
+            entries, findings = await check_schema(prober, samples, may_be_silent=may_be_silent)
+    long = {real_path(path): one.text for path, one in zip(paths, samples, strict=True) if one.seen is not None}
+    return [_row("sources", unfit), _row("schema", findings)], entries, long
 
 
 async def _mutation_rows(
-    atoms: Parts, config: CheckerConfig, spec: SpecDocument, trial: Trial
+    atoms: Parts, config: CheckerConfig, spec: SpecDocument, setting: Setting
 ) -> tuple[list[GateRow], MutationRow | None]:
     try:
-        mutation = await mutate(atoms.whole, config, spec, trial.setting())
+        mutation = await mutate(atoms.whole, config, spec, setting)
     except InputError as error:
         return [_row("mutation", [Finding("mutation", CHECKER, None, error.what)])], None
     line = atoms.line_of(ATOM_A)
@@ -196,7 +207,11 @@ async def _mutation_rows(
     missed = [Finding("mutation", ATOM_A, line, problem) for problem in mutation.problems]
     if mutation.why_not:
         missed.append(Finding("mutation", SPEC, None, f"no evidence could be altered: {mutation.why_not}"))
-    return [_row("whole", whole), _row("mutation", missed)], mutation.row
+    rows = [_row("whole", whole), _row("mutation", missed)]
+    if mutation.untried:  # what cannot be tried is not refused; it is said
+        untried = FindingRow(gate="mutation", artifact=SPEC, line=None, message=mutation.untried)
+        rows[-1] = GateRow(gate="mutation", passed=True, findings=(untried,))
+    return rows, mutation.row
 
 
 def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Finding]]:
@@ -206,10 +221,6 @@ def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Find
     except InputError as error:
         line = (error.where or "").rpartition(":")[2]
         return None, None, [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)]
-
-
-def _sample(path: Path) -> Sample:
-    return Sample(path.name, "\n".join(read_lines(path)) + "\n")
 
 
 def _row(gate: str, findings: Sequence[Finding]) -> GateRow:

@@ -117,6 +117,7 @@ async def check_files(
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
+        doubted=checker.doubts,
     )
 
 

@@ -7,15 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from transom.canonical import Json, digest
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.item import Item, load_item
 from transom.checklist.patterns import REGEX, condition_problem, parts, pattern_problem, regex_problem, waiver_problem
+from transom.checklist.results import GateRow
 from transom.checklist.run.approval import SignOff, sign_off
+from transom.checklist.run.verdict import Doubt
 from transom.errors import InputError
 from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes
 from transom.formats.yaml_models import validate_yaml
 
+_GATES = TypeAdapter(tuple[GateRow, ...])
 _TOLD = ("provider", "model", "mutation")
 ATOMS, CONFIG, BUILD, ITEM, SPEC = "atoms.py", "checker.yaml", "build.json", "item.yaml", "ItemSpec.md"
 
@@ -46,6 +51,19 @@ class LoadedChecker:
     def unfinished(self) -> bool:
         """Whether its build gave up, so that no verdict of it counts."""
         return self.build.get("status") == "human_required"
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What the gates of its build left open and no person has taken since."""
+        if self.build.get("status") != "needs_review" or self.approved.by:
+            return ()
+        try:
+            gates = _GATES.validate_python(self.build.get("gates", ()))
+        except ValidationError:
+            gates = ()
+        rows = [row for gate in gates if not gate.passed for row in gate.findings]
+        doubts = tuple(Doubt(gate=row.gate, line=row.line, message=row.message) for row in rows)
+        return doubts or (Doubt(gate="build", line=None, message="the gates did not pass this checker"),)
 
     @property
     def edited(self) -> tuple[str, ...]:

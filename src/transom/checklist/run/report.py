@@ -11,6 +11,11 @@ Tone = Literal["pass", "fail", "error", "warn", "dim"]
 Style = Callable[[Tone, str], str]
 
 SHOWN = 20
+NEXT_DOUBTED = (
+    "compare the lines below with the item; if they are right: transom check approve CHECKER --by NAME; "
+    "else correct atoms.py or checker.yaml there and build again"
+)
+NEXT_WORDS = "ask a model (--model), reword it, or add a knowledge file (paths.knowledge_dirs)"
 _WIDTH = 300
 _TONES: dict[str, Tone] = {
     "PASS": "pass",
@@ -45,7 +50,15 @@ def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
     for trouble in verdict.errors:
         yield style("error", f"  error: {_place(trouble.source_file, trouble.line_number)}{_short(trouble.message)}")
     for words in verdict.needs_model:
-        yield style("warn", f"  not understood: {words.text!r} in {words.where}")
+        yield style("warn", f'  not understood: "{_short(words.text)}" in {words.where}')
+    if verdict.needs_model:
+        yield f"  {NEXT_WORDS}"
+    if verdict.doubted:
+        yield f"\nDoubted by the gates of its build ({len(verdict.doubted)})"
+        for doubt in verdict.doubted[:SHOWN]:
+            yield style("warn", f"  {doubt.gate}: {_short(doubt.message)}")
+        yield from _more(len(verdict.doubted))
+        yield f"  {NEXT_DOUBTED}"
     yield from _section("Missing", verdict.missing_items, lambda one: _violation(one, style))
     yield from _section("Not wanted", verdict.extra_items, lambda one: _violation(one, style))
     yield from _section("Waived", verdict.waived, lambda one: _waived(one, style))
@@ -64,6 +77,8 @@ def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
 
 def _headline(verdict: Verdict, style: Style) -> str:
     kind = f"  (type {verdict.checker_type}, {_TYPES[verdict.checker_type]})" if verdict.checker_type else ""
+    if verdict.checker_type is None and verdict.status != "ERROR":
+        return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}"
     counts = [
         (len(verdict.found_items), "found"),
         (len(verdict.missing_items), "missing"),
@@ -73,7 +88,8 @@ def _headline(verdict: Verdict, style: Style) -> str:
     shown = ", ".join(f"{count} {word}" for count, word in counts if count or word == "found")
     errors = len(verdict.errors)
     tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
-    return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}  {tail}{kind}"
+    status = f"{verdict.status}, doubted" if verdict.doubted else verdict.status
+    return f"{style(_TONES[verdict.counted_as], status)}  {verdict.item_id}  {tail}{kind}"
 
 
 def _section(title: str, entries: Sequence[object], show: Callable[..., Iterator[str]]) -> Iterator[str]:

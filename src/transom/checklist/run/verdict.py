@@ -127,6 +127,14 @@ class NotUnderstoodWords(Shape):
     where: str
 
 
+class Doubt(Shape):
+    """What a gate of the build could not see proven of the checker."""
+
+    gate: str
+    line: int | None
+    message: str
+
+
 class AnsweredBy(Shape):
     """Which source spoke for a validation item."""
 
@@ -168,7 +176,9 @@ class MadeBy(Shape):
 class Verdict(Shape):
     """One check's outcome.
 
-    `run_id`, `seconds` and `applied_at` belong to the printed form alone, so that equal inputs give equal files.
+    Where the gates left a doubt of the checker that no person took, `doubted` says which: the status is what was found,
+    and waits for a person all the same. `run_id`, `seconds` and `applied_at` belong to the printed form alone, so that
+    equal inputs give equal files.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -176,6 +186,7 @@ class Verdict(Shape):
     schema_: Literal["transom.check/1"] = Field(default="transom.check/1", alias="schema")
     item_id: str
     status: Status
+    doubted: Annotated[tuple[Doubt, ...], Field(exclude_if=operator.not_)] = ()
     checker_type: Annotated[int, Field(ge=1, le=4)] | None
     capability_type: Annotated[int, Field(ge=1, le=4)] | None
     found_items: tuple[CheckedItem, ...] = ()
@@ -199,11 +210,16 @@ class Verdict(Shape):
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.status]
+        return EXIT_CODES[self.counted_as]
+
+    @property
+    def counted_as(self) -> Status:
+        """The status; a doubted answer counts as none."""
+        return "NEEDS_REVIEW" if self.doubted and self.status in ("PASS", "FAIL") else self.status
 
 
 class Summary(Shape):
-    """How many checks ended with each status."""
+    """How many checks ended with each status; a doubted one needs review."""
 
     PASS: int = 0
     FAIL: int = 0
@@ -234,7 +250,7 @@ def gravest(codes: Iterable[int]) -> int:
 
 def together(checks: Sequence[Verdict]) -> Verdicts:
     """Several verdicts as one document, in the order given."""
-    counts = {status: sum(check.status == status for check in checks) for status in EXIT_CODES}
+    counts = {status: sum(check.counted_as == status for check in checks) for status in EXIT_CODES}
     return Verdicts(summary=Summary(**counts), checks=tuple(checks))
 
 

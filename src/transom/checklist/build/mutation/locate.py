@@ -40,7 +40,7 @@ class Hit:
 
 
 Scan: TypeAlias = Callable[[Page, Sequence[str]], Awaitable[list[Hit]]]
-Open: TypeAlias = Callable[[Path, bool], Page | None]
+Open: TypeAlias = Callable[[Path, str, bool], Page | None]
 
 
 async def locate(topics: Sequence[Topic], given: Sequence[Page], scan: Scan, follow: Follow) -> list[Unit]:
@@ -68,7 +68,7 @@ class Follow:
                 path = Path(f"{folder / written}{ending}")
                 real = Path(os.path.realpath(path))
                 if os.path.isfile(path) and any(map(real.is_relative_to, folders)):  # noqa: PTH113  it never raises
-                    return self.open(path, False)
+                    return self.open(path, written, False)
         return None
 
 

@@ -24,6 +24,7 @@ from transom.checklist.build.mutation.steady import Aside, asides, other_forms
 from transom.checklist.patterns import REGEX
 from transom.checklist.run import Inputs
 from transom.checklist.run.files import classify
+from transom.checklist.run.roots import Names
 from transom.checklist.spec.shapes import SpecDocument
 from transom.errors import AtomFailed, InputError
 from transom.sandbox import Sandbox, Worker
@@ -63,17 +64,18 @@ async def plan(
     sources = [Source(kind=one.kind, rank=one.rank, files=one.files) for one in spec.guide.sources if one.kind]
 
     pages: dict[Path, Page] = {}
+    names = Names(inputs.roots)  # as the runtime names them, so that places of a verdict are found in the pages
 
-    def opened(path: Path, given: bool) -> Page | None:
-        real = Path(os.path.realpath(path))
+    def opened(path: Path, written: str, given: bool) -> Page | None:
+        real, shown = Path(os.path.realpath(path)), names.of(path, written)
         try:
             text = desk.text(path)
         except InputError:
             return None
-        shown = inputs.roots.shown(path, path.name)
         return pages.setdefault(real, Page(real, shown, text, classify(path.name, sources)[0], given))
 
-    given = [page for name in inputs.names if (page := opened(Path(name.written), True)) and page.text.strip()]
+    read = [opened(Path(name.written), name.written, True) for name in inputs.names]
+    given = [page for page in read if page and page.text.strip()]
     try:
         async with sandbox.worker(_SCAN) as worker:
             scanner = _Scanner(worker)
@@ -94,12 +96,12 @@ async def plan(
             beside = await asides(about, units, given, scanner)
     except AtomFailed as error:
         return Plan(why_none=f"a pattern of Section 4.1 cannot be tried on the files: {error.what}")
-    names = ", ".join(page.shown for page in given) or "no file"
+    tried_on = ", ".join(page.shown for page in given) or "no file"
     rows = tuple(_some([spot for unit in units if unit.shape == "row" for spot in unit.spots]))
     headed = {topic.key for topic in about if topic.is_file}
     fixed = {page for unit in units if unit.shape == "header" for page in unit.pages}
     movable = frozenset(page.path for page in given if page not in fixed and page.kind not in headed)
-    why_none = "" if chosen else f"nothing that Section 4.1 names stands in {names}"
+    why_none = "" if chosen else f"nothing that Section 4.1 names stands in {tried_on}"
     beside = {path: aside for path, aside in beside.items() if path in movable}
     return Plan(chosen, rows, tuple(units), tuple(told), movable, beside, why_none)
 

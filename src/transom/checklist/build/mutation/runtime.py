@@ -10,19 +10,27 @@ from types import TracebackType
 from typing import Self
 
 from transom.canonical import digest
+from transom.checklist.build.excerpt import excerpt
 from transom.checklist.run.runner import Scope
 from transom.errors import AtomFailed
-from transom.formats.text_files import Facts, ReadAgain, TextFile
+from transom.formats.text_files import Facts, TextFile
 from transom.sandbox import Level, Sandbox, Worker
-
-LONGEST = 1 << 20
 
 
 class Desk:
-    """Files as they are shown to the runtime: read once, cut where they are long, altered where a mutant says so."""
+    """Files as they are shown to the runtime: read once, cut where they are long, altered where a mutant says so.
 
-    def __init__(self) -> None:
-        self.texts: dict[Path, str] = {}
+    Args:
+        texts: excerpts of long files that were made before.
+
+    Attributes:
+        texts: what is shown for a real path where nothing is altered.
+        cut: those of which an excerpt is shown.
+    """
+
+    def __init__(self, texts: Mapping[Path, str] | None = None) -> None:
+        self.texts: dict[Path, str] = dict(texts or {})
+        self.cut = set(self.texts)
         self._altered: Mapping[Path, str] = {}
 
     def open(self, scope: Scope, path: Path) -> TextFile:
@@ -38,7 +46,8 @@ class Desk:
         """
         real = Path(os.path.realpath(path))
         if real not in self.texts:
-            self.texts[real] = _head(path)
+            self.texts[real], cut = excerpt(path)
+            self.cut |= {real} if cut else set()
         return self._altered.get(real, self.texts[real])
 
     @contextmanager
@@ -62,29 +71,6 @@ class Shown(TextFile):
         text = self._text()
         yield text
         self.facts = Facts(digest(text), len(text), text.count("\n"))
-
-
-def _head(path: Path) -> str:
-    """The whole lines of the beginning; at a blank line, if one is near, so that no record is cut."""
-    text = _beginning(TextFile(path))
-    if len(text) <= LONGEST:
-        return text
-    end = text.rfind("\n\n", LONGEST // 2, LONGEST)
-    return text[: (end if end >= 0 else text.rfind("\n", 0, LONGEST)) + 1]
-
-
-def _beginning(file: TextFile) -> str:
-    """The first pieces, until there is more than is looked at."""
-    while True:
-        kept: list[str] = []
-        try:
-            for piece in file.pieces():
-                kept.append(piece)
-                if sum(map(len, kept)) > LONGEST:
-                    break
-        except ReadAgain:
-            continue
-        return "".join(kept)
 
 
 class Kept:

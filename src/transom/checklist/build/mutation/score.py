@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from transom.checklist.atoms import CheckerConfig
@@ -23,6 +23,7 @@ from transom.checklist.spec.shapes import SpecDocument
 from transom.sandbox import Sandbox
 
 _SHOWN = 8
+_CUT = "of a long file only its beginning, its end and what atom A sees are tried"
 # A day before any waiver expires: what is waived by the item counts as waived here.
 _DAY = "0001-01-01"
 
@@ -35,12 +36,14 @@ class Setting:
         files: the item's input files, or those that stand for them.
         roots: where the files that they name may lie.
         item: whose requirements and waivers count; the checker's own where None.
+        texts: excerpts of those files that are long, by their real paths.
     """
 
     sandbox: Sandbox
     files: tuple[Path, ...]
     roots: tuple[Path, ...]
     item: Item | None = None
+    texts: Mapping[Path, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,14 @@ class Mutation:
         problems: what a repair of atom A must mend.
         unseen: lines that atom A leaves out, as they are or on the other side of their outcome.
         why_not: why nothing could be tried, None if something was.
+        untried: why an excerpt of a long file shows nothing of the checker; no fault of it.
     """
 
     row: MutationRow | None = None
     problems: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     why_not: str | None = None
+    untried: str | None = None
 
 
 async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: Setting) -> Mutation:
@@ -71,7 +76,7 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
     Raises:
         InputError: the item's patterns do not fit the checker.
     """
-    desk = Desk()
+    desk = Desk(setting.texts)
     checker = LoadedChecker(Path(), code, config, {}, setting.item, "")
     names = tuple(InputName(str(path), 1) for path in setting.files)
     roots = Roots({f"ROOT{number}": root for number, root in enumerate(setting.roots, 1)})
@@ -93,19 +98,23 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
         base = await run(kept, {})
         if base.status == "ERROR":
             said = "; ".join(error.message for error in base.errors)
+            if desk.cut:
+                return Mutation(untried=f"{_CUT}, and the checker judges only the whole: {said}")
             return Mutation(problems=(f"the checker gives no answer on the files as they are: {said}",))
         first = result_of(base)
         results = [result_of(await run(kept, mutant.texts)) for mutant in made.mutants]
-        unseen = await left_out(made.rows, kept, inputs)
-        unseen += [problem for mutant in made.mutants if (problem := await left_out_altered(mutant, kept, inputs))]
-        otherwise = await said_otherwise(made.told, kept, inputs)
+        unseen = await left_out(made.rows, kept)
+        unseen += [problem for mutant in made.mutants if (problem := await left_out_altered(mutant, kept))]
+        otherwise = await said_otherwise(made.told, kept)
     pairs = list(zip(made.mutants, results, strict=True))
     survivors = [(one, why) for one, result in pairs if (why := _why_survived(one, first, result, about, desk))]
     problems = [*_problems(made, survivors), *otherwise, *misjudged(made.units, base), *hidden(first, about, desk)]
     problems += strange_places(made.units, about, base)
     before = [({}, first), *((mutant.texts, result) for mutant, result in pairs)]
     problems += await Repeat(run, setting.sandbox, desk, made.movable, made.asides).problems(before)
-    return Mutation(_row(made, survivors), tuple(problems), tuple(dict.fromkeys(unseen)))
+    noted = f" ({_CUT}; lines are counted in that)" if desk.cut else ""
+    problems, unseen = ([f"{one}{noted}" for one in dict.fromkeys(some)] for some in (problems, unseen))
+    return Mutation(_row(made, survivors), tuple(problems), tuple(unseen))
 
 
 def _patterns(config: CheckerConfig, item: Item | None) -> tuple[str, ...]:
