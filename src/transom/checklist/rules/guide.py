@@ -65,8 +65,7 @@ def _section4(plan: Plan, categories: Sequence[KnownCategory]) -> str:
     lines += ["#### Data Sources", "", *_sources(plan), ""]
     for category in categories:
         lines += [*_extraction(plan, category), ""]
-    if shown := [one for item in plan.items for one in examples_of(item)]:
-        lines += ["#### Examples", "", f"```yaml\n{dump_yaml(shown)}```", ""]
+    lines += ["#### Examples", "", *_examples(plan), ""]
     lines += ["#### References to Other Files", "", *(f"- {note}" for note in plan.notes(plan.domain.references)), ""]
     lines += ["#### Error Tolerance", "", *(f"- {note}" for note in plan.notes(plan.domain.tolerance)), ""]
     steps = plan.notes(plan.domain.steps)
@@ -83,6 +82,13 @@ def _section4(plan: Plan, categories: Sequence[KnownCategory]) -> str:
             "",
         ]
     return "\n".join([*lines, *_tests(plan)])
+
+
+def _examples(plan: Plan) -> list[str]:
+    shown = {item.id: examples_of(item) for item in plan.items}
+    found = [one for examples in shown.values() for one in examples]
+    lines = [f"```yaml\n{dump_yaml(found)}```"] if found else []
+    return [*lines, *(f"No example for item {ident}." for ident, examples in shown.items() if not examples)]
 
 
 def _sources(plan: Plan) -> list[str]:

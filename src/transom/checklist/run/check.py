@@ -229,8 +229,14 @@ def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
         provider=told("provider"),
         model=told("model"),
         mutation_score=_mutation_score(checker.build.get("mutation")),
+        mutation_kinds=_mutation_kinds(checker.build.get("mutation")),
         approved_by=checker.approved.by,
     )
+
+
+def _mutation_kinds(mutation: Json) -> tuple[str, ...]:
+    kinds = mutation.get("kinds") if isinstance(mutation, dict) else None
+    return tuple(str(kind) for kind in kinds) if isinstance(kinds, list) else ()
 
 
 def _mutation_score(mutation: Json) -> float | None:

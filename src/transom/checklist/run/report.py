@@ -180,7 +180,8 @@ def _provenance(verdict: Verdict) -> str:
     if made.provider:
         parts.append(f"written by {made.provider}" + (f":{made.model}" if made.model else ""))
     if made.mutation_score is not None:
-        parts.append(f"mutation score {made.mutation_score:.2f}")
+        kinds = f" ({', '.join(made.mutation_kinds)})" if made.mutation_kinds else ""
+        parts.append(f"mutation score {made.mutation_score:.2f}{kinds}")
     parts.append(f"approved by {made.approved_by}" if made.approved_by else "not approved")
     if verdict.run_id:
         parts.append(f"run {verdict.run_id}")

@@ -163,7 +163,12 @@ class InputRead(Shape):
 
 
 class MadeBy(Shape):
-    """Who and what stands behind the verdict."""
+    """Who and what stands behind the verdict.
+
+    Attributes:
+        mutation_score: 0..1, how much of what the gates tried on the checker had to change its result and did.
+        mutation_kinds: what they tried; absent where nobody recorded it.
+    """
 
     transom: str
     item_sha256: str | None = None
@@ -172,6 +177,7 @@ class MadeBy(Shape):
     provider: str | None = None
     model: str | None = None
     mutation_score: float | None = None
+    mutation_kinds: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
     approved_by: str | None = None
 
 

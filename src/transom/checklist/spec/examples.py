@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from transom.canonical import Json
+from transom.checklist.spec import words
 from transom.checklist.spec.shapes import SpecExample
 from transom.errors import InputError
-from transom.formats.markdown import Part, fences
+from transom.formats.markdown import Part, fences, iter_lines
 from transom.formats.yaml_files import parse_yaml
 
 
@@ -32,10 +33,10 @@ _WRITTEN = TypeAdapter(list[_Written])
 
 def read_examples(parts: Sequence[Part]) -> tuple[tuple[SpecExample, ...], str]:
     """The examples under the heading `Examples`, and why they cannot be read, "" where they can or are not there."""
-    part = next((one for one in parts if one.title.strip(" :").casefold() == "examples"), None)
+    part = _part(parts)
     fence = next(iter(fences(part.blocks)), None) if part else None
-    if part is None or fence is None:
-        return (), "Examples holds no fenced YAML list" if part else ""
+    if fence is None:
+        return (), "Examples holds no fenced YAML list" if part and not left_out(parts) else ""
     try:
         written = _WRITTEN.validate_python(parse_yaml(fence.text, Path("examples")).data)
     except InputError as error:
@@ -44,6 +45,17 @@ def read_examples(parts: Sequence[Part]) -> tuple[tuple[SpecExample, ...], str]:
         first = error.errors(include_url=False, include_input=False)[0]
         return (), f"Examples {'.'.join(map(str, first['loc']))}: {first['msg']}"
     return tuple(_example(one, fence.line) for one in written), ""
+
+
+def left_out(parts: Sequence[Part]) -> tuple[str, ...]:
+    """The items of which the text says that there is no example: `No example for item 2.1: ...`."""
+    part = _part(parts)
+    lines = [line.text for line in iter_lines(part.blocks)] if part else []
+    return words.item_ids(" ".join(line for line in lines if line.strip().lower().startswith("no example")))
+
+
+def _part(parts: Sequence[Part]) -> Part | None:
+    return next((one for one in parts if one.title.strip(" :").casefold() == "examples"), None)
 
 
 def _example(written: _Written, line: int) -> SpecExample:

@@ -8,7 +8,7 @@ from typing import Final
 
 from transom.checklist.atoms import Rank
 from transom.checklist.spec import words
-from transom.checklist.spec.examples import read_examples
+from transom.checklist.spec.examples import left_out, read_examples
 from transom.checklist.spec.readers import body, entries, is_sub
 from transom.checklist.spec.shapes import (
     Extraction,
@@ -36,6 +36,7 @@ def read_guide(parts: Sequence[Part], known: Sequence[str] = ()) -> GuideSection
         extractions=tuple(_extractions(points)),
         examples=examples,
         examples_problem=problem,
+        no_examples=left_out(points),
         references=entries(find(found, "References to Other Files", "References", "Reference")),
         error_tolerance=entries(find(found, "Error Tolerance")),
         steps=entries(find(found, "Multi-Stage Steps", "Multi-Stage Extraction", "Multi-Stage", "Steps")),

@@ -265,13 +265,14 @@ class MatrixRow:
 class GuideSection:
     """Section 4. `lines` has the lines of the headings 4.1, 4.2 and 4.3 as far as they are there.
 
-    `examples_problem` says why examples that are there cannot be read.
+    `examples_problem` says why examples that are there cannot be read, `no_examples` of which items there are none.
     """
 
     sources: tuple[SpecSource, ...] = ()
     extractions: tuple[Extraction, ...] = ()
     examples: tuple[SpecExample, ...] = ()
     examples_problem: str = ""
+    no_examples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     error_tolerance: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()

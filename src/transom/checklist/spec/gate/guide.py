@@ -106,6 +106,19 @@ def _examples(section: GuideSection, check: CheckSection) -> Iterator[SpecProble
             yield SpecProblem("spec.cross.items", example.line, problem)
 
 
+def examples_wanted(section: GuideSection, check: CheckSection) -> Iterator[SpecProblem]:
+    """What whoever writes Section 4 is asked for once; an ItemSpec without examples is none the worse for that.
+
+    A gate that has none to try says so.
+    """
+    told = {(example.item, example.outcome) for example in section.examples}
+    for item in check.item_ids() if not section.examples_problem else ():
+        for outcome in ("holds", "fails"):
+            if item not in section.no_examples and (item, outcome) not in told:
+                problem = f"Examples has none of item {item} with outcome: {outcome}"
+                yield SpecProblem("spec.examples", _line(section, "4.1"), problem)
+
+
 def _points(section: GuideSection) -> Iterator[SpecProblem]:
     line = _line(section, "4.1")
     for gate, label, texts in (
