@@ -20,7 +20,7 @@ from tests.forked import attempt, records
 from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_courses import OPENLY
 from tests.stories.worlds import World
-from transom.stories.pipeline import StorySettings
+from transom.stories.shared import StorySettings
 
 AGENT = """cat > /dev/null
 NAME={replies}/$TRANSOM_STORY/$TRANSOM_ROLE-$TRANSOM_ATTEMPT

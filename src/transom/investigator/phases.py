@@ -557,22 +557,22 @@ async def follow_up(run: Run, question: str, data: DataFolder, memory: Sequence[
     said = [
         FollowUp.model_validate_json(path.read_bytes()) for path in sorted(run.folder.glob("follow_up/*/said.json"))
     ]
-    earlier = [one for one in said if one.question != question]
-    number = next((at for at, one in enumerate(said, 1) if one.question == question), len(said) + 1)
+    if again := next((one for one in said if one.question == question), None):
+        return again
     blocks = [
         *case_blocks(result.model_copy(update={"question": question}), kept.shown, ledger),
-        outside("dialogue", [f"Asked: {one.question}\nAnswered: {one.answer}" for one in earlier][-_MOST_LISTED:]),
+        outside("dialogue", [f"Asked: {one.question}\nAnswered: {one.answer}" for one in said][-_MOST_LISTED:]),
         json_rows("memory", [{"text": one} for one in memory]),
     ]
     role = role_of(FOLLOW_UP)
 
     async def answer(stage: Stage, *_: Json) -> FollowUp:
         text = (await call(stage, role, blocks, _plain)).value
-        names = [question, *known_names(result), *(one.answer for one in earlier)]
+        names = [question, *known_names(result), *(one.answer for one in said)]
         checked = ledger.check(text, names=names)
         struck = [Unsupported(text=one.sentence, why=one.why, where="follow-up") for one in checked.struck]
         return FollowUp(question=question, answer=checked.text, unsupported_claims=struck)
 
     inputs = [block.to_json() for block in blocks]
-    name = f"follow_up/{number:03d}-{digest(question)[:8]}"
+    name = f"follow_up/{len(said) + 1:03d}-{digest(question)[:8]}"
     return (await run.stage(name, answer, *inputs, out=model_file("said.json", FollowUp), uses=[role])).value

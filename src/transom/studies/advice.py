@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -106,12 +106,15 @@ class FileAdvice:
         self.path = folder / "advice.jsonl"
         self._lock = FileLock(folder / "advice.lock")
 
+    def name(self, insight: Insight, known: Collection[str]) -> str:
+        """An id for a new insight; `known` are those that are taken."""
+        return f"{insight.category}-{len(known) + 1:05d}"
+
     def add(self, insight: Insight) -> str:
         key = identity(insight)
         with self._lock.held():
-            known = {identity(one): one for one in self._project()}
-            number = len(known) + 1
-            insight_id = known[key].id if key in known else f"{insight.category}-{number:05d}"
+            known = {identity(one): one.id for one in self._project()}
+            insight_id = known.get(key) or self.name(insight, known.values())
             event: dict[str, Any] = {"event": "add", "id": insight_id, "scope": insight.scope, "kind": insight.kind}
             event |= {"content": insight.content, "data": dict(insight.data), "sources": list(insight.sources)}
             _append(self.path, event)
@@ -149,10 +152,14 @@ def identity(insight: Insight) -> str:
     return digest([insight.scope, insight.kind, str(insight.data.get("key", insight.content))])
 
 
-def keep_rules(advice: AdviceStore, rows: RowStore, scope: str, study: str) -> list[str]:
-    """Learn rules from all rows of a scope and keep them; gives their ids."""
-    found = learn(rows.rows(scope))
-    return [advice.add(Insight(scope, RULE, rule.sentence, rule.to_data(), sources=(study,))) for rule in found]
+def keep_rules(
+    advice: AdviceStore, rows: RowStore, scope: str, study: str, in_words: Callable[[str], str] = str
+) -> list[str]:
+    """Learn rules from all rows of a scope and keep them, their sentences `in_words`; gives their ids."""
+    found = [
+        Insight(scope, RULE, in_words(one.sentence), one.to_data(), sources=(study,)) for one in learn(rows.rows(scope))
+    ]
+    return [advice.add(one) for one in found]
 
 
 def active_rules(insights: Iterable[Insight]) -> list[Rule]:

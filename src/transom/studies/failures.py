@@ -27,7 +27,7 @@ from transom.studies.job_files import Deck, Results, read_dat, read_deck, read_f
 
 Severity = Literal["design", "machine", "study", "warning"]
 
-_DECK, _TABLE, _LISTINGS = ".inp", ".dat", {".f06", ".out"}
+_DECK, _TABLES = ".inp", {".dat": read_dat, ".f06": read_f06, ".out": read_f06}
 _SILENT = {".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
 _LINES, _CHARACTERS = 5, 700
 _CALCULIX_ROW = re.compile(r"^\s*\d+\s+\d+\s+\d+(U?)\s+\d+\s+[\d.E+-]+", re.MULTILINE)
@@ -225,12 +225,10 @@ class JobOutput:
             kind = path.suffix.lower()
             if kind == _DECK:
                 deck = read_deck(read_text(path))
-            elif kind == _TABLE:
-                results.append((path.name, read_dat(read_text(path).splitlines())))
             elif kind not in _SILENT:
                 texts[path.name] = read_text(path)
-                if kind in _LISTINGS:
-                    results.append((path.name, read_f06(texts[path.name].splitlines())))
+                if read := _TABLES.get(kind):
+                    results.append((path.name, read(texts[path.name].splitlines())))
         return JobOutput(texts, return_code, deck=deck, results=tuple(results), **known)
 
 

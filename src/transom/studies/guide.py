@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from transom.studies.advice import DESIGN, NUMERICS, AdviceStore, Insight, RowStore, active_rules, keep_rules
@@ -64,12 +65,23 @@ class Guide:
                 return Rejection(f"it does not meet the requirement {formula.text}")
         features = self.features(values)
         hit = [rule for rule in self.rules if rule.matches(features)]
-        return Rejection(hit[0].sentence, tuple(rule.id for rule in hit), hit[0].failure) if hit else None
+        return (
+            Rejection(self._in_words(hit[0].sentence), tuple(rule.id for rule in hit), hit[0].failure) if hit else None
+        )
 
-    def score(self, rules: Iterable[str], failed: bool, source: str) -> None:
-        """Count how a design ended that these rules had rejected."""
-        for rule in rules:
-            self.advice.outcome(rule, helpful=failed, source=source)
+    def _in_words(self, sentence: str) -> str:
+        """A rule's sentence with the titles of variables and constants."""
+        named = {**self.study.variables, **self.study.constants}
+        titles = {name: title for name, one in named.items() if (title := getattr(one, "title", ""))}
+        return re.sub(r"\b\w+\b", lambda match: titles.get(match[0], match[0]), sentence)
+
+    def score(self, trial: Trial) -> None:
+        """Count how a design ended that rules had rejected, or that came from another study."""
+        source = f"{self.study.study}/{trial.number}"
+        for rule in trial.audit:
+            self.advice.outcome(rule, helpful=trial.kind == "failed", source=source)
+        if trial.source in {one.id for one in self.insights}:
+            self.advice.outcome(trial.source, helpful=trial.feasible, source=source)
 
     def designs(self) -> list[tuple[str, dict[str, Number]]]:
         """Designs to begin with, and the insights that they come from."""
@@ -120,7 +132,7 @@ class Guide:
         mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
         self.rows.keep(self.study.scope, self.study.study, mine)
         known = {one.id for one in self.insights}
-        found = keep_rules(self.advice, self.rows, self.study.scope, self.study.study)
+        found = keep_rules(self.advice, self.rows, self.study.scope, self.study.study, self._in_words)
         found += [self.advice.add(self._design(trial)) for trial in self._exemplary(trials, verification)]
         self._learn_margin(verification.factors())
         return [one for one in dict.fromkeys(found) if one not in known]

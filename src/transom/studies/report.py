@@ -153,13 +153,15 @@ def report_html(
 def insight_rows(result: StudyResult, insights: Iterable[Insight], trials: Iterable[Trial]) -> list[dict[str, Any]]:
     """The insights of the study's scope: what each did here, and how its predictions came out in all studies."""
     trials = list(trials)
+    spent = [trial.seconds for trial in trials if trial.kind == "failed"]
+    cost = sum(spent) / len(spent) if spent else 0.0
     rows = []
     for one in insights:
         rejected = sum(one.id in trial.rules for trial in trials)
         audited = [trial for trial in trials if one.id in trial.audit]
         right = sum(trial.kind == "failed" for trial in audited)
         began = [trial for trial in trials if trial.source == one.id]
-        did = [f"rejected {rejected} designs"] if rejected else []
+        did = [f"rejected {rejected} designs, about {rejected * cost:.0f} s of solves"] if rejected else []
         did += [f"{right} of {len(audited)} tried all the same failed"] if audited else []
         did += [f"trial {trial.number}: {'feasible' if trial.feasible else 'not feasible'}" for trial in began]
         standing = f"{one.helpful} right, {one.harmful} wrong" if one.helpful + one.harmful else "untried"

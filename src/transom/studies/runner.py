@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 RETRIES = 2
 _PAUSES = (0.5, 3.0)  # seconds before a solve that the machine failed is tried again
-_LOST_IN_A_ROW = 3
+_LOST_IN_A_ROW, _WAIT = 3, 0.2
 _REJECTIONS = (
     100  # designs in a row that may be rejected; the next is solved all the same, to see whether that is right
 )
@@ -131,6 +131,9 @@ class StudyRunner:
             thread.start()
         try:
             self._worker(budget)
+            while not self._stop.is_set() and any(trial.kind == "running" for trial in self.trials()):
+                time.sleep(_WAIT)  # another process is at its last trials; were it killed, they would be ours
+                self._worker(budget)
         except BaseException:
             self.stop()
             raise
@@ -243,7 +246,7 @@ class StudyRunner:
         done = replace(self._outcome(trial, solved), audit=audited, attempts=attempts)
         self._tell(trial, done)
         if done.kind in ("solved", "failed"):
-            self.guide.score(audited, done.kind == "failed", f"{self.study.study}/{trial.number}")
+            self.guide.score(done)
         self._progress(done, budget)
 
     def _solve(self, folder: Path, params: dict[str, Number]) -> Solved:
@@ -306,8 +309,9 @@ class StudyRunner:
         left = (time.monotonic() - self._began) / max(1, finished - self._done_before) * max(0, budget - finished)
         span = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
         best = f"best {ranked[0].values[0]:.4g} (trial {ranked[0].number})" if ranked else "nothing feasible yet"
-        how = "solved" if done.feasible else "violates a constraint" if done.kind == "solved" else done.reason
-        self.tell(f"{finished}/{budget} trial {done.number}: {how}; {best}; {made['pruned']} rejected; {span} left")
+        how = "solved" if done.feasible else "violates a constraint" if done.kind == "solved" else str(done.failure)
+        line = f"{finished}/{budget} trial {done.number}: {how.replace('_', ' ')}; {best}"
+        self.tell(f"{line}; {made['pruned']} rejected; {span} left")
 
 
 def _now() -> str:

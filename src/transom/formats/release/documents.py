@@ -41,9 +41,10 @@ _CLAIMS = tuple(
 )
 _MAY_CLAIM = re.compile(r"\d.{0,60}(?:coverage|fail)|coverage.{0,60}\d", re.IGNORECASE)
 _HOPED = re.compile(
-    r"\b(?:target|goal|at least|minimum|≥|>=|must|should|will|aim|require[sd]?|threshold|planned|expect\w*|before)\b",
+    r"[<>≥≤]|\b(?:target|goal|at least|minimum|must|should|will|aim|require[sd]?|threshold|planned|expect\w*|before)\b",
     re.IGNORECASE,
 )
+_GOALS = re.compile(r"\b(?:criteria|goals?|targets?|requirements?|done|objectives?|plan|strategy)\b", re.IGNORECASE)
 _LONGEST_LINE = 4000
 _MOST_HEAD = 60  # lines in which a document tells its own stage
 _MOST_REMARKS = 40
@@ -168,7 +169,8 @@ class _Reader:
             )
         for measure, unit, pattern in _CLAIMS if _MAY_CLAIM.search(text) else ():
             match = pattern.search(text)
-            if match and not _HOPED.search(text) and len(self.claims) < _MOST_REMARKS:
+            hoped = _HOPED.search(text) or _GOALS.search(self._section)
+            if match and not hoped and len(self.claims) < _MOST_REMARKS:
                 value = float(match[1].replace(",", ""))
                 place = f"line:{self.line}"
                 quote = sentence(text, match.start())
