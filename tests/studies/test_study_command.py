@@ -147,6 +147,24 @@ def test_the_shipped_study_can_be_read(root: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_a_study_learned_stands_in_the_playbook(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two"):
+        write_study(here, name, trials=30)
+    ran(capsys, "study", "run", "one.yaml")
+    items = {row["id"]: row for row in ran(capsys, "playbook", "list", "--domain", "plates")["items"]}
+    rule = next(key for key, row in items.items() if row["content"].startswith("hole / arm width ≥ 0.4"))
+    assert ran(capsys, "study", "run", "two.yaml")["insights"]["used"]
+    audited = [row for row in ran(capsys, "study", "export", "two") if rule in row["audit"]]
+    standing = {row["id"]: row for row in ran(capsys, "playbook", "list", "--domain", "plates")["items"]}[rule]
+    assert standing["net_score"] == len(audited)  # each was tried against the rule, and failed
+    assert main(["playbook", "retire", rule, "--why", "no", "--by", "Ann", "-q"]) == 0
+    capsys.readouterr()
+    write_study(here, "three", trials=10)
+    ran(capsys, "study", "run", "three.yaml")
+    assert not any(rule in row["rules"] for row in ran(capsys, "study", "export", "three"))
+
+
+@pytest.mark.slow
 def test_a_second_process_helps_with_the_trials_of_the_first(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_command_study(here, trials=12, workers=1)
     command = [sys.executable, "-m", "transom", "study", "run", "slow.yaml"]

@@ -20,6 +20,7 @@ from transom.studies.trials import Trial, Wanted
 from transom.studies.verify import Verification
 
 _HANDED_ON = 2
+_SAME = 1.005  # a finer mesh that changes an output less changes nothing
 _SEARCHED, _REFINED = 300, 200  # designs that a carried-over one is chosen from
 
 
@@ -157,7 +158,7 @@ class Guide:
 
     def _learn_margin(self, factors: Mapping[str, Sequence[float]]) -> None:
         """Leave how much finer settings changed outputs: the upper end of what was seen in this study."""
-        seen = {name: sorted(values) for name, values in factors.items() if values}
+        seen = {name: sorted(values) for name, values in factors.items() if max(values) > _SAME}
         if not seen:
             return
         factors_: dict[str, float] = {}
