@@ -20,6 +20,7 @@ from transom.investigator.deciding import Decision, decide, within
 from transom.investigator.gathering import SourceRef, read_source, sources_of
 from transom.investigator.ledger import CALCULATED, Evidence, Ledger
 from transom.investigator.policy import Policy, Waiver
+from transom.investigator.remembering import changed, recall, remember
 from transom.investigator.result import (
     CriterionResult,
     Investigation,
@@ -34,6 +35,7 @@ from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER,
 from transom.investigator.sources import DataFolder, Feature
 from transom.investigator.tools import jira_tool, reading_tools
 from transom.llm import Block, Role, Usage
+from transom.memory import Memory
 from transom.runs import Run, Stage, model_file
 from transom.tools import Toolbox, ToolDefinition
 from transom.tools.calculator import calculator
@@ -58,6 +60,7 @@ class Inquiry:
     Attributes:
         target: the stage that `--target` names.
         as_of: the day by which waivers expire.
+        memory: of past assessments; None where it is off.
     """
 
     question: str
@@ -66,6 +69,7 @@ class Inquiry:
     as_of: date
     target: str | None = None
     waivers: Sequence[Waiver] = field(default_factory=tuple)
+    memory: Memory | None = None
 
 
 class Identified(Shape):
@@ -149,9 +153,15 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         as_of=inquiry.as_of,
         left_out=inquiry.data.left_out(feature),
     )
+    digests = [one.reading.sha256 for one in reports]
+    before = await recall(run, inquiry.memory, feature.feature_id, target, digests)
     shown, merged_use = await merge(run, summaries)
     case = Case(feature, current, target, decision, ledger, reports, summaries, shown)
-    return await conclude(run, inquiry, case, spent + used + merged_use)
+    result = await conclude(run, inquiry, case, spent + used + merged_use)
+    result = result.model_copy(update={"changed_since": changed(before.earlier, result)})
+    day, readings = inquiry.as_of.isoformat(), [one.reading for one in reports]
+    status = await remember(inquiry.memory, result, readings, day, before.status)
+    return result.model_copy(update={"memory_status": status})
 
 
 @dataclass(frozen=True)
@@ -568,7 +578,7 @@ async def follow_up(run: Run, question: str, data: DataFolder, memory: Sequence[
 
     async def answer(stage: Stage, *_: Json) -> FollowUp:
         text = (await call(stage, role, blocks, _plain)).value
-        names = [question, *known_names(result), *(one.answer for one in said)]
+        names = [question, *known_names(result), *(one.answer for one in said), *memory]
         checked = ledger.check(text, names=names)
         struck = [Unsupported(text=one.sentence, why=one.why, where="follow-up") for one in checked.struck]
         return FollowUp(question=question, answer=checked.text, unsupported_claims=struck)
