@@ -60,7 +60,7 @@ SHAPES = (
     Shape("transom.trace_stats/1", "transom.telemetry.stats:Stats"),
     Shape("transom.approval/1", "transom.checklist.run.approval:Approval"),
     Shape("transom.checker/1", "transom.checklist.atoms:CheckerConfig", mode="validation"),
-    Shape("transom.prices/1", "transom.agent.prices:Prices", mode="validation"),
+    Shape("transom.prices/1", "transom.runs.prices:Prices", mode="validation"),
     Shape("transom.knowledge/1", "transom.checklist.rules.knowledge:Domain", mode="validation"),
 )
 
