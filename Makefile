@@ -3,13 +3,14 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test fence test-all lint format bench docs acceptance leak baddays fuzz realmodel generated lock wheelhouse clean
+.PHONY: help demo demo-ccx test fence test-all lint format bench docs acceptance leak baddays fuzz realmodel generated lock wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
+SHOWN := $(VENV)/.studies
 PYTEST := $(BIN)/python -m pytest
 # Some tests take minutes, most none: whoever is done takes over from the other.
 TWO := -n 2 --dist worksteal
@@ -17,13 +18,17 @@ TWO := -n 2 --dist worksteal
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(CORE) ## every product on the shipped examples: no model, no key, no network
+demo: $(SHOWN) ## every product on the shipped examples: no model, no key, no network
 	@$(BIN)/transom demo
 
 test: $(DEV) ## lint, types, and every test that takes less than a second or so
 	@scripts/setup-test.sh
 	@$(MAKE) lint
 	@$(PYTEST) $(TWO) -m "not slow"
+
+demo-ccx: $(SHOWN) ## the bracket study with the real solver, installed from Debian's packages
+	@scripts/apt-install.sh calculix-ccx libglu1-mesa libxcursor1 libxft2 libxinerama1
+	@$(BIN)/transom demo studies
 
 fence: $(DEV) ## what must never break: kills behind every append, hostile code, whole items on real files, bad days
 	@scripts/setup-test.sh
@@ -45,9 +50,7 @@ format: $(DEV) ## ruff's fixes and formatting
 	@$(BIN)/ruff format .
 
 bench: $(DEV) ## measurements, one script each in benchmarks/
-	@shopt -s nullglob; scripts=(benchmarks/[a-z]*.py); \
-	for script in "$${scripts[@]}"; do $(BIN)/python "$$script"; done; \
-	[ $${#scripts[@]} -gt 0 ] || echo "benchmarks/ holds no measurement yet"
+	@for script in benchmarks/[a-z]*.py; do $(BIN)/python "$$script"; done
 
 docs: $(DOCS) ## the documentation's pages, into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -87,6 +90,9 @@ clean: ## everything that can be made again
 
 $(CORE): requirements/build.txt requirements/core.txt pyproject.toml scripts/setup-venv.sh
 	@scripts/setup-venv.sh core
+
+$(SHOWN): $(CORE) requirements/studies.txt
+	@scripts/setup-venv.sh studies
 
 $(DEV): $(CORE) requirements/dev.txt
 	@scripts/setup-venv.sh dev

@@ -26,4 +26,5 @@ trap 'rm -f "$numpy"' EXIT
 echo 'numpy<2; python_version < "3.13"' >"$numpy"
 pin core.txt pyproject.toml --constraint requirements/build.txt --constraint "$numpy"
 pin dev.txt pyproject.toml --group dev --constraint requirements/core.txt
+pin studies.txt pyproject.toml --extra studies --constraint requirements/dev.txt
 pin docs.txt --group docs --constraint requirements/dev.txt

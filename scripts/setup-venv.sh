@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv and installs the locked requirements and, in place, the package. Safe to run again, also after an interruption.
-#   scripts/setup-venv.sh core|dev|docs
+#   scripts/setup-venv.sh core|dev|docs|studies
 # PYTHON names the interpreter (default: the first of python3, python3.13, 3.12, 3.11 that is 3.11 or later).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -71,11 +71,11 @@ main() {
       # setuptools is there now, so the package itself needs no download.
       install --no-deps --no-build-isolation --editable .
       ;;
-    dev | docs) locked "$1" ;;
-    *) fail "no such set: $1 (core, dev, docs)" ;;
+    dev | docs | studies) locked "$1" ;;
+    *) fail "no such set: $1 (core, dev, docs, studies)" ;;
   esac
   touch ".venv/.$1"
 }
 
-[ $# -eq 1 ] || fail "usage: scripts/setup-venv.sh core|dev|docs"
+[ $# -eq 1 ] || fail "usage: scripts/setup-venv.sh core|dev|docs|studies"
 main "$1"

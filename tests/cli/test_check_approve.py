@@ -31,16 +31,32 @@ def messages(verdict: dict[str, object]) -> list[tuple[str | None, str]]:
 def test_a_checker_edited_by_hand_says_so(desk: Desk) -> None:
     before = desk.verdict("run", str(CHECKER))
     assert not [where for where, _ in messages(before) if where in ("atoms.py", "checker.yaml")]
+    said = "was changed by hand after the gates passed the checker"
     for name in ("atoms.py", "checker.yaml"):
         edit_comment(CHECKER / name)
-        said = "was changed by hand after the gates passed the checker"
-        assert (name, said) in messages(desk.verdict("run", str(CHECKER)))
-        assert (name, said) in messages(desk.verdict("run", "VER-01.yaml"))
+        for target in (str(CHECKER), "VER-01.yaml"):
+            verdict = unreviewed(desk, target)
+            assert any(where == name and message.startswith(f"{said}; hold it") for where, message in messages(verdict))
+            found = verdict["found_items"]
+            assert isinstance(found, list) and len(found) == 4, "what it would say is shown"
     answer = desk("check", "approve", str(CHECKER), "--by", "ann")
     assert "atoms.py was changed by hand after the gates passed the checker\n" in answer.err
+    approved = desk.verdict("run", str(CHECKER))
+    assert (approved["status"], ("atoms.py", said) in messages(approved)) == ("PASS", True)
+    edit_comment(CHECKER / "atoms.py")
+    assert unreviewed(desk, str(CHECKER)), "it was for the edit before"
+    assert desk("check", "lint", str(CHECKER), "--var", "CHECKLIST_ROOT=data").code == 0
+    assert desk.verdict("run", str(CHECKER))["status"] == "PASS", "the gates ran again"
     assert desk.check("all", "VER-01.yaml", "-o", "out", "-q").code == 0, "the gates pass the edit"
-    void = "the approval of the checker is void: build.json changed since ann approved it"
+    void = "the approval of the checker is void: atoms.py, build.json changed since ann approved it"
     assert messages(desk.verdict("run", str(CHECKER))) == [(None, void)], "it was for one that rules wrote"
+
+
+def unreviewed(desk: Desk, target: str) -> dict[str, object]:
+    answer = desk.check("run", target, "--format", "json", "-q")
+    assert (answer.code, answer.document["status"]) == (3, "NEEDS_REVIEW")
+    verdict: dict[str, object] = answer.document
+    return verdict
 
 
 def edit_comment(path: Path) -> None:
@@ -86,10 +102,9 @@ def test_an_approval_that_cannot_be_read_approves_nothing(desk: Desk) -> None:
     assert desk("check", "approve", str(CHECKER), "--by", "ann", "-q").code == 0
     edit(CHECKER / "build.json", '"provider": "rules"', '"provider": "a better one"')
     assert "build.json changed since ann" in desk.check("run", str(CHECKER), "--approved-only", "-q").line()
-    for status in ("needs_review", "human_required"):
-        edit(CHECKER / "build.json", '"status": "done"', f'"status": "{status}"')
-        assert desk("check", "approve", str(CHECKER), "--by", "ann").code == 2
-        edit(CHECKER / "build.json", f'"status": "{status}"', '"status": "done"')
+    edit(CHECKER / "build.json", '"status": "done"', '"status": "human_required"')
+    assert desk("check", "approve", str(CHECKER), "--by", "ann").code == 2
+    edit(CHECKER / "build.json", '"status": "human_required"', '"status": "done"')
     for name in ("", "  ", "a\x1bb", "x" * 300):
         assert "is no name; say who approves" in desk("check", "approve", str(CHECKER), "--by", name).line()
     assert "no checker folder" in desk("check", "approve", "nosuch", "--by", "ann").line()
@@ -101,5 +116,5 @@ def test_of_several_the_approved_ones_are_judged(desk: Desk) -> None:
     assert desk("check", "approve", str(CHECKER), "--by", "ann", "-q").code == 0
     targets = (str(CHECKER), "out/VER-02_checker")
     answer = desk.check("run", *targets, "--approved-only", "--format", "json", "-q")
-    assert (answer.code, answer.document["item_id"]) == (2, "VER-01")
+    assert (answer.code, [one["status"] for one in answer.document["checks"]]) == (2, ["PASS", "ERROR"])
     assert "out/VER-02_checker: not approved" in answer.err

@@ -150,6 +150,20 @@ def test_several_targets_are_one_document_and_the_gravest_code(desk: Desk) -> No
 
 
 @pytest.mark.slow
+def test_reports_are_written_in_every_format_with_evidence_in_its_lines(desk: Desk) -> None:
+    desk.check("all", "STA-04.yaml", "-q")
+    wanted = [f"--report={kind}:out/r.{kind}" for kind in ("json", "text", "junit", "sarif", "csv", "html")]
+    assert desk.check("run", "STA-04.yaml", *wanted, "-q").code == 1
+    page = Path("out/r.html").read_text("utf-8")
+    assert '<span class="line marked"><span class="number">' in page
+    assert page.count('class="line"') > 20, "each line of evidence stands between its neighbours"
+    log = json.loads(Path("out/r.sarif").read_text("utf-8"))
+    assert ["suppressions" in one for one in log["runs"][0]["results"]] == [False, False, True]
+    assert b'failures="1"' in Path("out/r.junit").read_bytes()
+    assert len(Path("out/r.csv").read_text("utf-8-sig").splitlines()) == 19
+
+
+@pytest.mark.slow
 def test_one_bad_target_costs_the_others_nothing(desk: Desk) -> None:
     for item in ("VER-01", "VER-02"):
         desk.check("all", f"{item}.yaml", "-q")

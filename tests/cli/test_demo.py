@@ -28,14 +28,14 @@ def test_the_demo_keeps_to_a_workspace_of_its_own(
     for name in ("VER-01.yaml", "VER-02.yaml"):
         shutil.copy(EXAMPLES / name, examples)
     (here / "transom.yaml").write_text("paths: {output_dir: mine}\nmodel: replay:nosuch.json\n", "utf-8")
-    first = transom("demo")
+    first = transom("demo", "checklist")
     assert first.code == 0, first
     assert re.search(r"PASS +VER-01", first.out)
     assert re.search(r"FAIL +VER-02", first.out)
     assert "section_1" in first.out
     assert "stage build/parser" in first.out
     assert not (here / "mine").exists()
-    again = transom("demo")
+    again = transom("demo", "checklist")
     assert again.code == 0
     for line in re.findall(r"transom ((?:window|runs) show .*)", again.out):
         assert transom(*shlex.split(line)).code == 0, line
@@ -46,4 +46,4 @@ def test_the_demo_keeps_to_a_workspace_of_its_own(
     shutil.copy(EXAMPLES / "VER-01.yaml", own)
     data = f"CHECKLIST_ROOT={examples / 'data'}"
     assert transom("check", "all", str(own), "--var", data, "-q").code == 0, "the id is free"
-    assert transom("demo", "-q").code == 0
+    assert transom("demo", "checklist", "-q").code == 0

@@ -105,7 +105,7 @@ async def test_what_was_cut_off_is_void_once_it_is_asked_again(how: str, next_: 
             with pytest.raises(asyncio.CancelledError):
                 await saying
         agent.budget = Budget()
-        assert (await (agent.resume() if next_ == "go_on" else agent.send("else"))).text == "again"
+        assert (await (resumed(agent) if next_ == "go_on" else agent.send("else"))).text == "again"
     pieces = [event.piece for event in told if isinstance(event, ReplyDelta)]
     assert pieces == [*HALF, Again("it was cut off before it was whole"), Text("again")]
 

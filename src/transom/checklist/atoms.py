@@ -128,6 +128,24 @@ class Condition(Shape):
     value: Json = None
 
 
+class Count(Shape):
+    """How many entries there must be, e.g. `{op: le, value: 5}`: at most five."""
+
+    op: Literal[Operator.EQUALS, Operator.NOT_EQUALS, Operator.LT, Operator.LE, Operator.GT, Operator.GE]
+    value: Annotated[int, Field(ge=0, strict=True)]
+
+
+def selection_problem(
+    take: str | None, count: Count | None, quantifier: str | None, mode: str | None, check: str | None
+) -> str | None:
+    """Why `take` or `count` does not go with the rest of an item, or None."""
+    if take and quantifier not in ("per_file", None):
+        return "take goes with the quantifier per file only"
+    if count and (take or mode == "forbid" or check == "pattern" or quantifier == "each"):
+        return "count goes with an existence check that is required, quantifier exists or per file, and without take"
+    return None
+
+
 class ValidationItem(Shape):
     """One line of Section 2, in the form that the runtime evaluates.
 
@@ -138,7 +156,10 @@ class ValidationItem(Shape):
         condition: what an entry must fulfil beside its required fields.
         required: fields that must be there and not blank.
         mode: `forbid` turns each match into a violation.
-        quantifier: one entry suffices, each entry is judged, or each file is.
+        quantifier: one entry suffices, each entry is judged, or each file is, by all of its entries.
+        take: with `per_file`, judge a file by its first or its last entry alone.
+        count: how many entries must fulfil the item, in each file with `per_file`, else in all files together.
+        only_with: a kind of file without which the item is not asked, as long as another item is.
         waivable: whether Section 3 lets a keyword waive it; a waiver that names the very text still does.
         keywords: texts of Section 3's scenarios that a keyword waiver may name.
         stages: those keywords that name a design stage; they count only where a log shows the stage.
@@ -153,6 +174,9 @@ class ValidationItem(Shape):
     required: tuple[DottedField, ...] = ()
     mode: Literal["require", "forbid"] = "require"
     quantifier: Literal["exists", "each", "per_file"] = "per_file"
+    take: Literal["first", "last"] | None = None
+    count: Count | None = None
+    only_with: str | None = None
     waivable: bool = True
     keywords: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
@@ -161,6 +185,13 @@ class ValidationItem(Shape):
     @property
     def category(self) -> str:
         return self.select.split(".", 1)[0]
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> ValidationItem:
+        problem = selection_problem(self.take, self.count, self.quantifier, self.mode, self.check)
+        if problem:
+            raise ValueError(problem)
+        return self
 
 
 def _not_applicable(value: object) -> object:

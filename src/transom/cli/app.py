@@ -76,21 +76,22 @@ def _refuse_undecodable(argv: list[str]) -> None:
 
 def build_app() -> Any:
     """The command tree. Modules of commands import nothing slow; their functions do."""
-    from transom.cli import demo, doctor, runs, trace, waiting, window
+    from transom.cli import demo, doctor, investigate, runs, trace, waiting, window
 
     app = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES)
     app.callback()(_root)
     for sub in (*_products(), runs.runs_app, window.window_app, trace.trace_app):
         app.add_typer(sub)
-    for single in (demo, doctor, runs, waiting):
+    for single in (demo, doctor, investigate, runs, waiting):
         single.add_to(app)
     return typer.main.get_command(app)
 
 
 def _products() -> list[typer.Typer]:
-    from transom.cli.check import check_app
+    from transom.cli import check, eval, memory, playbook, story, study  # noqa: A004  the command's name
 
-    return [check_app]
+    groups = [check.check_app, story.story_app, study.study_app, playbook.playbook_app, memory.memory_app]
+    return [*groups, eval.eval_app]
 
 
 def _print_version(wanted: bool) -> None:

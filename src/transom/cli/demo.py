@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import transom
 from transom.cli.command import command
-from transom.cli.output import print_json, print_text, style
+from transom.cli.output import print_json, print_text, say, style
 from transom.cli.session import Session
-from transom.errors import InputError
+from transom.errors import InputError, SandboxUnavailable, SettingsError, TransomError
 
 if TYPE_CHECKING:
     from transom.checklist.run import Verdict
@@ -23,7 +25,22 @@ if TYPE_CHECKING:
 FOLDER = "demo"
 _SHOWN = "VER-02"
 _PARSER_CALL = 6  # after the five rounds of the specification
-_COLOURS = {"PASS": "green", "FAIL": "red", "ERROR": "red"}
+_COLOURS = {"PASS": "green", "READY": "green", "FAIL": "red", "NOT_READY": "red", "ERROR": "red"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One product's part of the demonstration.
+
+    Attributes:
+        name: what a person types to see it alone.
+        title: its heading.
+        show: runs it, prints what people see, and returns its document.
+    """
+
+    name: str
+    title: str
+    show: Callable[[Session, Path], Awaitable[Any]]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,37 +48,109 @@ def add_to(app: typer.Typer) -> None:
     command(app, "demo", example="transom demo")(demo)
 
 
-async def demo(session: Session) -> int:
-    """Run the shipped checklist examples with the embedded default, and show one verdict, one window, one trace."""
-    from transom.checklist.run import Verdict
+async def demo(
+    session: Session,
+    products: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PRODUCT]...", help="checklist, investigator, stories or studies; default: all."),
+    ] = None,
+) -> int:
+    """Show every product on the shipped examples: no model, no key, no network."""
+    examples = _examples(session.cwd)
+    session = _apart(session)
+    documents: dict[str, Any] = {"schema": "transom.demo/1"}
+    failed = False
+    for part in _chosen(products or []):
+        if session.format != "json":
+            print_text("", style(f"== {part.title}", "bold"))
+        started = time.monotonic()
+        try:
+            documents[part.name] = await part.show(session, examples)
+        except TransomError as error:
+            failed = failed or not isinstance(error, (SettingsError, SandboxUnavailable))
+            say(f"transom: {part.name} is not shown: {error}")
+        session.progress(f"{part.name}: {time.monotonic() - started:.1f} s")
+    if session.format == "json":
+        print_json(documents)
+    return 2 if failed else 0
+
+
+def _chosen(names: list[str]) -> list[Part]:
+    parts = {part.name: part for part in _PARTS}
+    for name in names:
+        if name not in parts:
+            raise InputError(f"{name!r} is no product", where="transom demo", hint=f"one of {', '.join(parts)}")
+    return [parts[name] for name in names] or [*_PARTS]
+
+
+async def _checklist(session: Session, examples: Path) -> Any:
+    """The shipped items; one verdict, one window and one trace are shown whole."""
+    from transom.checklist.run import Verdict, together
     from transom.cli.checking import answer_of
     from transom.cli.told import Options
 
-    folder = _examples(session.cwd)
-    session = _apart(session)
+    folder = examples / "checks"
     quiet = replace(session, verbosity=-1)
     variables = (f"CHECKLIST_ROOT={folder / 'data'}",)
     verdicts: list[Verdict] = []
     async with session.open_store() as store:
         for item in sorted(folder.glob("*.yaml")):
-            started = time.monotonic()
             answer = await answer_of(quiet, store, Options(item=item, variables=variables))
-            session.progress(f"{item.stem}: {answer.status} in {time.monotonic() - started:.1f} s")
+            session.progress(f"{item.stem}: {answer.status}")
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
-    if session.format == "json":
-        from transom.checklist.run import together
-
-        print_json(together(verdicts))
-    elif verdicts:
+    if session.format != "json" and verdicts:
         await _show(session, verdicts)
-    return 0
+    return together(verdicts)
+
+
+async def _investigator(session: Session, examples: Path) -> Any:
+    """Four features, each for its next stage."""
+    from transom.cli.investigate import demo as show_features
+
+    found = await show_features(session, examples / "incoming_data")
+    if session.format != "json":
+        for one in found:
+            head = style(f"{one.verdict:<17}", _COLOURS.get(one.verdict, "yellow"))
+            print_text(f"  {head} {one.feature_name}, {one.current_stage} -> {one.target_stage} ({one.stage_fit})")
+            unmet = [row.name for row in one.criteria if row.required and row.status not in ("pass", "waived")]
+            print_text(*(f"      not met: {name}" for name in unmet[:3]))
+        print_text('  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data')
+    return found
+
+
+async def _stories(session: Session, examples: Path) -> Any:
+    """An epic with recorded replies: one story is merged, one is blocked, one fails its tests at first."""
+    from transom.cli.story import demo as show_epic
+    from transom.cli.story import lines_of
+
+    result = await show_epic(session, examples / "stories")
+    if session.format != "json":
+        print_text(*lines_of(result))
+    return result
+
+
+async def _studies(session: Session, examples: Path) -> Any:
+    """A study of a bracket, by the real solver where it is installed."""
+    from transom.cli.study import demo_study
+
+    if find_spec("optuna") is None:
+        raise SettingsError("the extra `studies` is not installed", hint="pip install '.[studies]', or: make demo")
+    return await demo_study(session, examples)
+
+
+_PARTS = (
+    Part("checklist", "Checklist: from one line to a verdict on real logs", _checklist),
+    Part("investigator", "Investigator: is this feature ready for its next stage?", _investigator),
+    Part("stories", "Stories: an epic with evidence instead of claims", _stories),
+    Part("studies", "Studies: an optimisation that learns from failed solves", _studies),
+)
 
 
 def _apart(session: Session) -> Session:
     """In a workspace of its own below the usual one, so that the examples claim none of a person's item ids.
 
-    Nor do her settings decide what the examples show or where their files go.
+    Nor do a person's settings decide what the examples show or where their files go.
     """
     from transom.config.model import Paths
 
@@ -80,10 +169,8 @@ def _examples(cwd: Path) -> Path:
     """The examples: below the current folder, or those that ship with the package."""
     for root in (cwd, Path(transom.__file__).parent):
         if (root / "examples" / "checks").is_dir():
-            return root / "examples" / "checks"
-    raise InputError(
-        "there is no examples/checks here", where=str(cwd), hint="install transom again, or run it in a clone"
-    )
+            return root / "examples"
+    raise InputError("there are no examples here", where=str(cwd), hint="install transom again, or run it in a clone")
 
 
 async def _show(session: Session, verdicts: list[Verdict]) -> None:

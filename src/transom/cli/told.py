@@ -55,7 +55,8 @@ class Options:
     ] = False
     debug: Annotated[bool, typer.Option("--debug", help="Copy every round's prompt and reply too.")] = False
     reports: Annotated[
-        tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or text.")
+        tuple[str, ...],
+        typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json, text, junit, sarif, csv, html."),
     ] = ()
     unsafe: Annotated[
         bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights. Marks every verdict.")

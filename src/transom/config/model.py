@@ -54,6 +54,8 @@ class Paths(_Section):
         output_dir: where `check build` writes without `-o`.
         knowledge_dirs: folders with knowledge files of your own, beside the shipped ones.
         prices: a price list of your own, laid over the shipped one (see docs/providers.md).
+        embeddings: a folder with the weights of all-MiniLM-L6-v2, for search by meaning; None: those that
+            `make embeddings` installed, else search is by words.
     """
 
     search_root: _Path | None = None
@@ -62,6 +64,7 @@ class Paths(_Section):
     output_dir: _Path | None = None
     knowledge_dirs: _Paths = ()
     prices: _Path | None = None
+    embeddings: _Path | None = None
 
 
 class ModelSeat(_Section):
@@ -229,6 +232,79 @@ class SandboxSettings(_Section):
     level: Literal["L1", "L2", "L3"] | None = None
 
 
+class ExternalAgent(_Section):
+    """An external coding agent for stories.
+
+    Attributes:
+        command: the program and its arguments; it gets its prompt on stdin and answers on stdout.
+    """
+
+    command: _Texts = ()
+
+
+class Workers(_Section):
+    """Who works at each seat of a story: `command`, `model`, `rules` or `replay`.
+
+    None: the external agent where one is set, else who answers all.
+    """
+
+    sm: str | None = None
+    po: str | None = None
+    dev: str | None = None
+    qa: str | None = None
+
+
+class StoriesSettings(_Section):
+    """How stories are worked on.
+
+    Attributes:
+        workers: see there.
+        replay: the folder of recorded replies, for seats of that kind.
+        tests: the command of the project's tests, which writes a JUnit report to `{junit}`; `{project}` stands for the
+            project's folder, `{python}` for the interpreter of this program.
+        readable: folders that the tests may read beside the worktree, the system and the project's environment.
+        environment: variables of the tests, as NAME=VALUE.
+        target: the branch that finished stories are merged into; None: the one that is checked out.
+        also_allowed: globs of files that every story may change beside those that it names.
+        protected: globs of files, beside the usual ones, that only a story that names them may change.
+        reviews: how often PO may send a story back.
+        attempts: how often Dev may try.
+        parallel: stories at once, where they touch different files.
+        max_tokens: that the stages of one story may take; None: as many as it takes.
+    """
+
+    workers: Workers = Workers()
+    replay: _Path | None = None
+    tests: _Texts = ()
+    readable: _Paths = ()
+    environment: _Texts = ()
+    target: str | None = None
+    also_allowed: _Texts = ("tests/**", "test/**")
+    protected: _Texts = ()
+    reviews: int = Field(default=2, ge=0)
+    attempts: int = Field(default=3, ge=1)
+    parallel: int = Field(default=1, ge=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+
+
+class HandoffSettings(_Section):
+    """What a hand-over of a story holds, and what becomes of its file once the story is done.
+
+    Attributes:
+        retention: `delete`; `failed`: keep those of stories that were blocked on their way; `keep:N`: the newest N;
+            `archive`: all.
+        max_summary_length, max_acceptance_criteria, max_files_tracked: what it holds; characters, and how many.
+        summary_passed_on, files_passed_on: what of it the next stage sees.
+    """
+
+    retention: str = "delete"
+    max_summary_length: int = Field(default=2000, ge=1)
+    max_acceptance_criteria: int = Field(default=10, ge=1)
+    max_files_tracked: int = Field(default=20, ge=1)
+    summary_passed_on: int = Field(default=500, ge=1)
+    files_passed_on: int = Field(default=10, ge=1)
+
+
 class Settings(_Section):
     """All settings. `model` is a chain of providers, comma-separated; on the command line it answers every seat."""
 
@@ -245,6 +321,9 @@ class Settings(_Section):
     egress: Egress = Egress()
     window: WindowSettings = WindowSettings()
     sandbox: SandboxSettings = SandboxSettings()
+    agent: ExternalAgent = ExternalAgent()
+    stories: StoriesSettings = StoriesSettings()
+    handoff: HandoffSettings = HandoffSettings()
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
     _file: Path | None = PrivateAttr(default=None)

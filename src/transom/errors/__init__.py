@@ -27,6 +27,7 @@
     ├── OutOfTurns              a role goes on calling tools when it may not, with the work so far
     ├── CapReached              a conversation has used what it may use, with how much
     ├── StoreError              the database cannot be opened, read or written
+    ├── MemoryUnavailable       memory cannot be reached; a run can go on without it
     ├── RunError                a run cannot be opened or continued
     │   ├── RunBusy             another process holds the run
     │   ├── LeftUnanswered      a message was stopped in an earlier life, and something else was said then
@@ -45,6 +46,7 @@ from __future__ import annotations
 from transom.errors.base import (
     EgressError,
     InputError,
+    MemoryUnavailable,
     SettingsError,
     StoreError,
     TransomError,
@@ -98,6 +100,7 @@ __all__ = [
     "EgressError",
     "InputError",
     "InvalidArgumentsError",
+    "MemoryUnavailable",
     "NeedsModel",
     "NetworkFailed",
     "NotUnderstood",

@@ -69,3 +69,7 @@ class WindowOverflow(TransomError):
 
 class StoreError(TransomError):
     """The database cannot be opened, read or written."""
+
+
+class MemoryUnavailable(TransomError):
+    """Memory cannot be reached. Whoever asked can go on without it."""

@@ -3,5 +3,6 @@
 from transom.store.network import filesystem_of, is_network
 from transom.store.protocol import Record, Store
 from transom.store.sqlite import SqliteStore
+from transom.store.tables import Tables
 
-__all__ = ["Record", "SqliteStore", "Store", "filesystem_of", "is_network"]
+__all__ = ["Record", "SqliteStore", "Store", "Tables", "filesystem_of", "is_network"]

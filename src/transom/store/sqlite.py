@@ -74,7 +74,7 @@ class SqliteStore:
         with typed_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             make_blank(path)
-            connection = _open_for_writing(path, busy_seconds)
+            connection = connect_for_writing(path, busy_seconds)
             reader = _connect(path, busy_seconds)
             reader.execute("PRAGMA query_only = ON")
             committer = Committer(connection, path, busy_seconds)
@@ -226,10 +226,12 @@ def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
 
 
-def _open_for_writing(path: Path, busy_seconds: float) -> sqlite3.Connection:
+def connect_for_writing(path: Path, busy_seconds: float, *, wal: bool = True) -> sqlite3.Connection:
+    """A connection to a database whose tables are up to date; without `wal` to one in memory."""
     connection = _connect(path, busy_seconds)
     try:
-        _prepare(connection, path, busy_seconds)
+        if wal:
+            _prepare(connection, path, busy_seconds)
     except BaseException:
         connection.close()
         raise

@@ -112,8 +112,9 @@ async def test_a_right_checker_passes_every_gate(tmp_path: Path) -> None:
         "hard_coding",
         "yaml",
         "agreement",
-        "whole",
+        "examples",
         "mutation",
+        "questions",
     ]
 
 
@@ -176,7 +177,7 @@ async def test_what_crashes_names_the_atom_in_which_it_does(tmp_path: Path) -> N
             "forbidden_io",
             "asks for the time by today",
         ),
-        ("    results = []\n", "    results = []\n    getattr(text, 'strip')\n", "forbidden_io", "uses getattr"),
+        ("    results = []\n", "    results = []\n    setattr(text, 'strip', 1)\n", "forbidden_io", "uses setattr"),
         ('"rank": "primary"', '"rank": "best"', "sources", "SOURCES"),
         ('SCOPE = "file"', 'SCOPE = "word"', "sources", "SCOPE is 'word'"),
         ('SCOPE = "file"', 'SCOPE = "record"', "sources", "RECORD_START is no regular expression"),
@@ -339,6 +340,13 @@ def test_what_the_framework_settles_is_not_the_replys_to_say() -> None:
         ('id: "2.1"', 'id: "2.2"', "item 2.2 stands not in Section 2"),
         ("capability_type: 1", "capability_type: 4", "capability_type is 4, Section 2 says 1"),
         ("quantifier: each", "quantifier: exists", "quantifier is 'exists', Section 2 says 'each'"),
+        ("quantifier: each", "quantifier: per_file\n  take: last", "take is 'last', Section 2 says 'all'"),
+        (
+            "quantifier: each",
+            "quantifier: exists\n  count: {op: le, value: 9}",
+            "count is 'le 9', Section 2 says 'none'",
+        ),
+        ("  quantifier", "  only_with: log\n  quantifier", "only_with is 'log', Section 2 says 'none'"),
         ("  quantifier", "  mode: forbid\n  quantifier", "mode is 'forbid', Section 2 says 'require'"),
         ("  quantifier", "  check: pattern\n  quantifier", "check is 'pattern', Section 2 says 'existence'"),
         ("  required: [block.power]\n", "", "required is nothing, Section 2 says block.power"),

@@ -141,6 +141,20 @@ def test_a_given_file_that_the_log_does_not_read_is_not_loaded(built: LoadedChec
     assert run(built, tmp_path, other, inputs=[name, "other.spef"]).status == "FAIL"
 
 
+def test_a_netlist_or_spef_alone_does_not_show_that_it_was_loaded(built: LoadedChecker, tmp_path: Path) -> None:
+    verdict = run(built, tmp_path, DESIGN, inputs=["top.v", "top.spef"])
+    assert [one.name for one in verdict.found_items] == ["Netlist Version Completeness", "SPEF Version Completeness"]
+    assert (verdict.status, verdict.missing_items) == ("PASS", ())
+    assert [warned.message for warned in verdict.warnings[:2]] == [
+        "2.1 Netlist File Loading Status was not asked: no sta_log was given",
+        "2.3 SPEF File Loading Status was not asked: no sta_log was given",
+    ]
+    log = {**DESIGN, "sta.log": UNREAD}
+    assert [one.name for one in run(built, tmp_path, log, inputs=["sta.log", "top.spef"]).missing_items] == [
+        "SPEF File Loading Status"
+    ]
+
+
 def test_one_of_two_runs_that_reads_no_parasitics_is_no_pass(built: LoadedChecker, tmp_path: Path) -> None:
     verdict = run(built, tmp_path, {**DESIGN, "a.log": LOG, "b.log": UNREAD}, inputs=["a.log", "b.log"])
     assert (verdict.status, verdict.errors[0].source_file) == ("ERROR", "b.log")

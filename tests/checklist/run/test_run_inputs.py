@@ -318,8 +318,8 @@ def test_a_damaged_checker_folder_is_one_clear_error(
 @pytest.mark.parametrize(
     ("old", "new", "line", "part"),
     [
-        ("hints: [made by]", "hints: ['regex:[']", 17, "'regex:[' is invalid"),
-        ("hints: [made by]", "hint: [made by]", 17, "did you mean hints?"),
+        ("hints: [made by]", "hints: ['regex:[']", 19, "'regex:[' is invalid"),
+        ("hints: [made by]", "hint: [made by]", 19, "did you mean hints?"),
         ("op: equals, value: true", "op: matches, value: '('", 9, "missing )"),
         ("op: equals, value: true", "op: matches", 9, "needs a regular expression"),
         ("op: equals, value: true", "op: in, value: 1", 9, "needs a list"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transom.checklist.atoms import CheckerConfig, Condition, ValidationItem
+from transom.checklist.atoms import CheckerConfig, Condition, Count, ValidationItem
 from transom.checklist.build.artifacts import CHECKER
 from transom.checklist.spec.shapes import CheckSection, SpecItem
 from transom.gates import Finding
@@ -38,6 +38,9 @@ def _differences(said: SpecItem, made: ValidationItem) -> Iterator[str]:
         ("check", said.validation, made.check),
         ("mode", said.mode, made.mode),
         ("quantifier", said.quantifier, made.quantifier),
+        ("take", said.take or "all", made.take or "all"),
+        ("count", _number(said.count), _number(made.count)),
+        ("only_with", said.only_with or "none", made.only_with or "none"),
         ("name", said.name.casefold(), made.name.casefold()),
     ):
         if wanted is not None and wanted != found:
@@ -57,6 +60,10 @@ def _same(one: Condition | None, other: Condition | None) -> bool:
     if one is None or other is None:
         return one is other
     return (one.field, one.op, one.value) == (other.field, other.op, other.value)
+
+
+def _number(count: Count | None) -> str:
+    return f"{count.op} {count.value}" if count else "none"
 
 
 def _told(condition: Condition | None) -> str:

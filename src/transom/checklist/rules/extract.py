@@ -230,9 +230,10 @@ def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping
 def _fielded(rule: dict[str, Any], fields: Mapping[str, Sequence[str]], narrow: Mapping[str, str]) -> dict[str, Any]:
     category = rule["category"]
     own = {name.partition(".")[2]: value for name, value in narrow.items() if name.partition(".")[0] == category}
-    kept = [name for name in fields[category] if "names" not in rule or not isinstance(rule["names"], str)]
-    # A read command knows of a file only whether it was loaded.
-    rule = {**rule, "fields": kept or [name for name in fields[category] if name == "loaded"]}
+    # A read command knows of a file only whether it was loaded, and the file itself does not know that.
+    command, omitted = isinstance(rule.get("names"), str), rule.pop("omits", ())
+    kept = [name for name in fields[category] if (name == "loaded" if command else name not in omitted)]
+    rule = {**rule, "fields": kept}
     return {**{name: value for name, value in rule.items() if value not in ({}, [])}, "narrow": own} if own else rule
 
 

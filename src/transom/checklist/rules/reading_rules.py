@@ -134,6 +134,7 @@ class Header(Rule):
         tools: what only names of tools hold; `people`: what a name of a person looks like, if it is no tool's.
         certain: lines that name nothing but a tool.
         forms: `tool_version` and `timestamp` -> what such a text looks like; its group `said` is kept.
+        omits: fields of the category that the file itself cannot tell.
     """
 
     kind: Literal["header"]
@@ -146,14 +147,15 @@ class Header(Rule):
     people: Line
     certain: Line
     forms: dict[Key, Line]
-    constants: dict[Key, Json] = Field(default_factory=dict)
+    omits: tuple[Key, ...] = ()
     value: Line
 
 
 class Directives(Rule):
     """Words such as `*NAME` and the texts after them, over lines and comments, up to a `stop` word.
 
-    `names` maps a directive to a field, most telling first; a text that is a `placeholder` counts as none.
+    `names` maps a directive to a field, most telling first; a text that is a `placeholder` counts as none. `omits` are
+    fields of the category that the file itself cannot tell.
     """
 
     kind: Literal["directives"]
@@ -162,7 +164,7 @@ class Directives(Rule):
     pattern: Line
     names: dict[str, Key]
     placeholder: Line
-    constants: dict[Key, Json] = Field(default_factory=dict)
+    omits: tuple[Key, ...] = ()
     value: Line
 
 

@@ -227,6 +227,9 @@ def _item_lines(plan: Plan, item: PlannedItem, available: set[str]) -> list[str]
         f"- **Condition**: {_condition(condition)}",
         f"- **Mode**: {known.mode}",
         f"- **Quantifier**: {_QUANTIFIERS[known.quantifier]}",
+        *([f"- **Take**: {known.take}"] if known.take else []),
+        *([f"- **Only with**: `{known.only_with}`"] if known.only_with else []),
+        *([f"- **Count**: `{_SIGNS[known.count.op]} {known.count.value}`"] if known.count else []),
         f"- **PASS condition**: {known.passes}{', and a pattern matches it' if compares else ''}",
         f"- **FAIL condition**: {known.fails}{', or no pattern matches it' if compares else ''}",
     ]

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from transom.canonical import Json
-from transom.checklist.atoms import Condition, DottedField, Rank, Shape
+from transom.checklist.atoms import Condition, Count, DottedField, Rank, Shape
 from transom.checklist.rules.log_rules import Commands, Messages
 from transom.checklist.rules.reading_rules import Extraction
 from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Template
@@ -65,6 +65,24 @@ class Chosen(Shape):
     choice: Key
 
 
+class KnownExample(Shape):
+    """A text and what an item says of it; for the ItemSpec, and for the gates that try a checker on it.
+
+    Attributes:
+        text: `{good}` and `{bad}` stand for numbers on either side of a limit, in the unit of its field.
+        fields: dotted fields that it must yield; a text may be `{good}` or `{bad}`.
+        file: a name for the file, where its kind matters.
+        when: choices without which it does not fit; `unless`: choices with which it does not.
+    """
+
+    outcome: Literal["holds", "fails", "none"]
+    text: str
+    fields: dict[DottedField, Json] = Field(default_factory=dict)
+    file: Line | None = None
+    when: dict[Key, Line] = Field(default_factory=dict)
+    unless: tuple[Key, ...] = ()
+
+
 class KnownItem(Shape):
     """A validation item.
 
@@ -72,6 +90,7 @@ class KnownItem(Shape):
         name: may hold `{list}` for a word that the description chose, e.g. `Endpoint {check} Timing`.
         when: a choice without which the item is not used.
         limit, chosen: conditions that depend on the description, in place of `condition`.
+        take, count, only_with: as `ValidationItem` has them.
         compares: whether it becomes a pattern item when the user gives patterns.
         waivable: whether anybody would sign for its failure; `why` says why (not).
         hints: by these the nearest line is found when nothing matched.
@@ -89,6 +108,9 @@ class KnownItem(Shape):
     completeness: Line
     mode: Literal["require", "forbid"] = "require"
     quantifier: Literal["exists", "each", "per_file"]
+    take: Literal["first", "last"] | None = None
+    count: Count | None = None
+    only_with: Key | None = None
     compares: bool = False
     passes: Line
     fails: Line
@@ -96,6 +118,7 @@ class KnownItem(Shape):
     waivable: bool
     why: Line
     hints: tuple[Line, ...] = ()
+    examples: tuple[KnownExample, ...] = ()
 
     def fields(self) -> tuple[str, ...]:
         """All fields that it looks at."""
@@ -258,6 +281,8 @@ def _problems(domain: Domain) -> Iterator[str]:
     for item in domain.items:
         strange = [name for name in item.fields() if name not in domain.dotted()]
         yield from (f"item {item.key} names {name}, which no category has" for name in strange)
+        if item.only_with not in (None, *kinds):
+            yield f"item {item.key} is asked only with {item.only_with}, which no source is"
     used = [key for waiver in domain.waivers for key in waiver.items]
     used += [key for scenario in domain.scenarios for key in (*scenario.found, *scenario.missing)]
     yield from (f"there is no item {key}" for key in used if key not in items)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from transom.canonical import Json
-from transom.checklist.atoms import CheckerConfig, Entry, Operator, Requirements, ValidationItem, checker_type
+from transom.checklist.atoms import CheckerConfig, Count, Entry, Operator, Requirements, ValidationItem, checker_type
 from transom.checklist.run.answered import contradictions, sources
 from transom.checklist.run.compare import Candidate, compare
 from transom.checklist.run.files import Evidence
-from transom.checklist.run.judge import achievement, field_of, is_empty, shortfall
+from transom.checklist.run.judge import achievement, field_of, is_empty, judge_count, shortfall
 from transom.checklist.run.logic import Answer, Logic
 from transom.checklist.run.nearest import nearest_line
 from transom.checklist.run.subjects import Subject, subjects
-from transom.checklist.run.verdict import AnsweredBy, CheckedItem, Nearest, Violation, Warned
+from transom.checklist.run.verdict import AnsweredBy, CheckedItem, DecidedBy, Nearest, Violation, Warned
 from transom.errors import InputError
 
 
@@ -39,7 +40,7 @@ class Case:
 
     Attributes:
         holding: handed to atom C.
-        failing: entries that do not hold, each with why.
+        failing: entries that do not hold, each with why; one of several files' entries is enough for a violation.
     """
 
     item: ValidationItem
@@ -59,8 +60,9 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requ
         InputError: the patterns do not fit this checker.
         AtomFailed: an own atom B or C failed.
     """
-    patterned = patterned_items(config, requirements)
-    plain = [item for item in config.items if item not in patterned]
+    asked, unasked = asked_items(config.items, evidence)
+    patterned = [item for item in patterned_items(config, requirements) if item in asked]
+    plain = [item for item in asked if item not in patterned]
     cases = [case for item in plain for case in _cases(item, evidence)]
     answers = await logic.exist([case.holding for case in cases])
     violations_are_extra = checker_type(requirements.value, None) == 2
@@ -86,8 +88,21 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requ
         missing=tuple(sorted([*missing, *compared.missing], key=lambda one: position[one.id])),
         extra=tuple(sorted([*extra, *compared.extra], key=lambda one: position[one.id])),
         sources=sources(config, evidence),
-        warnings=contradictions(config, evidence),
+        warnings=(*unasked, *contradictions(config, evidence)),
     )
+
+
+def asked_items(items: Sequence[ValidationItem], evidence: Evidence) -> tuple[list[ValidationItem], tuple[Warned, ...]]:
+    """The items that these files can be asked, and a warning for each other one; all of them where none would be left.
+
+    A file whose name says no kind may be of any.
+    """
+    kinds = {file.kind for file in evidence.files if file.given}
+    asked = [item for item in items if item.only_with is None or {item.only_with, None} & kinds]
+    if not asked:
+        return list(items), ()
+    left = [item for item in items if item not in asked]
+    return asked, tuple(Warned(message=f"{i.id} {i.name} was not asked: no {i.only_with} was given") for i in left)
 
 
 def patterned_items(config: CheckerConfig, requirements: Requirements) -> list[ValidationItem]:
@@ -136,17 +151,21 @@ def _cases(item: ValidationItem, evidence: Evidence) -> list[Case]:
             for subject in about
             for entries in ([[entry] for entry in subject.entries] or [[]])
         ]
-    return [_case(item, subject.answers, subject) for subject in about]
+    return [case for subject in about for case in _of_file(_case(item, subject.answers, subject))]
 
 
 def _case(item: ValidationItem, entries: Sequence[Entry], subject: Subject) -> Case:
     judged = [(entry, shortfall(item, entry.parsed_fields)) for entry in entries]
     holding = tuple(entry for entry, why in judged if why is None)
     failing = tuple((entry, why) for entry, why in judged if why is not None)
-    # Among several files' words about one, each must hold; elsewhere one that holds is enough.
-    if failing and item.quantifier == "per_file":
-        holding = ()
     return Case(item, holding, failing, subject)
+
+
+def _of_file(case: Case) -> list[Case]:
+    """A file holds by all of its entries. Each that does not is a violation of its own, which is waived by itself."""
+    if case.item.count or not case.failing:
+        return [case]
+    return [Case(case.item, (), (one,), case.subject) for one in case.failing]
 
 
 def _forbidden(item: ValidationItem, about: Sequence[Subject]) -> list[Case]:
@@ -169,17 +188,51 @@ def _conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
             reason = f"must not appear: {achievement(item, entry.parsed_fields)}"
             return _violation(item, entry, reason, evidence)
         return _absent_as_wanted(item, evidence)
+    if item.count:
+        return _counted(case, item.count, evidence)
     if answer.is_match:
         entry = case.holding[0]
-        return CheckedItem(**_shown(item, entry, evidence), reason=achievement(item, entry.parsed_fields))
+        reason = achievement(item, entry.parsed_fields)
+        if item.quantifier == "exists" or len(case.holding) == 1:
+            return CheckedItem(**_shown(item, entry, evidence), reason=reason)
+        return CheckedItem(
+            **_shown(item, entry, evidence),
+            reason=f"all {len(case.holding)} hold; the first: {reason}",
+            decided_by=_places(case.holding),
+        )
     if case.failing:
         entry, why = case.failing[0]
-        if item.quantifier == "exists" and len(case.failing) > 1:
-            why = f"none of {len(case.failing)} holds; the first: {why}"
-        return _violation(item, entry, why, evidence)
+        if len(case.failing) == 1:
+            return _violation(item, entry, why, evidence)
+        decided_by = _places([one for one, _ in case.failing])
+        why = f"none of {len(case.failing)} holds; the first: {why}"
+        return _violation(item, entry, why, evidence).model_copy(update={"decided_by": decided_by})
     if case.holding:
         return _violation(item, case.holding[0], answer.reason, evidence)
     return nothing_seen(item, case.subject, evidence)
+
+
+def _counted(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
+    """How many entries fulfil the item, in one file or in all. Its value is the number, so no entry's waiver fits."""
+    item, counted = case.item, case.holding
+    blank = nothing_seen(item, case.subject, evidence)
+    place = counted[0] if counted else blank
+    fields: dict[str, Any] = {
+        "id": item.id, "name": item.name, "value": str(len(counted)), "source_file": place.source_file,
+        "line_number": place.line_number, "matched_content": place.matched_content, "parsed_fields": {},
+        "decided_by": _places(counted),
+    }  # fmt: skip
+    reason, holds = judge_count(item, count, len(counted))
+    if holds:
+        return CheckedItem(**fields, reason=reason)
+    return Violation(**fields, reason=reason, nearest=None if counted else blank.nearest)
+
+
+def _places(entries: Sequence[Entry]) -> tuple[DecidedBy, ...]:
+    return tuple(
+        DecidedBy(source_file=one.source_file, line_number=one.line_number, matched_content=one.matched_content)
+        for one in entries
+    )
 
 
 def _shown(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, Json]:

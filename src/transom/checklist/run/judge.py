@@ -7,8 +7,17 @@ import re
 from collections.abc import Mapping
 
 from transom.canonical import Json
-from transom.checklist.atoms import Condition, Operator, ValidationItem
+from transom.checklist.atoms import Condition, Count, Operator, ValidationItem
 from transom.checklist.patterns import REGEX
+
+_COUNTED = {
+    Operator.EQUALS: "exactly",
+    Operator.NOT_EQUALS: "not",
+    Operator.LT: "fewer than",
+    Operator.LE: "at most",
+    Operator.GT: "more than",
+    Operator.GE: "at least",
+}
 
 
 def field_of(parsed_fields: Mapping[str, Json], dotted: str) -> Json:
@@ -43,6 +52,14 @@ def shortfall(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str | 
     if not item.required and is_empty(field_of(parsed_fields, item.select)):
         return f"{item.select} is empty"
     return None
+
+
+def judge_count(item: ValidationItem, count: Count, number: int) -> tuple[str, bool]:
+    """What a number of entries means for an item that counts them, one clause, and whether it holds."""
+    seen = f"{number} {'entry' if number == 1 else 'entries'} with {item.select}"
+    asked = f"{_COUNTED[count.op]} {count.value}"
+    holds = _holds(count.op, number, count.value)
+    return (f"{seen}, {asked}" if holds else f"{seen}; must be {asked}"), holds
 
 
 def achievement(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from transom.checklist.atoms import Entry, ValidationItem
 from transom.checklist.run.files import RANKS, Evidence, File, reference_of
@@ -17,8 +18,8 @@ class Subject:
     Attributes:
         name: `File.shown`.
         entries: all of them, in the order of the atom.
-        answers: those whose word counts; all of them must hold.
-        overruled: those that say something else and do not count.
+        answers: those that decide; all of them must hold.
+        overruled: those that `take` passes over although they say something else.
     """
 
     name: str
@@ -75,28 +76,36 @@ def _subject(item: ValidationItem, name: str, group: Sequence[Entry], evidence: 
     if not group:
         return Subject(name, file)
     answers = _answers(item, name, group, evidence)
-    overruled = tuple(
-        entry for entry in group if entry not in answers and all(_differs(item, entry, one) for one in answers)
-    )
-    return Subject(name, file, tuple(group), answers, overruled if _about_contents(item) else ())
+    decide = {id(entry) for entry in answers}
+    passed_over = [entry for entry in group if id(entry) not in decide] if item.take and _about_contents(item) else []
+    overruled = tuple(entry for entry in passed_over if all(_differs(item, entry, one) for one in answers))
+    return Subject(name, file, tuple(group), answers, overruled)
 
 
 def _answers(item: ValidationItem, name: str, group: Sequence[Entry], evidence: Evidence) -> tuple[Entry, ...]:
-    """The word that counts for one file.
+    """The entries that decide about one file: all of them, unless the item takes the first or the last.
 
-    What a file contains is best read from the file itself, its topmost header first. Whether it was loaded is best
-    read from the best-ranked source, its last word; several sources of that rank must all agree. A file has no say
-    in whether another program read it where such a program's own file was given, whatever that one says.
+    A source that leaves the field empty in all its entries is silent where another source speaks. A file has no say in
+    whether another program read it where such a program's own file was given, whatever that one says.
     """
-    filled = [entry for entry in group if not is_empty(field_of(entry.parsed_fields, item.select))] or list(group)
-    own = [entry for entry in filled if entry.source_file == name]
-    if _about_contents(item) and own:
-        return (min(own, key=lambda entry: entry.line_number or 0),)
-    if own and not _about_contents(item) and _is_told_of(item, name, evidence):
-        filled = [entry for entry in filled if entry not in own]
-    best = min((RANKS.index(evidence.rank(entry)) for entry in filled), default=0)
-    last = {entry.source_file: entry for entry in filled if RANKS.index(evidence.rank(entry)) == best}
-    return tuple(last.values())
+    speaking = {entry.source_file for entry in group if not is_empty(field_of(entry.parsed_fields, item.select))}
+    if not _about_contents(item) and name in speaking and _is_told_of(item, name, evidence):
+        speaking.remove(name)
+        group = [entry for entry in group if entry.source_file != name]
+    counting = [entry for entry in group if entry.source_file in speaking] or list(group)
+    return _taken(item.take, name, counting, evidence) if item.take else tuple(counting)
+
+
+def _taken(
+    take: Literal["first", "last"], name: str, entries: Sequence[Entry], evidence: Evidence
+) -> tuple[Entry, ...]:
+    """One entry of the file itself where it has any, else one of each of its best-ranked sources."""
+    best = min((RANKS.index(evidence.rank(entry)) for entry in entries), default=0)
+    pool = [entry for entry in entries if entry.source_file == name]
+    pool = pool or [entry for entry in entries if RANKS.index(evidence.rank(entry)) == best]
+    ordered = sorted(pool, key=lambda entry: entry.line_number or 0)
+    chosen = {entry.source_file: entry for entry in (reversed(ordered) if take == "first" else ordered)}
+    return tuple(chosen.values())
 
 
 def _is_told_of(item: ValidationItem, name: str, evidence: Evidence) -> bool:

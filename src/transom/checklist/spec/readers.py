@@ -175,6 +175,8 @@ def _item(parts: Sequence[Part]) -> SpecItem:
     required = find(found, "Required fields", "Required field")
     completeness = find(found, "Completeness definition", "Completeness")
     condition = find(found, "Condition")
+    take, count = body(find(found, "Take")), find(found, "Count")
+    only_with = find(found, "Only with")
     return SpecItem(
         id=parts[0].number,
         name=parts[0].title,
@@ -189,6 +191,11 @@ def _item(parts: Sequence[Part]) -> SpecItem:
         passes=body(find(found, "PASS condition", "PASS")),
         fails=body(find(found, "FAIL condition", "FAIL")),
         line=parts[0].line,
+        take=words.take(take),
+        take_text=take,
+        count=words.count(next(iter(count.codes()), body(count))) if count else None,
+        count_text=body(count),
+        only_with=next(iter(only_with.codes()), None) if only_with else None,
     )
 
 

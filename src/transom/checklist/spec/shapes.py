@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from transom.canonical import Json
-from transom.checklist.atoms import Condition, Rank
+from transom.checklist.atoms import Condition, Count, Rank
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,8 @@ class SpecItem:
         validation: None where the label is missing or cannot be read.
         condition: None where there is none, or `condition_text` cannot be read as one comparison.
         condition_text: as written, "" where the label is missing.
+        take, count: None where the label is missing or says none; `take_text` and `count_text` are as written.
+        only_with: the kind of file without which the item is not asked.
     """
 
     id: str
@@ -94,6 +96,11 @@ class SpecItem:
     passes: str
     fails: str
     line: int
+    take: Literal["first", "last"] | None = None
+    take_text: str = ""
+    count: Count | None = None
+    count_text: str = ""
+    only_with: str | None = None
 
     @property
     def select(self) -> str | None:
@@ -211,6 +218,25 @@ class Extraction:
 
 
 @dataclass(frozen=True)
+class SpecExample:
+    """Section 4.1: a text and what must come of it when it is all that a file holds.
+
+    Attributes:
+        outcome: the item holds, it fails, or the text is none of its entries.
+        fields: of each entry, in order, dotted names and the values that it must yield.
+        file: a name for the file, where its kind matters.
+        line: of the list that the example stands in.
+    """
+
+    item: str
+    outcome: Literal["holds", "fails", "none"]
+    text: str
+    fields: tuple[Mapping[str, Json], ...]
+    file: str | None
+    line: int
+
+
+@dataclass(frozen=True)
 class SpecialScenario:
     """Section 4.2: one special scenario; `items` are the ids that its check result names."""
 
@@ -237,10 +263,16 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class GuideSection:
-    """Section 4. `lines` has the lines of the headings 4.1, 4.2 and 4.3 as far as they are there."""
+    """Section 4. `lines` has the lines of the headings 4.1, 4.2 and 4.3 as far as they are there.
+
+    `examples_problem` says why examples that are there cannot be read, `no_examples` of which items there are none.
+    """
 
     sources: tuple[SpecSource, ...] = ()
     extractions: tuple[Extraction, ...] = ()
+    examples: tuple[SpecExample, ...] = ()
+    examples_problem: str = ""
+    no_examples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     error_tolerance: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()

@@ -96,6 +96,12 @@ def _item(item: SpecItem, kept: Collection[str]) -> Iterator[str]:
     yield f"- Condition: {item.condition_text}"
     yield f"- Mode: {item.mode}"
     yield f"- Quantifier: {_QUANTIFIERS[item.quantifier or 'each']}"
+    if item.take:
+        yield f"- Take: {item.take}"
+    if item.count:
+        yield f"- Count: {item.count_text}"
+    if item.only_with:
+        yield f"- Only with: `{item.only_with}`"
     if FAILURES in kept:
         yield f"- FAIL: {item.fails}"
     yield ""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final, Literal
 
 from transom.canonical import Json
-from transom.checklist.atoms import Condition, Operator
+from transom.checklist.atoms import Condition, Count, Operator
 from transom.checklist.spec.shapes import Example
 from transom.formats.labels import Label
 from transom.formats.markdown import Fence
@@ -35,6 +35,7 @@ _COMPARISON = re.compile(
     r"(?P<op>==|!=|<=|>=|<|>|=|\bis not\b|\bis\b|\bin\b|\bmatches\b|\bequals\b|\bexists\b)\s*(?P<value>.*)",
     re.DOTALL,
 )
+_COUNT = re.compile(r"(?P<op>==|!=|<=|>=|<|>|=)\s*(?P<value>\d{1,9})")
 _OPERATORS: Final = {
     "==": Operator.EQUALS, "=": Operator.EQUALS, "is": Operator.EQUALS, "equals": Operator.EQUALS,
     "!=": Operator.NOT_EQUALS, "is not": Operator.NOT_EQUALS,
@@ -132,6 +133,22 @@ def quantifier(text: str) -> Literal["exists", "each", "per_file"] | None:
         case "each":
             return "each"
     return None
+
+
+def take(text: str) -> Literal["first", "last"] | None:
+    """Take: `first`, `last`; None where it is neither."""
+    match choice(text, {"first": "first", "last": "last", "all": "all", "none": "all"}):
+        case "first":
+            return "first"
+        case "last":
+            return "last"
+    return None
+
+
+def count(text: str) -> Count | None:
+    """Count: `<= 5`, `== 3`; None where it is no such comparison."""
+    match = _COUNT.fullmatch(text.strip().strip("`").strip())
+    return Count.model_validate({"op": _OPERATORS[match["op"]], "value": int(match["value"])}) if match else None
 
 
 def yes_no(text: str) -> bool | None:

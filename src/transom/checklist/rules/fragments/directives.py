@@ -67,7 +67,7 @@ class DirectiveReader:
         if self.done:
             return []
         self.done = True
-        fields: dict[str, Any] = dict(self.rule["constants"])
+        fields: dict[str, Any] = {}
         for name, words in self.texts.items():
             said = " ".join([word.strip('"') for word in words if word[0] == '"'] or words).strip()
             fields[name] = None if re.fullmatch(self.rule["placeholder"], said) else said or None

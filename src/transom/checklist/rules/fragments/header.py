@@ -130,7 +130,7 @@ class HeaderReader:
         if self.done:
             return []
         self.done = True
-        top = {**self.rule["constants"], **(self.headers[0] if self.headers else self.early), "format": self.form}
+        top = {**(self.headers[0] if self.headers else self.early), "format": self.form}
         number, line = self.at or self.code or (None, "")
         refuse_doubt(number or 0, top, self.rule)
         made = entry(self.rule, number, line, top)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transom.checklist.atoms import selection_problem
 from transom.checklist.spec import words
 from transom.checklist.spec.gate.problem import SpecProblem, consecutive, is_thin, listed, missing
 from transom.checklist.spec.shapes import CheckSection, ParsingSection, SpecItem
@@ -60,6 +61,20 @@ def _choices(item: SpecItem) -> Iterator[SpecProblem]:
     ):
         if value is None:
             yield SpecProblem(f"spec.items.{gate}", item.line, f"{_name(item)}: {label} must be {wanted}")
+    for problem in _selection(item):
+        yield SpecProblem("spec.items.selection", item.line, f"{_name(item)}: {problem}")
+
+
+def _selection(item: SpecItem) -> Iterator[str]:
+    for label, text, read, wanted in (
+        ("Take", item.take_text, item.take is not None, "first or last"),
+        ("Count", item.count_text, item.count is not None, "a comparison with a number such as `<= 5`"),
+    ):
+        if not read and text and not words.is_none(text) and text.strip(" `.").casefold() != "all":
+            yield f"{label} must be {wanted}, or left out"
+    problem = selection_problem(item.take, item.count, item.quantifier, item.mode, item.validation)
+    if problem:
+        yield problem
 
 
 def _condition(item: SpecItem) -> Iterator[SpecProblem]:

@@ -1,0 +1,1 @@
+"""A small till: prices and totals."""

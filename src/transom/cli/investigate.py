@@ -1,0 +1,258 @@
+"""`transom investigate`: is a feature ready for its next stage, and how do you know?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.command import Among, command
+from transom.cli.output import print_json, print_text, say, style
+from transom.cli.session import Session
+from transom.errors import InputError, Paused
+
+if TYPE_CHECKING:
+    from transom.canonical import Json
+    from transom.investigator.phases import Inquiry
+    from transom.investigator.result import Investigation
+    from transom.runs import Run
+
+KIND = "investigate"
+_EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
+_SHOWN = 4
+_COLOURS = {"READY": "green", "NOT_READY": "red"}
+
+
+@dataclass(frozen=True)
+class InvestigateOptions:
+    """What `investigate` takes beside the common options. Kept in the run, so that it can be resumed."""
+
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the features' folders.")] = None
+    jira: Annotated[
+        str | None, typer.Option(metavar="URL", help="A Jira server; URL?jql=... says which issues. Token: JIRA_TOKEN.")
+    ] = None
+    target: Annotated[str | None, typer.Option(metavar="STAGE", help="The stage that it is judged for.")] = None
+    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Your own criteria.")] = None
+    waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="What a person signed that need not hold.")] = (
+        None
+    )
+    as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")] = None
+    reports: Annotated[
+        tuple[str, ...],
+        typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: text, json, markdown or html."),
+    ] = ()
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command, which stands outside a group."""
+    command(app, KIND, example=_EXAMPLE)(investigate)
+
+
+async def investigate(
+    session: Session,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")],
+    options: Annotated[InvestigateOptions, Among("data", "jira", "target", "policy", "waivers", "as_of", "reports")],
+    go_on: Annotated[
+        str | None, typer.Option("--continue", metavar="RUN", help="Ask about an investigation that was made.")
+    ] = None,
+) -> int:
+    """Judge whether a feature is ready for a stage: each source read by itself, every number traced to its place.
+
+    Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.
+    """
+    if go_on is not None:
+        return await _follow_up(session, go_on, question)
+    reports = [_report(text, session.cwd) for text in options.reports]
+    inquiry = inquiry_of(session, question, options)
+    async with _opened(session, inquiry, options) as run:
+        result, waits = await answered(run, inquiry)
+        if waits is None:
+            await run.finish(result.verdict)
+    for write, path in reports:
+        from transom.canonical import write_atomic
+
+        write_atomic(path, write(result).encode("utf-8", "replace"))
+        session.progress(f"written: {path}")
+    _print(session, result)
+    if waits is not None:
+        say(f"transom: {waits.hint} --by NAME --reason TEXT; then: transom resume {run.id}")
+    return result.exit_code
+
+
+def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> Inquiry:
+    """What is asked, of which data, by which policy.
+
+    Raises:
+        InputError: no data, a policy or a file of waivers that cannot be read, a stage or a day that there is not.
+    """
+    from transom.investigator.jira_rest import fetch_issues
+    from transom.investigator.phases import Inquiry
+    from transom.investigator.policy import load_policy, load_waivers
+    from transom.investigator.sources import DataFolder
+
+    if not question.strip():
+        raise InputError("asks nothing", where="QUESTION", hint='ask e.g. "Is feature1 ready for production?"')
+    if options.data is None:
+        raise InputError("no data were given", where="--data", hint="name the folder of the features' folders")
+    data = DataFolder(session.cwd / options.data)
+    if options.jira:
+        keys = [feature.jira_key for feature in data.features if feature.jira_key]
+        data = DataFolder(session.cwd / options.data, fetch_issues(options.jira, keys, os.environ))
+    policy = load_policy(session.cwd / options.policy if options.policy else None)
+    if options.target:
+        policy.stage_named(options.target)
+    waivers = load_waivers(session.cwd / options.waivers) if options.waivers else []
+    return Inquiry(question, data, policy, _day(options.as_of), options.target, tuple(waivers))
+
+
+async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
+    """The answer with the run's ids, and what it waits for where a person is to judge."""
+    from transom.investigator.phases import investigate as investigated
+    from transom.investigator.phases import judged
+    from transom.runs import trace_id
+
+    result = await investigated(run, inquiry)
+    waits = None
+    try:
+        result = await judged(run, result)
+    except Paused as pause:
+        waits = pause
+    return result.model_copy(update={"run_id": run.id, "trace_id": trace_id(run.id)}), waits
+
+
+@asynccontextmanager
+async def _opened(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Run]:
+    from transom.investigator.rules import with_rules
+
+    data, target = str(inquiry.data.root), inquiry.target
+    inputs: dict[str, Json] = {"question": inquiry.question, "data": data, "target": target, "jira": options.jira}
+    entry = _entry(session, inquiry, options)
+    name = "-".join(inquiry.question.lower().split())[:40].strip("-?") or KIND
+    async with session.open_store() as store:
+        chain = with_rules(session.chain(store))
+        async with session.open_run(KIND, inputs, name=_file_name(name), store=store, chain=chain, entry=entry) as run:
+            yield run
+
+
+def _file_name(text: str) -> str:
+    return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in text)
+
+
+def _entry(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> dict[str, Json]:
+    """What `transom resume` and `--continue` give again."""
+
+    def place(path: Path | None) -> str | None:
+        return str((session.cwd / path).absolute()) if path is not None else None
+
+    told = session.settings.origins.get("model") == "command line"
+    return {
+        "question": inquiry.question,
+        "data": str(inquiry.data.root),
+        "jira": options.jira,
+        "target": options.target,
+        "policy": place(options.policy),
+        "waivers": place(options.waivers),
+        "as_of": inquiry.as_of.isoformat(),
+        "reports": [_absolute(text, session.cwd) for text in options.reports],
+        "cwd": str(session.cwd),
+        "model": session.settings.model if told else None,
+        "base_url": None,
+        "max_cost": None,
+    }
+
+
+def _options(entry: Mapping[str, Any]) -> InvestigateOptions:
+    told: dict[str, Any] = {name: entry.get(name) for name in ("jira", "target", "as_of")}
+    told |= {name: Path(entry[name]) for name in ("data", "policy", "waivers") if entry.get(name)}
+    return InvestigateOptions(**told, reports=tuple(entry.get("reports", ())))
+
+
+async def _resume(today: Session, entry: dict[str, Any]) -> int:
+    """Give the command again that a run was opened by."""
+    from transom.cli.options import session_of
+
+    return int(await investigate(session_of(entry, today), str(entry["question"]), _options(entry)))
+
+
+RESUME = {KIND: _resume}
+
+
+async def _follow_up(session: Session, name: str, question: str) -> int:
+    """`--continue`: answer a question to an investigation, in its own run."""
+    from transom.cli.history import found_run
+    from transom.cli.options import session_of
+    from transom.investigator.phases import follow_up
+
+    async with found_run(session, name) as (_, found):
+        kind, entry = found.row.kind, dict(found.state.entry)
+    if kind != KIND:
+        raise InputError(f"{name!r} is a run of {kind}", where="--continue", hint="see: transom runs list")
+    session = replace(session_of(entry, session), format=session.format)
+    options = _options(entry)
+    inquiry = inquiry_of(session, str(entry["question"]), replace(options, jira=None))
+    async with _opened(session, inquiry, options) as run:
+        said = await follow_up(run, question, inquiry.data)
+    if session.format == "json":
+        print_json(said)
+    else:
+        print_text(*said.answer.splitlines())
+        print_text(*(f"not supported: {one.text} ({one.why})" for one in said.unsupported_claims))
+    return 0
+
+
+def _print(session: Session, result: Investigation) -> None:
+    from transom.investigator.report import text_report
+
+    if session.format == "json":
+        print_json(result)
+        return
+    first, *lines = text_report(result).rstrip("\n").split("\n")
+    verdict, _, rest = first.partition("  ")
+    print_text(f"{style(verdict, _COLOURS.get(verdict, 'yellow'))}  {rest}", *lines)
+
+
+async def demo(session: Session, examples: Path) -> list[Investigation]:
+    """What `transom demo` shows: the first four features of the examples, each for its next stage."""
+    from transom.investigator.sources import DataFolder
+
+    data, quiet, found = examples / "incoming_data", replace(session, verbosity=-1), []
+    for feature in DataFolder(data).features[:_SHOWN]:
+        options = InvestigateOptions(data=data, as_of="2026-09-20")
+        inquiry = inquiry_of(quiet, f"Is {feature.summary} ready for its next stage?", options)
+        async with _opened(quiet, inquiry, options) as run:
+            result, _ = await answered(run, inquiry)
+        found.append(result)
+        if session.format != "json":
+            verdict = style(f"{result.verdict:<17}", _COLOURS.get(result.verdict, "yellow"))
+            print_text(f"  {verdict} {result.feature_name} for {result.target_stage}, {result.stage_fit} in its stage")
+            open_ = [one for one in result.criteria if one.required and one.status != "pass"]
+            print_text(*(f"      {one.name}: {one.why}" for one in open_[:_SHOWN]))
+    return found
+
+
+def _report(text: str, cwd: Path) -> tuple[Any, Path]:
+    from transom.investigator.report import FORMATS
+
+    name, found, path = text.partition(":")
+    if not found or not path or name not in FORMATS:
+        hint = f"write FORMAT:PATH with one of {', '.join(FORMATS)}"
+        raise InputError(f"{text!r} is no report", where="--report", hint=hint)
+    return FORMATS[name], cwd / Path(path).expanduser()
+
+
+def _absolute(text: str, cwd: Path) -> str:
+    name, _, path = text.partition(":")
+    return f"{name}:{(cwd / Path(path).expanduser()).absolute()}"
+
+
+def _day(text: str | None) -> date:
+    try:
+        return date.fromisoformat(text) if text else date.today()
+    except ValueError as error:
+        raise InputError(f"{text!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error

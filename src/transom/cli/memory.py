@@ -1,0 +1,111 @@
+"""`transom memory`: what is remembered, and how it is connected."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.command import command, group
+from transom.cli.output import print_json, print_text
+from transom.cli.session import Session
+from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from transom.canonical import Json
+    from transom.memory import Direction, MemoryEntry, SqliteMemory
+
+memory_app = group("memory", "Memory: texts with metadata and relations, found by words and by meaning.")
+
+Pairs = Annotated[list[str] | None, typer.Option("--meta", metavar="NAME=VALUE", help="May be given several times.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
+
+
+@asynccontextmanager
+async def opened(session: Session) -> AsyncIterator[SqliteMemory]:
+    """The workspace's memory."""
+    from transom.memory import SqliteMemory, find_embedder
+
+    embedder = find_embedder(session.settings.paths.embeddings)
+    async with SqliteMemory.open(session.workspace.database, embedder) as memory:
+        yield memory
+
+
+@command(memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout --meta team=pay')
+async def add(
+    session: Session,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What is to be remembered.")],
+    key: Annotated[str | None, typer.Option("--id", metavar="ID", help="Its id; one of that id is replaced.")] = None,
+    meta: Pairs = None,
+) -> int:
+    """Remember a text; prints its id."""
+    async with opened(session) as memory:
+        stored = await memory.store(text, _pairs(meta), key=key)
+        entry = await memory.get(stored)
+    _print(session, [(stored, entry)] if entry else [])
+    return 0
+
+
+@command(memory_app, "search", example='transom memory search "slow gateway" --meta team=pay')
+async def search(
+    session: Session,
+    query: Annotated[str, typer.Argument(metavar="WORDS", help='What it is about; "" for the newest.')],
+    meta: Pairs = None,
+    limit: Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")] = 5,
+) -> int:
+    """Find entries by words, and by meaning where embeddings are installed."""
+    async with opened(session) as memory:
+        await memory.embed_missing()
+        found = await memory.retrieve(query, limit, _pairs(meta))
+    _print(session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found])
+    return 0
+
+
+@command(memory_app, "relate", example="transom memory relate checkout depends_on gateway")
+async def relate(
+    session: Session,
+    source: Id,
+    relationship: Annotated[str, typer.Argument(metavar="NAME", help="E.g. depends_on.")],
+    target: Id,
+) -> int:
+    """Say how two entries are related."""
+    async with opened(session) as memory:
+        await memory.relate(source, target, relationship)
+        entry = await memory.get(source)
+    _print(session, [(f"{source} {relationship} {target}", entry)] if entry else [])
+    return 0
+
+
+@command(memory_app, "neighbours", example="transom memory neighbours gateway --name depends_on --direction in --all")
+async def neighbours(
+    session: Session,
+    key: Id,
+    hops: Annotated[int, typer.Option(min=1, metavar="N", help="Steps at most.")] = 1,
+    everything: Annotated[bool, typer.Option("--all", help="As many steps as it takes.")] = False,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")] = None,
+    direction: Annotated[str, typer.Option(metavar="out|in|both", help="Along them, against them, or both.")] = "both",
+) -> int:
+    """What is connected with an entry; what depends on X: --name depends_on --direction in --all."""
+    ways: dict[str, Direction] = {"out": "out", "in": "in", "both": "both"}
+    if direction not in ways:
+        raise InputError(f"there is no direction {direction!r}", where="--direction", hint="choose out, in or both")
+    async with opened(session) as memory:
+        found = await memory.neighbours(key, None if everything else hops, relationship=name, direction=ways[direction])
+    _print(session, [(f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry) for one in found])
+    return 0
+
+
+def _print(session: Session, found: Sequence[tuple[str, MemoryEntry]]) -> None:
+    if session.format == "json":
+        print_json({"schema": "transom.memory/1", "entries": [entry.to_json() for _, entry in found]})
+    else:
+        print_text(*[f"{head}  {' '.join(entry.content.split())}" for head, entry in found] or ["nothing found"])
+
+
+def _pairs(given: Sequence[str] | None) -> dict[str, Json]:
+    pairs: dict[str, Any] = dict(one.partition("=")[::2] for one in given or ())
+    if "" in pairs or any("=" not in one for one in given or ()):
+        raise InputError("not NAME=VALUE", where="--meta", hint="write --meta feature=F1")
+    return pairs

@@ -1,0 +1,338 @@
+"""`transom playbook`: what was learned, how it stands, and what a person says to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from transom.cli.command import Among, command, group
+from transom.cli.output import counted, print_json, print_text, say, style, table
+from transom.cli.session import Session
+from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from transom.learning import Insight, Playbook
+
+playbook_app = group("playbook", "The playbook: what was learned, and how it stands.")
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
+By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")]
+Code = Annotated[str | None, typer.Option("--category", metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
+Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose playbook is looked at."""
+
+    domain: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this domain.")] = ""
+    study: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this study.")] = ""
+    user: Annotated[str, typer.Option(metavar="NAME", help="With this person's own insights.")] = ""
+
+
+_STUDY: Literal["study"] = "study"
+Scoped = Annotated[Scope, Among("domain", "study", "user")]
+
+
+@contextmanager
+def opened(session: Session, scope: Scope | None = None, *, making: bool = False) -> Iterator[Playbook]:
+    """The workspace's playbook; an empty one where there is no workspace yet, unless it is to be made."""
+    from transom.learning import Playbook
+    from transom.memory import find_embedder
+
+    seen, there = scope or Scope(), session.workspace_root.is_dir() and session.workspace.database.is_file()
+    path, embedder = (
+        session.workspace.database if there or making else None,
+        find_embedder(session.settings.paths.embeddings),
+    )
+    with Playbook(path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder) as playbook:
+        playbook.embed_missing()
+        yield playbook
+
+
+@command(playbook_app, "list", example="transom playbook list --category mis")
+def list_all(
+    session: Session,
+    scope: Scoped,
+    category: Code = None,
+    tag: Tags = None,
+    retired: Annotated[bool, typer.Option("--retired", help="Those that are not shown any more.")] = False,
+) -> int:
+    """List the insights, those that stand best first."""
+    wanted = _category(category)
+    with opened(session, scope) as playbook:
+        where, values = playbook.view.visible
+        known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
+        found = [one for one in known if wanted in (None, one.category) and {*(tag or ())} <= {*one.tags}]
+    return _listed(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
+
+
+@command(playbook_app, "show", example="transom playbook show mis-00002")
+def show(session: Session, insight: Id) -> int:
+    """Show an insight, where it came from, and what happened to it."""
+    with opened(session) as playbook:
+        one, events = playbook.require(insight), playbook.events(insight)
+    history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
+    state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
+    figures = f"{one.for_count} outcomes for it, {one.against_count} against it; standing {one.lower_bound:.2f}"
+    lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}", figures]
+    lines += [f"{event.at[:19]}Z  {event.kind}{_detail(event.data)}" for event in events]
+    return _report(session, {"schema": "transom.insight/1", **_document(one), "history": history}, *lines)
+
+
+@command(playbook_app, "add", example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist')
+def add(
+    session: Session,
+    scope: Scoped,
+    category: Annotated[str, typer.Argument(metavar="CODE", help="str, mis, tool, cal, dom or wf.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact or rule.")],
+    tag: Tags = None,
+    overrides: Annotated[str, typer.Option(metavar="ID", help="A wider insight that it stands in for.")] = "",
+    by: By = "a person",
+) -> int:
+    """Add an insight to the study, the domain or the person that is named, unless one that says the same is there."""
+    from transom.learning import InsightCategory, Source
+
+    with opened(session, scope, making=True) as playbook:
+        epoch, level = playbook.epoch, _STUDY if scope.study else None
+        one = playbook.add_insight(
+            InsightCategory.named(category), text, tags=tag, source=Source(by=by), level=level,
+            personal=bool(scope.user), overrides=overrides,
+        )  # fmt: skip
+        new = any(event.kind == "added" for event in playbook.ledger.events(one.id, epoch))
+    if one.retired:
+        say(f"transom: {one.id} says the same and is retired ({one.retired}); transom playbook retire {one.id} --undo")
+    return _said(session, one, "added" if new else "it is there already")
+
+
+@command(playbook_app, "feedback", example="transom playbook feedback str-00001 --helpful --by ada")
+def feedback(
+    session: Session,
+    insight: Id,
+    helpful: Annotated[bool, typer.Option("--helpful/--harmful", help="What following it did.")],
+    by: By = "a person",
+) -> int:
+    """Count one outcome for or against an insight, as you judge it."""
+    from transom.learning import Source
+
+    with opened(session) as playbook:
+        playbook.require(insight)
+        playbook.record_outcome(insight, helpful, followed=True, source=Source(by=by))
+        return _said(session, playbook.require(insight), "counted")
+
+
+@command(playbook_app, "search", example='transom playbook search "contact chatters"')
+def search(
+    session: Session,
+    scope: Scoped,
+    query: Annotated[str, typer.Argument(metavar="WORDS", help="What it is about.")],
+    category: Code = None,
+    limit: Limit = 5,
+) -> int:
+    """Find insights by words, and by meaning where embeddings are installed."""
+    with opened(session, scope) as playbook:
+        return _listed(session, playbook.search_by_content(query, _category(category), limit))
+
+
+@command(playbook_app, "context", example='transom playbook context "mesh a thin bracket" --task create_study')
+def context(
+    session: Session,
+    scope: Scoped,
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="The task.")] = "",
+    task: Annotated[str, typer.Option(metavar="TYPE", help="A kind of work, e.g. debug_error.")] = "",
+    tag: Tags = None,
+    limit: Limit = 15,
+    tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Tokens at most, as estimated.")] = None,
+) -> int:
+    """Print what a model would be shown for a task."""
+    with opened(session, scope) as playbook:
+        text = playbook.get_context_for_task(task, limit, tags=tag, query=words, tokens=tokens)
+    document = {"schema": "transom.playbook-context/1", "context": text}
+    return _report(session, document, *(text.splitlines() or ["nothing yet"]))
+
+
+@command(playbook_app, "prune", example="transom playbook prune --threshold -3")
+def prune(
+    session: Session,
+    scope: Scoped,
+    threshold: Annotated[int, typer.Option(metavar="N", help="The net score from which they go.")] = -3,
+) -> int:
+    """Retire the insights that evidence condemns; they stay as tombstones."""
+    with opened(session, scope) as playbook:
+        pruned = playbook.prune_harmful(threshold)
+    return _report(session, {"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
+
+
+@command(playbook_app, "stats", example="transom playbook stats")
+def stats(session: Session, scope: Scoped) -> int:
+    """Count the insights."""
+    with opened(session, scope) as playbook:
+        found = playbook.get_stats()
+    told = {name: _pairs(value) if isinstance(value, dict) else f"{value:.3g}" for name, value in found.items()}
+    return _report(session, found, *table([(name.replace("_", " "), text) for name, text in told.items()]))
+
+
+@command(playbook_app, "export", example="transom playbook export playbook.json")
+def export(
+    session: Session,
+    scope: Scoped,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")] = None,
+) -> int:
+    """Write the insights as JSON, the same bytes for the same insights."""
+    from transom.learning.exchange import export_json
+
+    with opened(session, scope) as playbook:
+        if file:
+            playbook.save(session.cwd / file)
+        else:
+            print_text(*export_json(playbook).removesuffix("\n").split("\n"))
+    return 0
+
+
+@command(playbook_app, "import", example="transom playbook import playbook.json notes/*.jsonl")
+def import_files(
+    session: Session,
+    scope: Scoped,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="playbook.json, or notes as .jsonl.")],
+) -> int:
+    """Take in playbooks and session notes; doing it twice changes nothing. Exit 1 where a line could not be read."""
+    from transom.learning import import_json, import_notes
+
+    with opened(session, scope, making=True) as playbook:
+        paths = [session.cwd / file for file in files]
+        done = [
+            import_notes(playbook, [one]) if one.suffix == ".jsonl" else import_json(playbook, one) for one in paths
+        ]
+    odd = [line for one in done for line in one.unreadable]
+    for line in odd:
+        say(f"transom: {line}")
+    renamed = [f"{old} is {new} here" for one in done for old, new in one.renamed.items()]
+    added, known = sum(len(one.added) for one in done), sum(len(one.known) for one in done)
+    _report(
+        session, {"files": [vars(one) for one in done]}, f"{counted(added, 'insight')} added, {known} known", *renamed
+    )
+    return int(bool(odd))
+
+
+@command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
+def review(
+    session: Session,
+    scope: Scoped,
+    confirm: Annotated[str | None, typer.Option(metavar="ID", help="Say that it holds.")] = None,
+    limit: Limit = 10,
+    by: By = "a person",
+) -> int:
+    """Ask about the insights that outcomes leave uncertain, and about those that were long not used."""
+    from transom.learning import Curator
+
+    with opened(session, scope) as playbook:
+        if confirm:
+            return _said(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
+        asked = Curator(playbook).questions(limit)
+    lines = [line for one in asked for line in (f"{one.insight.id}: {one.insight.content}", f"  {one.text}")]
+    hint = "answer with: transom playbook review --confirm ID, edit ID or retire ID --why TEXT"
+    return _report(
+        session, {"questions": [one.to_json() for one in asked]}, *([*lines, hint] if lines else ["nothing to ask"])
+    )
+
+
+@command(playbook_app, "edit", example='transom playbook edit str-00001 --content "Use shells below 2 mm"')
+def edit(
+    session: Session,
+    insight: Id,
+    content: Annotated[str | None, typer.Option(metavar="TEXT", help="Its new text.")] = None,
+    tag: Tags = None,
+    since: Annotated[str | None, typer.Option(metavar="DATE", help="It holds from then on.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="DATE", help="It holds before that.")] = None,
+    by: By = "a person",
+) -> int:
+    """Change an insight; its id and its standing stay."""
+    from transom.learning import Curator
+
+    if (content, tag, since, until) == (None, None, None, None):
+        raise InputError("nothing is to be changed", where=insight, hint="give --content, --tag, --since or --until")
+    with opened(session) as playbook:
+        curator = Curator(playbook)
+        one = curator.edit(insight, content=content, tags=tag, valid_from=since, valid_until=until, by=by)
+    return _said(session, one, "changed")
+
+
+@command(playbook_app, "retire", example='transom playbook retire str-00001 --why "wrong since release 9"')
+def retire(
+    session: Session,
+    insight: Id,
+    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, for whoever meets it later.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Show it again.")] = False,
+    by: By = "a person",
+) -> int:
+    """Show an insight no more; it stays as a tombstone, and is not learned again."""
+    from transom.learning import Curator
+
+    with opened(session) as playbook:
+        one = Curator(playbook).restore(insight, by=by) if undo else Curator(playbook).retire(insight, why, by=by)
+    return _said(session, one, "restored" if undo else "retired")
+
+
+@command(playbook_app, "merge", example="transom playbook merge str-00001 str-00007")
+def merge(
+    session: Session,
+    keep: Id,
+    others: Annotated[list[str], typer.Argument(metavar="ID...", help="What becomes part of it.")],
+    by: By = "a person",
+) -> int:
+    """Make insights part of one; it gets their counts, tags and sources."""
+    from transom.learning import Curator
+
+    with opened(session) as playbook:
+        return _said(session, Curator(playbook).merge(keep, *others, by=by), "merged")
+
+
+def _category(text: str | None) -> Any:
+    from transom.learning import InsightCategory
+
+    return InsightCategory.named(text) if text else None
+
+
+def _document(one: Insight) -> dict[str, Any]:
+    from transom.learning.exchange import insight_json
+
+    figures = {"net_score": one.net_score, "confidence": one.confidence, "lower_bound": round(one.lower_bound, 6)}
+    return {**insight_json(one), **figures}
+
+
+def _listed(session: Session, found: list[Insight]) -> int:
+    document = {"schema": "transom.playbook/1", "items": [_document(one) for one in found]}
+    cells = [(one.id, f"{one.lower_bound:.2f}", f"{one.net_score:+d}", one.content) for one in found]
+    header, *lines = table([("ID", "STANDING", "NET", "INSIGHT"), *cells])
+    return _report(session, document, *([style(header, "bold"), *lines] if found else ["no insights"]))
+
+
+def _said(session: Session, one: Insight, what: str) -> int:
+    line = f"{one.id}: {what}; net score {one.net_score:+d}, standing {one.lower_bound:.2f}"
+    return _report(session, _document(one), line)
+
+
+def _report(session: Session, document: dict[str, Any], *lines: str) -> int:
+    if session.format == "json":
+        print_json(document)
+    else:
+        print_text(*lines)
+    return 0
+
+
+def _detail(data: Any) -> str:
+    """What happened, without what the insight itself shows."""
+    hidden = ("fingerprint", "content", "category", "scope", "egress", "tags")
+    known = {key: value for key, value in data.items() if key not in hidden and value not in ("", None, [])}
+    return f"  {_pairs(known)}" if known else ""
+
+
+def _pairs(values: Any) -> str:
+    told = {key: _pairs(value) if isinstance(value, dict) else value for key, value in values.items()}
+    return ", ".join(f"{key} {value}" for key, value in told.items())

@@ -1,0 +1,248 @@
+"""`transom story`: an epic's stories from SM to the merge."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from transom.cli.command import Among, command, group
+from transom.cli.output import print_json, print_text, style, table
+from transom.cli.session import Session
+from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from transom.llm import Provider
+    from transom.stories.results import EpicResult, StoryResult
+    from transom.stories.shared import Epic, StorySettings
+    from transom.stories.workers import Kind
+
+story_app = group("story", "An epic's stories from SM to the merge, with evidence instead of claims.")
+
+_COLOURS = {"done": "green", "failed": "red", "blocked": "yellow", "paused": "yellow", "skipped": "yellow"}
+
+
+@dataclass(frozen=True)
+class StoryOptions:
+    """What `story run` takes beside the common options. Kept in the run, so that it can be resumed."""
+
+    project: Annotated[Path, typer.Option(metavar="DIR", help="The project: the top of a git repository.")] = Path()
+    epic: Annotated[str, typer.Option(metavar="ID", help="The epic, e.g. epic-1, or its backlog's file.")] = ""
+    story: Annotated[str | None, typer.Option(metavar="ID", help="Only this story.")] = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done; call nobody.")] = False
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe-no-sandbox", help="Run the project's tests with your own rights.")
+    ] = False
+
+
+@command(story_app, "run", example="transom story run --project ./myproject --epic epic-1")
+async def run(
+    session: Session,
+    options: Annotated[StoryOptions, Among("project", "epic", "story", "dry_run", "unsafe")],
+) -> int:
+    """Work on an epic's stories: SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges.
+
+    Done stories are merged. Give the same command again to go on.
+    """
+    from transom.stories.epic import open_project, plan, run_epic
+
+    project = await open_project(session.cwd / options.project)
+    if not options.epic:
+        raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
+    settings = settings_of(session, unsafe=options.unsafe)
+    if options.dry_run:
+        return _print(session, plan(project, options.epic, options.story, settings))
+    async with _epic(session, project, options, settings) as epic:
+        result = await run_epic(epic, options.story)
+        if not any(one.status == "paused" for one in result.stories):  # else the run is still open
+            await epic.run.finish({0: "done", 1: "failed", 3: "blocked"}[result.exit_code])
+    return _print(session, result)
+
+
+@command(story_app, "status", example="transom story status --project ./myproject --epic epic-1 --repair story")
+async def status(
+    session: Session,
+    options: Annotated[StoryOptions, Among("project", "epic")],
+    repair: Annotated[
+        Literal["story", "sprint"] | None, typer.Option(help="Settle disagreements: this side's status is written.")
+    ] = None,
+) -> int:
+    """Show an epic's stories, and where story files and sprint status disagree (exit 1)."""
+    from transom.stories.backlog import find_backlog
+    from transom.stories.epic import merged_stories, open_project
+    from transom.stories.status import repair as settle
+
+    project = await open_project(session.cwd / options.project)
+    backlog = find_backlog(project, options.epic)
+    merged = await merged_stories(project, options.epic, session.settings.stories.target or "")
+    settled = settle(project, backlog.stories, backlog.sprint, repair) if repair and backlog.sprint else []
+    backlog = find_backlog(project, options.epic) if settled else backlog
+    rows = [[one.id, "done" if one.id in merged else one.status, one.title] for one in backlog.stories]
+    if session.format == "json":
+        told = [dict(zip(("id", "status", "title"), row, strict=True)) for row in rows]
+        drift = [*map(str, backlog.drift)]
+        print_json({"epic": options.epic, "stories": told, "drift": drift, "settled": len(settled)})
+        return 1 if drift else 0
+    print_text(*table(rows))
+    print_text(*(f"settled: {one}" for one in settled), *(f"disagrees: {one}" for one in backlog.drift))
+    return 1 if backlog.drift else 0
+
+
+def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
+    """How stories are worked on, from the settings.
+
+    Raises:
+        InputError: a program that is not there.
+    """
+    from transom.stories.evidence import PROTECTED, Rules
+    from transom.stories.handoff import STAGES, HandoffLimits, check_retention
+    from transom.stories.shared import StorySettings
+    from transom.stories.testrun import TestCommand
+    from transom.stories.workers import check_kind
+
+    told, handoff, agent = session.settings.stories, session.settings.handoff, session.settings.agent
+    if agent.command and shutil.which(agent.command[0]) is None:
+        raise InputError(f"there is no program {agent.command[0]}", where="agent.command", hint="correct it")
+    model: Kind = "rules" if session.settings.model == "rules" else "model"
+    chosen = session.settings.origins.get("model") == "command line"
+    default: Kind = "command" if agent.command and not chosen else model
+    kinds: dict[str, Kind] = {seat: check_kind(seat, getattr(told.workers, seat) or default) for seat in STAGES}
+    seconds, environment = (
+        session.settings.execution.timeout_per_stage,
+        (one.partition("=") for one in told.environment),
+    )
+    tests = TestCommand(told.tests, told.readable, seconds, {one[0]: one[2] for one in environment}, sandbox=not unsafe)
+    held = (handoff.max_summary_length, handoff.max_acceptance_criteria, handoff.max_files_tracked)
+    return StorySettings(
+        kinds=kinds,
+        tests=tests,
+        rules=Rules(also_allowed=told.also_allowed, protected=(*PROTECTED, *told.protected)),
+        limits=HandoffLimits(*held, handoff.summary_passed_on, handoff.files_passed_on),
+        retention=check_retention(handoff.retention),
+        target=told.target or "",
+        reviews=told.reviews,
+        attempts=told.attempts,
+        parallel=told.parallel,
+        tokens=told.max_tokens,
+    )
+
+
+@asynccontextmanager
+async def _epic(session: Session, project: Path, options: StoryOptions, settings: StorySettings) -> AsyncIterator[Epic]:
+    """The run of an epic, with its workers in their seats."""
+    from transom.learning import Playbook
+    from transom.stories.backlog import find_backlog
+    from transom.stories.shared import Epic, project_tools
+    from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
+    from transom.stories.worktrees import Worktrees
+
+    backlog = find_backlog(project, options.epic)
+    sources = {one.source for one in backlog.stories} | ({backlog.sprint.source} if backlog.sprint else set())
+    settings = replace(settings, rules=replace(settings.rules, backlog=tuple(sorted(sources))))
+    agent, replay = session.settings.agent.command, session.settings.stories.replay
+    inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
+    places = Worktrees(Path(), project)
+    makers: dict[Kind, Provider | None] = {
+        "rules": rules_worker(),
+        "command": CommandWorker(places, argv=agent) if agent else None,
+        "replay": ReplayWorker(places, "replay", local=True, folder=replay) if replay else None,
+    }
+    name, entry = f"{project.name}-{options.epic}".replace(os.sep, "-"), _entry(session, options)
+    async with session.open_store() as store:
+        chain = worker_chain(session.chain(store), settings.kinds, makers)
+        async with session.open_run("story", inputs, name=name, store=store, chain=chain, entry=entry) as opened:
+            places.root = opened.folder / "worktrees"
+            tools = project_tools(settings.tests, project)
+            with Playbook(session.workspace.database) as playbook:
+                yield Epic(opened, project, backlog, settings, places, tools, playbook)
+
+
+def _entry(session: Session, options: StoryOptions) -> dict[str, Any]:
+    """What `transom resume` gives again."""
+    told = session.settings.origins.get("model") == "command line"
+    project, model = str((session.cwd / options.project).resolve()), session.settings.model if told else None
+    return {**asdict(options), "project": project, "cwd": str(session.cwd), "model": model}
+
+
+async def _resume(today: Session, entry: dict[str, Any]) -> int:
+    """Give the command again that a run was opened by."""
+    from transom.cli.options import session_of
+
+    kept = {field.name: entry[field.name] for field in fields(StoryOptions)} | {"project": Path(entry["project"])}
+    options = StoryOptions(**kept)
+    return int(await run(session_of(entry, today), options))
+
+
+RESUME = {"story": _resume}
+
+
+def _print(session: Session, result: EpicResult) -> int:
+    if session.format == "json":
+        print_json(result)
+    else:
+        print_text(*lines_of(result))
+    return result.exit_code
+
+
+def lines_of(result: EpicResult) -> list[str]:
+    """A result for people."""
+    lines = ["dry run: nobody is called, and nothing changes"] if result.dry_run else []
+    lines += [line for story in result.stories for line in _lines(story)]
+    return lines + [f"disagrees: {one}" for one in result.drift]
+
+
+def _lines(story: StoryResult) -> list[str]:
+    lines = [f"{style(f'{story.status:<8}', _COLOURS.get(story.status, 'dim'))} {story.id}  {story.title}"]
+    lines += [f"  {story.reason}"] if story.reason else []
+    for seat, window in story.windows.items():
+        blocks = ", ".join(f"{name} {size}" for name, size in window.items())
+        lines.append(f"  would call {seat}, which sees (characters): {blocks}")
+    for row in story.stages:
+        findings = row.evidence.get("findings") or []
+        said = row.decision or ("; ".join(findings) if findings else "")
+        lines.append(f"  {row.stage} {row.attempt}: {said or row.summary}"[:200])
+    if story.tests:
+        lines.append("  tests: " + ", ".join(f"{number} {name}" for name, number in story.tests.items()))
+    lines += [f"  kept: {branch}" for branch in story.parked]
+    return lines
+
+
+async def demo(session: Session, examples: Path) -> EpicResult:
+    """Run the shipped epic with its recorded replies, on a fresh copy of its project in the workspace.
+
+    Args:
+        session: whose workspace; what an earlier demonstration left there is made anew.
+        examples: the folder `examples/stories`.
+    """
+    from transom.config.model import StoriesSettings, Workers
+    from transom.stories.epic import open_project, run_epic
+    from transom.stories.git import Git
+
+    folder = session.workspace_root / "till"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(examples / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__"))
+    project = Git(folder / "project")
+    await project("init", "--quiet", "--initial-branch=main")
+    await project.commit_all("A till\n")
+    told = StoriesSettings(
+        workers=Workers(sm="replay", po="replay", dev="replay", qa="replay"),
+        replay=examples / "replies",
+        tests=("{python}", "run_tests.py", "{junit}"),
+        environment=("PYTHONDONTWRITEBYTECODE=1",),
+    )
+    settings = session.settings.model_copy(
+        update={"stories": told, "workspace": folder / "workspace", "state_dir": None}
+    )
+    session = replace(session, settings=settings)
+    options = StoryOptions(folder / "project", "epic-1")
+    async with _epic(session, await open_project(options.project), options, settings_of(session)) as epic:
+        result = await run_epic(epic)
+        await epic.run.finish("blocked")
+    return result

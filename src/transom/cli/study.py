@@ -1,0 +1,205 @@
+"""`transom study`: run an optimisation with a solver that may fail, report it, export its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.command import command, group
+from transom.cli.output import print_json, print_text
+from transom.cli.session import Session
+from transom.errors import InputError, RunBusy
+
+if TYPE_CHECKING:
+    from transom.studies.pipeline import OpenStudy
+    from transom.studies.result import StudyResult
+    from transom.studies.study import Study
+
+study_app = group("study", "Optimisation studies that learn from failed solves.")
+
+_Study = Annotated[str, typer.Argument(metavar="STUDY", help="Its YAML file, or its name in this workspace.")]
+
+
+@command(study_app, "run", example="transom study run examples/studies/bracket.yaml")
+async def run(
+    session: Session,
+    study: _Study,
+    trials: Annotated[int | None, typer.Option(metavar="N", min=1, help="Solves in all; default: its budget.")] = None,
+) -> int:
+    """Run a study, or go on with one that was interrupted.
+
+    Started twice at once, the second process helps with the trials of the first.
+    """
+    from transom.studies.pipeline import find_study, run_study
+
+    found = find_study(study, _root(session))
+    target = str(Path(study).absolute()) if Path(study).is_file() else study
+    async with session.open_store() as store:
+        inputs = {"study": found.study, "problem": found.problem}
+        entry = {"target": target, "trials": trials}
+        with _opened(session, found) as opened:
+            try:
+                async with session.open_run("study", inputs, name=found.study, store=store, entry=entry) as run_:
+                    result = await run_study(run_, opened, trials)
+            except RunBusy:
+                return await _help_along(session, opened, trials)
+            return _show(session, found, opened, result, run_.folder / "report" / "report.html")
+
+
+async def _help_along(session: Session, opened: OpenStudy, trials: int | None) -> int:
+    """Solve trials of a study that another process leads, reports and concludes."""
+    import asyncio
+
+    session.progress("another process runs this study; this one helps with its trials")
+    await asyncio.to_thread(opened.solve, trials)
+    session.progress("the trials are used up; the other process reports")
+    return 0
+
+
+def _show(session: Session, study: Study, opened: OpenStudy, result: StudyResult, report: Path) -> int:
+    from transom.studies.report import report_text
+
+    if session.format == "json":
+        print_json(result.model_dump(mode="json", by_alias=True))
+    else:
+        insights = opened.runner.guide.advice.insights(study.scope)
+        print_text(*report_text(study, result, insights, opened.runner.trials()).rstrip("\n").split("\n"))
+        print_text(f"  report: {report}")
+    return 0 if result.best else 1
+
+
+@command(study_app, "report", example="transom study report bracket -o out")
+async def report(
+    session: Session,
+    study: _Study,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where its files go.")] = None,
+) -> int:
+    """Report a study as it stands: history, failures, importances, insights; one HTML file and its pictures."""
+    from transom.runs import write_file
+    from transom.studies.pipeline import find_study, standing
+    from transom.studies.report import report_html, write_pictures
+
+    found = find_study(study, _root(session))
+    opened, trials, result = standing(found, _root(session))
+    folder = out or _root(session) / found.study / "report"
+    pictures = write_pictures(found, trials, folder, result.best, opened.runner.solver)
+    insights = list(opened.runner.guide.advice.insights(found.scope))
+    path = folder / "report.html"
+    write_file(path, report_html(found, trials, result, insights, pictures).encode("utf-8"))
+    return _show(session, found, opened, result, path)
+
+
+@command(study_app, "export", example="transom study export bracket -o trials.csv")
+async def export(
+    session: Session,
+    study: _Study,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")] = None,
+) -> int:
+    """Export a study's trials with their provenance: CSV or JSON lines, by the file's ending; JSON lines on stdout."""
+    from transom.runs import write_file
+    from transom.studies.pipeline import find_study, kept_trials
+    from transom.studies.report import as_csv, as_jsonl, rows_of
+
+    found = find_study(study, _root(session))
+    trials = kept_trials(found, _root(session))
+    if out is not None:
+        if out.suffix not in (".csv", ".jsonl"):
+            raise InputError(f"{out.suffix or out.name!r} is no format", where="--out", hint="end it in .csv or .jsonl")
+        text = as_csv(found, trials) if out.suffix == ".csv" else as_jsonl(found, trials)
+        write_file(out, text.encode("utf-8"))
+        session.progress(f"{len(trials)} trials in {out}")
+    elif session.format == "json":
+        print_json(rows_of(found, trials))
+    else:
+        print_text(*as_jsonl(found, trials).rstrip("\n").split("\n"))
+    return 0
+
+
+async def demo_study(session: Session, folder: Path) -> StudyResult:
+    """Run the shipped bracket in a session's workspace and print what came of it.
+
+    Args:
+        folder: the one with `studies/bracket.yaml`, the examples of this package.
+    """
+    from transom.studies.pipeline import run_study
+    from transom.studies.study import load_study
+
+    found = load_study(folder / "studies" / "bracket.yaml")
+    inputs = {"study": found.study, "problem": found.problem}
+    async with session.open_store() as store:
+        with _opened(session, found) as opened:
+            session.progress(f"bracket: {found.budget.trials} designs, solved by {opened.solver}")
+            async with session.open_run("study", inputs, name=found.study, store=store) as run_:
+                result = await run_study(run_, opened)
+            if session.format != "json":
+                report = run_.folder / "report" / "report.html"
+                _show(session, found, opened, result, report)
+                print_text(f"  picture: {report.with_name('best.png')}")
+    return result
+
+
+@contextmanager
+def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
+    """A study with the workspace's playbook: text and standing of insights there, what programs need of them here.
+
+    What is retired in the playbook does nothing; what a person confirmed there acts whatever came of it.
+    """
+    from transom.cli.playbook import Scope, opened
+    from transom.learning import Curator, InsightCategory, Playbook, Source
+    from transom.studies.advice import FileAdvice, Insight
+    from transom.studies.pipeline import OpenStudy
+
+    class PlaybookAdvice(FileAdvice):
+        def __init__(self, folder: Path, playbook: Playbook) -> None:
+            super().__init__(folder)
+            self.playbook = playbook
+
+        def name(self, insight: Insight, known: Collection[str]) -> str:
+            source = Source(study=insight.sources[0] if insight.sources else "", by="studies")
+            category, tags = InsightCategory(insight.category), [insight.scope, insight.kind]
+            key = self.playbook.add_insight(category, insight.content, tags=tags, source=source).id
+            # The playbook may hold two insights for one whose numbers differ; here they stay two.
+            return next(name for n in count(1) if (name := key if n == 1 else f"{key}/{n}") not in known)
+
+        def add(self, insight: Insight) -> str:
+            key = super().add(insight)
+            with suppress(InputError):  # it is retired, or another one says the same
+                if "/" not in key and self.playbook.require(key).content != insight.content:
+                    Curator(self.playbook).edit(key, content=insight.content, by="studies")
+            return key
+
+        def insights(self, scope: str) -> list[Insight]:
+            return [replace(one, mark=self._mark(one.id)) for one in super().insights(scope)]
+
+        def _mark(self, key: str) -> str:
+            known = self.playbook.get(key.partition("/")[0])
+            return "" if known is None else "veto" if known.retired else "pin" if known.confirmed_at else ""
+
+        def outcome(self, insight_id: str, *, helpful: bool, source: str) -> None:
+            super().outcome(insight_id, helpful=helpful, source=source)
+            # A rule's own predictions are tried by going against it: it is borne out where that ends badly.
+            mistake, study_name = insight_id.startswith("mis"), source.rpartition("/")[0]
+            known, key = Source(study=study_name, by="studies"), insight_id.partition("/")[0]
+            self.playbook.record_outcome(key, helpful != mistake, followed=not mistake, source=known, key=source)
+
+    with opened(session, Scope(domain=study.scope), making=True) as playbook:
+        root = session.workspace.root / "studies"
+        yield OpenStudy(study, root, PlaybookAdvice(root, playbook), tell=session.progress)
+
+
+def _root(session: Session) -> Path:
+    return session.workspace_root / "studies"
+
+
+async def _resume(session: Session, entry: dict[str, Any]) -> int:
+    """Go on with the study that a run was opened for."""
+    return await run(session, entry["target"], entry.get("trials"))  # type: ignore[no-any-return]  # a command is a function
+
+
+RESUME = {"study": _resume}

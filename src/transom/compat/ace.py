@@ -1,0 +1,69 @@
+"""The names of an earlier system for learning from optimisation; only the import line of its programs changes."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from transom.learning import (
+    CompactionManager,
+    ContextBudgetManager,
+    ContextCacheOptimizer,
+    ExposedState,
+    FeedbackLoop,
+    InsightCandidate,
+    InsightCategory,
+    IsolatedState,
+    OptimizationOutcome,
+    StablePrefixBuilder,
+    TaskType,
+)
+from transom.learning import Insight as PlaybookItem
+from transom.learning import Playbook as AtomizerPlaybook
+from transom.learning import Reflector as AtomizerReflector
+from transom.learning import SessionState as AtomizerSessionState
+
+__all__ = [
+    "AtomizerPlaybook",
+    "AtomizerReflector",
+    "AtomizerSessionState",
+    "CompactionManager",
+    "ContextBudgetManager",
+    "ContextCacheOptimizer",
+    "ExposedState",
+    "FeedbackLoop",
+    "InsightCandidate",
+    "InsightCategory",
+    "IsolatedState",
+    "OptimizationOutcome",
+    "PlaybookItem",
+    "StablePrefixBuilder",
+    "TaskType",
+    "get_playbook",
+    "get_session",
+    "save_playbook",
+]
+
+PLAYBOOK = Path("knowledge_base/playbook.json")
+"""Where the one playbook of a program lies, from its working folder; its database lies beside it."""
+
+
+def get_playbook() -> AtomizerPlaybook:
+    """The one playbook of this program."""
+    return _playbook(PLAYBOOK.absolute())
+
+
+def save_playbook() -> None:
+    """Write it to its file."""
+    get_playbook().save(PLAYBOOK.absolute())
+
+
+@cache
+def get_session() -> AtomizerSessionState:
+    """The one session of this program."""
+    return AtomizerSessionState()
+
+
+@cache
+def _playbook(path: Path) -> AtomizerPlaybook:
+    return AtomizerPlaybook.beside(path)

@@ -1,0 +1,148 @@
+"""What changed against a baseline: regressions beyond chance, improvements, and drops to look at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from transom.errors import InputError
+from transom.evals.document import Comparison, EpochRow, Evaluation, ScenarioRow
+from transom.evals.scorers import DIMENSIONS
+from transom.evals.statistics import holm, paired_change
+
+DROP = 0.05
+"""A drop of more than this is a warning, whether or not chance explains it."""
+
+LEAST_EPOCHS = 5
+LEAST_SCENARIOS = 5
+"""Below these a sampled model's regressions cannot be told from chance."""
+
+DIMENSION_LEVEL = 0.005
+"""How often any dimension may be called a regression by chance, beside the 5 % of the pass rate."""
+
+Pair = tuple[ScenarioRow, ScenarioRow]
+
+
+def compare(current: Evaluation, baseline: Evaluation, name: str) -> Comparison:
+    """Compare two evaluations of a suite, scenario by scenario.
+
+    With `rules` or `replay` on both sides every pass that became none is a regression. Otherwise the pass rate
+    regresses where the one-sided 95 % bound of its paired change lies below 0, and a dimension where its change is as
+    unlikely as 0.5 % over all dimensions.
+
+    Args:
+        current, baseline: what is, and what was.
+        name: the baseline's, for people.
+
+    Raises:
+        InputError: evaluations of different suites.
+    """
+    if current.suite != baseline.suite:
+        what = f"an evaluation of {current.suite} cannot be compared with one of {baseline.suite}"
+        raise InputError(what, where=name, hint="name two evaluations of the same suite")
+    pairs, apart = _pairs(current, baseline)
+    if not pairs:
+        return Comparison(baseline=name, warnings=(*apart, "nothing can be compared; save a new baseline"))
+    sampled = current.fingerprint.sampled or baseline.fingerprint.sampled
+    made = _sampled(pairs, current, baseline) if sampled else _named(pairs)
+    return made.model_copy(update={"baseline": name, "warnings": (*made.warnings, *apart)})
+
+
+def _pairs(current: Evaluation, baseline: Evaluation) -> tuple[list[Pair], list[str]]:
+    """Scenarios that both have with the same definition, old first; and which cannot be compared."""
+    old = {row.id: row for row in baseline.scenarios}
+    new = {row.id: row for row in current.scenarios}
+    common = [one for one in new if one in old]
+    changed = [one for one in common if new[one].details.definition != old[one].details.definition]
+    pairs = [(old[one], new[one]) for one in common if one not in changed]
+    told = (
+        ("changed since the baseline, not compared", changed),
+        ("not in the baseline", [one for one in new if one not in old]),
+        ("only in the baseline", [one for one in old if one not in new]),
+    )
+    return pairs, [f"{what}: {', '.join(names)}" for what, names in told if names]
+
+
+def _named(pairs: Sequence[Pair]) -> Comparison:
+    """Models that always answer alike: each scenario speaks for itself."""
+    fell = [new.id for old, new in pairs if old.status == "pass" and new.status != "pass"]
+    rose = [new.id for old, new in pairs if old.status != "pass" and new.status == "pass"]
+    drops, gains = _moved(_changes(pairs, None, None))
+    return Comparison(
+        regressions=tuple(f"{one}: passed, and does not any more" for one in fell),
+        improvements=(*(f"{one}: passes now" for one in rose), *gains),
+        warnings=tuple(drops),
+    )
+
+
+def _sampled(pairs: Sequence[Pair], current: Evaluation, baseline: Evaluation) -> Comparison:
+    """A sampled model: only what chance does not explain is a regression."""
+    old_epochs = min(old.epochs for old, _ in pairs) if baseline.fingerprint.sampled else None
+    new_epochs = min(new.epochs for _, new in pairs) if current.fingerprint.sampled else None
+    epochs = min(one for one in (old_epochs, new_epochs) if one is not None)
+    # The same number of epochs on both sides makes differences symmetric without a change, so that t holds its level.
+    cut = (epochs if old_epochs else None, epochs if new_epochs else None)
+    changes = _changes(pairs, *cut)
+    drops, gains = _moved(changes)
+    gone = [new.id for old, new in pairs if all(old.passes) and not any(new.passes)]
+    warnings = [*drops, *([f"passed in every epoch, and in none now: {', '.join(gone)}"] if gone else [])]
+    if epochs < LEAST_EPOCHS or len(pairs) < LEAST_SCENARIOS:
+        too_few = f"{len(pairs)} scenarios, {epochs} epochs: a regression of a sampled model can be told from "
+        warnings.append(f"{too_few}{LEAST_SCENARIOS} scenarios with {LEAST_EPOCHS} epochs on")
+        return Comparison(improvements=tuple(gains), warnings=tuple(warnings))
+    tested = {
+        name: paired_change(list(found.values()), 1 / epochs)
+        for name, found in changes.items()
+        if len(found) >= LEAST_SCENARIOS
+    }
+    rate = tested.pop(PASS_RATE)
+    regressions = []
+    if rate.high < 0:
+        worst = ", ".join(sorted(changes[PASS_RATE], key=changes[PASS_RATE].__getitem__)[:3])
+        regressions.append(f"{PASS_RATE} down {_points(-rate.mean)} (95 % bound {rate.high:+.3f}), most in {worst}")
+    for name in holm({name: one.p for name, one in tested.items()}, DIMENSION_LEVEL):
+        regressions.append(f"{name} down {_points(-tested[name].mean)}")
+    return Comparison(
+        regressions=tuple(regressions),
+        improvements=tuple(gains),
+        warnings=tuple(warnings),
+        bound=round(rate.high, 6),
+        minimum_detectable_drop=round(rate.detectable, 6),
+    )
+
+
+PASS_RATE = "pass_rate"
+
+
+def _changes(pairs: Sequence[Pair], old_cut: int | None, new_cut: int | None) -> dict[str, dict[str, float]]:
+    """Pass rate and dimensions -> scenario -> change of its mean over the first so many epochs."""
+    changes: dict[str, dict[str, float]] = {PASS_RATE: {}}
+    for old, new in pairs:
+        before, after = old.details.epochs[:old_cut], new.details.epochs[:new_cut]
+        changes[PASS_RATE][new.id] = _passed(after) - _passed(before)
+        for name in DIMENSIONS:
+            if name in old.scores and name in new.scores:
+                had, has = _score(before, name), _score(after, name)
+                if had is not None and has is not None:
+                    changes.setdefault(name, {})[new.id] = has - had
+    return changes
+
+
+def _passed(epochs: Sequence[EpochRow]) -> float:
+    return sum(one.status == "pass" for one in epochs) / len(epochs)
+
+
+def _score(epochs: Sequence[EpochRow], name: str) -> float | None:
+    found = [one.dimensions[name] for one in epochs if name in one.dimensions]
+    return math.fsum(found) / len(found) if found else None
+
+
+def _moved(changes: dict[str, dict[str, float]]) -> tuple[list[str], list[str]]:
+    """Means that moved by more than 5 points: down, up."""
+    means = {name: math.fsum(found.values()) / len(found) for name, found in changes.items()}
+    down = [f"{name} down {_points(-mean)}" for name, mean in means.items() if mean < -DROP]
+    return down, [f"{name} up {_points(mean)}" for name, mean in means.items() if mean > DROP]
+
+
+def _points(change: float) -> str:
+    return f"{100 * change:.1f} points"

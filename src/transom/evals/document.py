@@ -1,0 +1,146 @@
+"""`transom.eval/1`: what `eval run` answers, and what baselines are."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from transom.evals.shapes import Shape, Used
+
+Status = Literal["pass", "fail", "error"]
+
+DETERMINISTIC = frozenset({"rules", "replay", "scripted"})
+
+
+class EpochRow(Shape):
+    """One epoch: `scores` by scorer; `why` says what is missing, for people."""
+
+    status: Status
+    verdict: str | None = None
+    dimensions: dict[str, float] = Field(default_factory=dict)
+    scores: dict[str, float] = Field(default_factory=dict)
+    why: tuple[str, ...] = ()
+    used: Used = Field(default_factory=Used)
+
+
+class Details(Shape):
+    """What stands behind a scenario's row. `definition` changes with its input and its ground truth."""
+
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    definition: str = ""
+    pass_share: float = 1.0
+    epochs: tuple[EpochRow, ...] = ()
+
+
+class ScenarioRow(Shape):
+    """One scenario: `scores` are the means of its epochs by dimension."""
+
+    id: str
+    status: Status
+    scores: dict[str, float]
+    epochs: int
+    details: Details
+
+    @property
+    def passes(self) -> list[bool]:
+        """Whether each epoch passed."""
+        return [one.status == "pass" for one in self.details.epochs]
+
+
+class Summary(Shape):
+    """The suite in a few numbers.
+
+    Attributes:
+        pass_rate: mean over scenarios of the share of epochs that passed.
+        pass_k: k -> how likely all of k runs pass, mean over scenarios.
+        avg_scores: dimension -> mean over the scenarios that have it.
+    """
+
+    pass_rate: float
+    total_scenarios: int
+    passed: int
+    failed: int
+    errors: int
+    pass_k: dict[str, float]
+    avg_scores: dict[str, float]
+
+
+class Comparison(Shape):
+    """How an evaluation differs from a baseline.
+
+    Attributes:
+        regressions: what got worse beyond chance.
+        warnings: drops of more than 5 %, and what could not be compared.
+        bound: one-sided upper 95 % bound of the change of the pass rate; None with a deterministic model.
+        minimum_detectable_drop: the drop of the pass rate that would be found four times out of five.
+    """
+
+    baseline: str | None = None
+    regressions: tuple[str, ...] = ()
+    improvements: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    bound: float | None = None
+    minimum_detectable_drop: float | None = None
+
+
+class Fingerprint(Shape):
+    """What was evaluated: Transom's version, the chain of models, a digest of prompts and rules."""
+
+    transom: str
+    model: str
+    prompts: str
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the same question may be answered differently the next time."""
+        return not {name.strip() for name in self.model.split(",")} <= DETERMINISTIC
+
+
+class Evaluation(Shape):
+    """`eval run --format json`."""
+
+    schema_: Literal["transom.eval/1"] = Field(default="transom.eval/1", alias="schema")
+    suite: str
+    summary: Summary
+    scenarios: tuple[ScenarioRow, ...]
+    regression_analysis: Comparison = Field(default_factory=Comparison)
+    fingerprint: Fingerprint
+    usage: Used
+    run_id: str
+
+    @property
+    def exit_code(self) -> int:
+        """2 where a scenario ended in an error, 1 where one failed or something regressed, else 0."""
+        if self.summary.errors:
+            return 2
+        return 1 if self.summary.failed or self.regression_analysis.regressions else 0
+
+
+def summarise(rows: tuple[ScenarioRow, ...]) -> Summary:
+    """The summary of some scenarios; at least one."""
+    rates = [sum(row.passes) / row.epochs for row in rows]
+    least = min(row.epochs for row in rows)
+    dimensions = {name: None for row in rows for name in row.scores}
+    return Summary(
+        pass_rate=_mean(rates),
+        total_scenarios=len(rows),
+        passed=sum(row.status == "pass" for row in rows),
+        failed=sum(row.status == "fail" for row in rows),
+        errors=sum(row.status == "error" for row in rows),
+        pass_k={str(k): _mean([pass_k(row.passes, k) for row in rows]) for k in range(1, least + 1)},
+        avg_scores={name: _mean([row.scores[name] for row in rows if name in row.scores]) for name in dimensions},
+    )
+
+
+def pass_k(passes: list[bool], k: int) -> float:
+    """How likely all of `k` epochs drawn from these pass (pass^k, the unbiased estimate)."""
+    chance, good = 1.0, sum(passes)
+    for taken in range(k):
+        chance *= max(0, good - taken) / (len(passes) - taken)
+    return chance
+
+
+def _mean(values: list[float]) -> float:
+    return round(sum(values) / len(values), 6)

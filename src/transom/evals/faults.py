@@ -1,0 +1,142 @@
+"""Faults while a scenario runs: broken files in a copy of its data, a provider that fails, a memory that is down."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar, cast
+
+from transom.errors import InputError, NetworkFailed, ProviderError, RateLimited, RequestRefused, StoreError
+from transom.evals.shapes import Fault, Scenario
+from transom.llm import Chain, OnDelta, Provider, Reply, Request
+
+T = TypeVar("T")
+
+_FAILURES: dict[str, Callable[[str], ProviderError]] = {
+    "network": lambda by: NetworkFailed("the connection broke (injected fault)", where=by),
+    "rate_limit": lambda by: RateLimited("too many requests (injected fault)", where=by, retryable=True),
+    "refused": lambda by: RequestRefused("the request is not accepted (injected fault)", where=by),
+    "server": lambda by: ProviderError("the server failed (injected fault)", where=by, retryable=True),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One epoch of a scenario, as a runner is handed it.
+
+    Attributes:
+        scenario: what is asked, and what is right.
+        epoch: 1-based.
+        folder: a folder of its own, for the product's workspace; it stays where a killed run goes on.
+        data: the data's folder, with the scenario's broken files; None where the scenario names none.
+    """
+
+    scenario: Scenario
+    epoch: int
+    folder: Path
+    data: Path | None = None
+
+    def chain(self, chain: Chain) -> Chain:
+        """The chain as this scenario has it: its calls fail where a fault says so."""
+        faults = [fault for fault in self.scenario.faults if fault.provider]
+        if not faults:
+            return chain
+        counted = _Calls(faults)
+        seats = {role: replace(one, providers=counted.around(one.providers)) for role, one in chain.seats.items()}
+        return replace(chain, providers=counted.around(chain.providers), seats=seats)
+
+    def memory(self, memory: T) -> T:
+        """The memory as this scenario has it: where it is down, whatever is asked of it raises `StoreError`."""
+        down = any(fault.memory for fault in self.scenario.faults)
+        return cast("T", _Down()) if down else memory
+
+
+class _Calls:
+    """Which calls of a scenario fail, counted over all its providers."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self._seen = [(fault, [0]) for fault in faults]
+
+    def around(self, providers: Sequence[Provider]) -> tuple[Provider, ...]:
+        return tuple(cast("Provider", _Failing(one, self)) for one in providers)
+
+    def fail(self, request: Request, by: str) -> None:
+        for fault, count in self._seen:
+            if fault.provider and fnmatchcase(request.role, fault.roles):
+                count[0] += 1
+                if not fault.calls or count[0] in fault.calls:
+                    raise _FAILURES[fault.provider](by)
+
+
+class _Failing:
+    """A provider some of whose calls fail, as if all attempts of each had; for the rest it is the one it wraps."""
+
+    def __init__(self, provider: Provider, calls: _Calls) -> None:
+        self._provider = provider
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._provider, name)
+
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
+        self._calls.fail(request, self._provider.name)
+        return await self._provider.complete(request, on_delta=on_delta)
+
+
+class _Down:
+    def __getattr__(self, name: str) -> NoReturn:
+        raise StoreError("the memory does not answer (injected fault)", where=name)
+
+
+@contextmanager
+def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
+    """The case of one epoch. Where files shall break, the data is copied into `folder`, and removed afterwards.
+
+    Raises:
+        InputError: a fault's pattern fits no file.
+    """
+    faults = [fault for fault in scenario.faults if fault.missing_file or fault.broken_json or fault.empty_file]
+    if not faults:
+        yield Case(scenario, epoch, folder, scenario.data_folder)
+        return
+    if scenario.data_folder is None:
+        raise InputError("faults in files need `data`", where=scenario.id, hint="name the data's folder")
+    copy = folder / "data"
+    _copy(scenario.data_folder, copy)
+    try:
+        for fault in faults:
+            _break(copy, fault, scenario.id)
+        yield Case(scenario, epoch, folder, copy)
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def _copy(data: Path, copy: Path) -> None:
+    def around_copy(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if copy.resolve().is_relative_to(Path(folder).resolve() / name)]
+
+    shutil.rmtree(copy, ignore_errors=True)
+    try:
+        shutil.copytree(data, copy, symlinks=True, ignore=around_copy)  # the workspace may lie in the data
+    except OSError as error:
+        raise InputError("the data cannot be copied", where=str(data), hint="make room, check permissions") from error
+
+
+def _break(data: Path, fault: Fault, scenario: str) -> None:
+    pattern, root = fault.missing_file or fault.broken_json or fault.empty_file or "", data.resolve()
+    fits = [path for path in sorted(data.glob(pattern)) if path.is_file() and not path.is_symlink()]
+    files = [path for path in fits if path.resolve().is_relative_to(root)]  # a linked folder is no part of the copy
+    if not files:
+        raise InputError(f"no file of the data fits {pattern!r}", where=f"{scenario}: faults", hint="mend the pattern")
+    for path in files:
+        if fault.missing_file:
+            path.unlink()
+        elif fault.empty_file:
+            path.write_bytes(b"")
+        else:
+            whole = path.read_bytes()
+            path.write_bytes(whole[: max(1, len(whole) * 2 // 3)].rstrip(b" \n\r\t}]"))

@@ -1,0 +1,83 @@
+"""Evaluations as they were: each run is kept in the workspace's store, and a name makes one a baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from transom.canonical import Json, plain
+from transom.errors import InputError
+from transom.evals.document import Evaluation
+from transom.formats.yaml_files import read_bytes
+from transom.store import Store
+
+_RUNS, _BASELINES = "evaluations", "eval_baselines"
+_MOST_BYTES = 64 << 20
+
+
+async def remember(store: Store, evaluation: Evaluation, baseline: str | None = None) -> None:
+    """Keep an evaluation under its run's id, and as its suite's newest baseline where it is given a name."""
+    await store.put(_RUNS, evaluation.run_id, plain(evaluation))  # type: ignore[arg-type]  # a model's plain form
+    if baseline:
+        number: int = 1 + max((row["number"] for row in _baselines(store).values()), default=0)
+        row: dict[str, Json] = {"suite": evaluation.suite, "name": baseline, "number": number}
+        row["run"] = evaluation.run_id
+        await store.put(_BASELINES, f"{evaluation.suite}/{baseline}", row)
+
+
+def newest_baseline(store: Store, suite: str) -> tuple[str, Evaluation] | None:
+    """The name and the evaluation of the baseline that a suite was given last."""
+    mine = [row for row in _baselines(store).values() if row["suite"] == suite]
+    newest = max(mine, key=lambda row: int(row["number"]), default=None)
+    return (newest["name"], _kept(store, newest["run"])) if newest else None
+
+
+def history(store: Store, suite: str) -> list[tuple[Evaluation, list[str]]]:
+    """Evaluations of a suite, oldest first, each with its names as a baseline."""
+    names = [(row["run"], row["name"]) for row in _baselines(store).values() if row["suite"] == suite]
+    mine = [one for one in (_kept(store, run) for run in store.items(_RUNS)) if one.suite == suite]
+    return [(one, [name for run, name in names if run == one.run_id]) for one in mine]
+
+
+def find_evaluation(store: Store, text: str, suite: str | None = None) -> tuple[str, Evaluation]:
+    """An evaluation by its JSON file, its baseline's name (`NAME` or `SUITE/NAME`), or the beginning of its run's id.
+
+    Args:
+        suite: of which it must be.
+
+    Raises:
+        InputError: nothing or several things fit, the file is none, or it is of another suite.
+    """
+    if text.endswith(".json"):
+        name, found = text, _read(Path(text))
+    else:
+        rows = _baselines(store).items()
+        named = {key: row["run"] for key, row in rows if text in (key, row["name"]) and suite in (None, row["suite"])}
+        fits = named or {run: run for run in store.items(_RUNS) if run.startswith(text)}
+        if len(fits) != 1:
+            what = f"{len(fits)} evaluations are called {text!r}" if fits else f"no evaluation is called {text!r}"
+            hint = f"name one of {', '.join(sorted(fits))}" if fits else "see: transom eval history SUITE"
+            raise InputError(what, hint=hint)
+        name = next(iter(fits))
+        found = _kept(store, fits[name])
+    if suite not in (None, found.suite):
+        raise InputError(f"is an evaluation of {found.suite}", where=name, hint=f"name one of {suite}")
+    return name, found
+
+
+def _read(path: Path) -> Evaluation:
+    try:
+        return Evaluation.model_validate_json(read_bytes(path, _MOST_BYTES))
+    except ValidationError as error:
+        hint = "name a file that `eval run --format json` wrote"
+        raise InputError("is no evaluation (transom.eval/1)", where=str(path), hint=hint) from error
+
+
+def _baselines(store: Store) -> dict[str, Any]:
+    return dict(store.items(_BASELINES))
+
+
+def _kept(store: Store, run: str) -> Evaluation:
+    return Evaluation.model_validate(store.get(_RUNS, run))

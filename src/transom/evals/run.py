@@ -1,0 +1,148 @@
+"""Running a suite: each epoch of each scenario is a stage, so that a killed evaluation goes on where it was."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from transom.errors import EgressError, ProviderError, ReplyError, TransomError
+from transom.evals.document import Details, EpochRow, Evaluation, Fingerprint, ScenarioRow, summarise
+from transom.evals.faults import Case, prepared
+from transom.evals.judge import judge
+from transom.evals.scorers import DIMENSIONS, below, by_dimension, score
+from transom.evals.shapes import Outcome, Scenario, Used
+from transom.evals.suite import Suite
+from transom.runs import Run, Stage, model_file
+
+Runner = Callable[[Case], Awaitable[Outcome]]
+"""A product's way to run one epoch. It may raise a `TransomError`: the epoch ends as an error with its text."""
+
+_MARGIN = 60.0  # seconds: a scenario's own time-out comes before the stage's
+_log = logging.getLogger(__name__)
+
+
+async def run_suite(
+    run: Run,
+    suite: Suite,
+    runner: Runner,
+    fingerprint: Fingerprint,
+    *,
+    epochs: int | None = None,
+    jobs: int = 1,
+    judged: bool = False,
+) -> Evaluation:
+    """Run and score every scenario.
+
+    Args:
+        run: keeps the outcomes; who resumes it pays for none of them again.
+        suite: at least one scenario.
+        runner: the product's.
+        fingerprint: of what is evaluated.
+        epochs: how often each scenario runs, whatever the suite says.
+        jobs: how many epochs run at once.
+        judged: whether a model marks the rubrics (role `evals.judge`).
+
+    Raises:
+        InputError: a fault that fits no file.
+    """
+    run.stage_seconds = max(run.stage_seconds, *(one.timeout + _MARGIN for one in suite.scenarios))
+    slots = asyncio.Semaphore(jobs)
+
+    async def one(scenario: Scenario, epoch: int) -> EpochRow:
+        async with slots:
+            row = await _epoch(run, scenario, epoch, runner, judged=judged)
+        run.progress(f"{scenario.id}/{epoch}: {row.status}" + "".join(f"; {why}" for why in row.why[:1]))
+        return row
+
+    tasks: dict[str, list[asyncio.Task[EpochRow]]] = {}
+    try:
+        async with asyncio.TaskGroup() as group:
+            for scenario in suite.scenarios:
+                numbers = range(1, (epochs or scenario.epochs) + 1)
+                tasks[scenario.id] = [group.create_task(one(scenario, number)) for number in numbers]
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from None  # a wrong scenario file, a full disk: one line for a person
+    rows = tuple(_row(scenario, [task.result() for task in tasks[scenario.id]]) for scenario in suite.scenarios)
+    used = sum((epoch.used for row in rows for epoch in row.details.epochs), Used())
+    return Evaluation(
+        suite=suite.name,
+        summary=summarise(rows),
+        scenarios=rows,
+        fingerprint=fingerprint,
+        usage=used,
+        run_id=run.id,
+    )
+
+
+async def _epoch(run: Run, scenario: Scenario, epoch: int, runner: Runner, *, judged: bool) -> EpochRow:
+    stage = f"{scenario.id}/{epoch}"
+    with prepared(scenario, epoch, run.folder / stage / "work") as case:
+
+        async def work(at: Stage, definition: str) -> Outcome:
+            del definition
+            outcome = await _answer(case, runner)
+            at.memoise = outcome.error is None
+            return outcome
+
+        out = model_file("outcome.json", Outcome)
+        outcome = (await run.stage(stage, work, scenario.digest, out=out)).value
+        scores, notes = score(case, outcome), list[str]()
+        if scenario.rubric and judged and outcome.error is None:
+            try:
+                scores.append(await judge(run, f"{stage}/judge", scenario, outcome))
+            except (EgressError, ProviderError, ReplyError) as error:
+                notes.append(f"the rubric was not judged: {error}")
+    failed = below(scenario, scores)
+    scores.sort(key=lambda one: one not in failed)  # what made it fail is said first
+    said = [outcome.error] if outcome.error else [f"{one.scorer}: {why}" for one in scores for why in one.why]
+    return EpochRow(
+        status="error" if outcome.error else "fail" if failed else "pass",
+        verdict=outcome.verdict,
+        dimensions=by_dimension(scores),
+        scores={one.scorer: one.value for one in scores},
+        why=(*said, *notes),
+        used=outcome.used,
+    )
+
+
+async def _answer(case: Case, runner: Runner) -> Outcome:
+    """The runner's outcome. What goes wrong in one epoch costs the others nothing."""
+    began, limit = time.monotonic(), asyncio.timeout(case.scenario.timeout)
+    try:
+        async with limit:
+            outcome = await runner(case)
+    except TimeoutError as error:
+        told = f"it took longer than {case.scenario.timeout:g} s" if limit.expired() else f"it gave up waiting: {error}"
+        outcome = Outcome(error=told)
+    except TransomError as error:
+        outcome = Outcome(error=str(error))
+    except Exception as error:  # noqa: BLE001  a defect of the product; the other scenarios still tell something
+        _log.exception("%s: the runner failed", case.scenario.id)
+        outcome = Outcome(error=f"{type(error).__name__}: {error}")
+    if outcome.used.seconds:
+        return outcome
+    used = outcome.used.model_copy(update={"seconds": round(time.monotonic() - began, 3)})
+    return outcome.model_copy(update={"used": used})
+
+
+def _row(scenario: Scenario, epochs: Sequence[EpochRow]) -> ScenarioRow:
+    passed = sum(one.status == "pass" for one in epochs)
+    enough = passed >= scenario.pass_share * len(epochs)
+    scores = {}
+    for name in DIMENSIONS:
+        found = [one.dimensions[name] for one in epochs if name in one.dimensions]
+        if found:
+            scores[name] = round(sum(found) / len(found), 6)
+    details = Details(
+        title=scenario.title,
+        tags=scenario.tags,
+        definition=scenario.digest,
+        pass_share=scenario.pass_share,
+        epochs=tuple(epochs),
+    )
+    failed = "error" if any(one.status == "error" for one in epochs) else "fail"
+    return ScenarioRow(
+        id=scenario.id, status="pass" if enough else failed, scores=scores, epochs=len(epochs), details=details
+    )

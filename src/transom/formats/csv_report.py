@@ -1,0 +1,28 @@
+"""CSV as spreadsheets read it (RFC 4180), with nothing in it that they would run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+
+_FORMULA = re.compile(r"[=@+\-\t\r]")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
+
+
+def csv_report(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Rows under a head, UTF-8 with a byte order mark, so that spreadsheets do not take it for another encoding.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it; None is an empty cell.
+    """
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(head)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return out.getvalue().encode("utf-8-sig", "backslashreplace")
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text

@@ -1,0 +1,194 @@
+"""Issues and changelogs as Jira's REST API gives them, and as people save them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from transom.canonical import Json
+
+_CATEGORIES = {"new", "indeterminate", "done", "undefined"}
+
+
+@dataclass(frozen=True)
+class LinkedIssue:
+    """A subtask, or an issue that blocks this one.
+
+    Attributes:
+        relation: `subtask` or the link's own words, e.g. `is blocked by`.
+        done: by its status category; None where that is not told.
+        locator: JSON pointer.
+    """
+
+    key: str
+    summary: str
+    status: str
+    done: bool | None
+    priority: str
+    relation: str
+    locator: str
+
+
+@dataclass(frozen=True)
+class Issue:
+    """An issue.
+
+    Attributes:
+        status: its name, in whatever language.
+        category: `new | indeterminate | done`, empty where it is not told.
+        status_at: JSON pointer of the name.
+        text: description and comments as plain text.
+    """
+
+    key: str
+    summary: str
+    status: str
+    category: str
+    status_at: str
+    feature_id: str
+    links: tuple[LinkedIssue, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class StatusChange:
+    """A step of the issue's status."""
+
+    when: str
+    was: str
+    became: str
+    locator: str
+
+
+def read_issue(data: Json) -> Issue | None:
+    """One issue: the REST shape with `fields`, or the flat one that people save; None where it is neither."""
+    if not isinstance(data, dict):
+        return None
+    if isinstance(data.get("issues"), list) and data["issues"]:
+        return read_issue(data["issues"][0])  # type: ignore[index]  # a list that is not empty
+    key = next((str(data[name]) for name in ("key", "jira_key", "issue_key") if isinstance(data.get(name), str)), "")
+    inner = data.get("fields")
+    fields, at = (inner, "/fields") if isinstance(inner, dict) else (data, "")
+    if not key:
+        return None
+    status, status_at, category = _status(fields, at)
+    return Issue(
+        key=key,
+        summary=str(fields.get("summary") or fields.get("title") or fields.get("name") or ""),
+        status=status,
+        category=category,
+        status_at=status_at,
+        feature_id=_feature_id(data, fields),
+        links=(*_subtasks(fields, at), *_links(fields, at)),
+        text=plain_text(fields.get("description")),
+    )
+
+
+def _feature_id(data: dict[str, Any], fields: dict[str, Any]) -> str:
+    for of in (data, fields):
+        for name, value in of.items():
+            if name.lower().replace("-", "_") in ("feature_id", "featureid") and isinstance(value, str | int):
+                return str(value)
+    return ""
+
+
+def _status(fields: dict[str, Any], at: str) -> tuple[str, str, str]:
+    status = fields.get("status")
+    if isinstance(status, dict):
+        inner = status.get("statusCategory")
+        category = str(inner.get("key", "")) if isinstance(inner, dict) else ""
+        return str(status.get("name", "")), f"{at}/status/name", category if category in _CATEGORIES else ""
+    return str(status or ""), f"{at}/status", ""
+
+
+def _subtasks(fields: dict[str, Any], at: str) -> list[LinkedIssue]:
+    listed = fields.get("subtasks")
+    return [
+        _linked(one, "subtask", f"{at}/subtasks/{number}")
+        for number, one in enumerate(listed if isinstance(listed, list) else ())
+        if isinstance(one, dict)
+    ]
+
+
+def _links(fields: dict[str, Any], at: str) -> list[LinkedIssue]:
+    found = []
+    listed = fields.get("issuelinks") or fields.get("links")
+    for number, link in enumerate(listed if isinstance(listed, list) else ()):
+        if not isinstance(link, dict):
+            continue
+        kind = link["type"] if isinstance(link.get("type"), dict) else {"inward": link.get("type")}
+        for side, words in (("inwardIssue", "inward"), ("outwardIssue", "outward"), ("issue", "inward")):
+            if isinstance(link.get(side), dict):
+                relation = str(kind.get(words) or kind.get("name") or "")
+                found.append(_linked(link[side], relation, f"{at}/{_links_key(fields)}/{number}/{side}"))
+    return found
+
+
+def _links_key(fields: dict[str, Any]) -> str:
+    return "issuelinks" if fields.get("issuelinks") else "links"
+
+
+def _linked(data: dict[str, Any], relation: str, locator: str) -> LinkedIssue:
+    inner = data.get("fields")
+    fields = inner if isinstance(inner, dict) else data
+    status, _, category = _status(fields, "")
+    priority = fields.get("priority")
+    return LinkedIssue(
+        key=str(data.get("key", "")),
+        summary=str(fields.get("summary", "")),
+        status=status,
+        done=category == "done" if category else None,
+        priority=str(priority.get("name", "")) if isinstance(priority, dict) else str(priority or ""),
+        relation=relation,
+        locator=locator,
+    )
+
+
+def status_changes(data: Json) -> list[StatusChange] | None:
+    """Changes of the status, oldest first; None where it is no changelog.
+
+    It reads the shapes of REST (`changelog.histories`, `histories`, a page with `values`) and a plain list.
+    """
+    histories, at = _histories(data)
+    if histories is None:
+        return None
+    found = []
+    for number, history in enumerate(histories):
+        if not isinstance(history, dict):
+            continue
+        items = history.get("items")
+        single = [history] if "field" in history else []
+        for place, item in enumerate(items if isinstance(items, list) else single):
+            if isinstance(item, dict) and str(item.get("field", "")).lower() == "status":
+                inner = f"/items/{place}" if isinstance(items, list) else ""
+                when = str(history.get("created") or history.get("date") or history.get("timestamp") or "")
+                was = str(item.get("fromString") or item.get("from") or "")
+                became = str(item.get("toString") or item.get("to") or "")
+                found.append(StatusChange(when, was, became, f"{at}/{number}{inner}"))
+    return sorted(found, key=lambda change: change.when)
+
+
+def _histories(data: Json) -> tuple[list[Json] | None, str]:
+    match data:
+        case list():
+            return data, ""
+        case {"changelog": dict() | list() as inner}:
+            found, at = _histories(inner)
+            return found, f"/changelog{at}"
+        case {"histories": list(found)}:
+            return found, "/histories"
+        case {"values": list(found)}:
+            return found, "/values"
+        case {"changes": list(found)}:
+            return found, "/changes"
+    return None, ""
+
+
+def plain_text(value: object) -> str:
+    """A description as text: Jira's own document format, or text as it is."""
+    if isinstance(value, dict):
+        inner = value.get("text")
+        parts = [inner] if isinstance(inner, str) else []
+        parts += [plain_text(one) for one in value.get("content", []) if isinstance(value.get("content"), list)]
+        return "\n".join(part for part in parts if part)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,71 @@
+"""JUnit XML: a suite of test cases as build servers read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from junitparser import TestCase
+
+Result = Literal["passed", "failed", "error", "skipped"]
+
+_NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class JUnitCase:
+    """One test case.
+
+    Attributes:
+        name: what was tried.
+        group: what it belongs to; build servers show it as the class.
+        result: how it ended.
+        message: why it did not pass, one line.
+        details: more lines about that.
+        seconds: how long it took.
+        output: what else a reader may want to see.
+    """
+
+    name: str
+    group: str
+    result: Result = "passed"
+    message: str = ""
+    details: str = ""
+    seconds: float = 0.0
+    output: str = ""
+
+
+def junit_report(suite: str, cases: Iterable[JUnitCase], properties: Mapping[str, str] | None = None) -> bytes:
+    """One `<testsuites>` document in UTF-8. Characters that XML does not have are shown as U+FFFD."""
+    from junitparser import JUnitXml, TestSuite  # noqa: PLC0415  only reports need it
+
+    made = TestSuite(_text(suite))
+    for key, value in (properties or {}).items():
+        made.add_property(_text(key), _text(value))
+    made.add_testcases([_case(one) for one in cases])
+    whole = JUnitXml(_text(suite))
+    whole.add_testsuite(made)
+    whole.update_statistics()  # type: ignore[no-untyped-call]  # junitparser is typed in part
+    written: bytes = whole.tostring()  # type: ignore[no-untyped-call]  # as above
+    return written if written.endswith(b"\n") else written + b"\n"
+
+
+def _case(one: JUnitCase) -> TestCase:
+    from junitparser import Error, Failure, Skipped, TestCase  # noqa: PLC0415  only reports need it
+
+    case = TestCase(_text(one.name), _text(one.group), round(one.seconds, 3))
+    kinds = {"failed": Failure, "error": Error, "skipped": Skipped}
+    if one.result in kinds:
+        ended = kinds[one.result](_text(one.message))
+        ended.text = _text(one.details)
+        case.result = [ended]
+    if one.output:
+        case.system_out = _text(one.output)
+    return case
+
+
+def _text(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)

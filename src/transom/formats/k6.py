@@ -1,0 +1,79 @@
+"""Summaries of the load generator k6: `--summary-export` and `handleSummary`.
+
+A threshold in the export is a boolean that says whether it was *crossed*: `false` is good. `http_req_failed` is a rate
+of failures, so that its `passes` count failed requests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from transom.canonical import Json
+
+
+@dataclass(frozen=True)
+class LoadThreshold:
+    """A threshold, and whether it was crossed."""
+
+    metric: str
+    expression: str
+    crossed: bool
+    locator: str
+
+
+@dataclass(frozen=True)
+class LoadSummary:
+    """What a run of k6 measured.
+
+    Attributes:
+        durations: statistic -> (milliseconds, JSON pointer), of all requests.
+        failed: share of failed requests 0..1 and its JSON pointer, or None.
+        requests: how many were made.
+        thresholds: those that the test declares.
+    """
+
+    durations: dict[str, tuple[float, str]]
+    failed: tuple[float, str] | None
+    requests: int
+    thresholds: list[LoadThreshold]
+
+
+def read_k6(data: Json) -> LoadSummary | None:
+    """A summary; None where it is something else."""
+    match data:
+        case {"metrics": dict(metrics), "root_group": _}:
+            pass
+        case _:
+            return None
+    duration, at = _values(metrics, "http_req_duration")
+    durations = {
+        name: (float(value), f"{at}/{name}")
+        for name, value in duration.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    failed, at = _values(metrics, "http_req_failed")
+    key = next((name for name in ("rate", "value") if isinstance(failed.get(name), int | float)), "")
+    count = sum(int(failed.get(name, 0)) for name in ("passes", "fails") if isinstance(failed.get(name), int))
+    requests = _values(metrics, "http_reqs")[0].get("count", count)
+    share = (float(failed[key]), f"{at}/{key}") if key else None
+    return LoadSummary(durations, share, int(requests), list(_thresholds(metrics)))
+
+
+def _values(metrics: dict[str, Any], name: str) -> tuple[dict[str, Any], str]:
+    found = metrics.get(name)
+    if not isinstance(found, dict):
+        return {}, ""
+    inner = found.get("values")
+    return (inner, f"/metrics/{name}/values") if isinstance(inner, dict) else (found, f"/metrics/{name}")
+
+
+def _thresholds(metrics: dict[str, Any]) -> list[LoadThreshold]:
+    found = []
+    for name, metric in metrics.items():
+        declared = metric.get("thresholds") if isinstance(metric, dict) else None
+        for expression, state in (declared if isinstance(declared, dict) else {}).items():
+            crossed = not state.get("ok", True) if isinstance(state, dict) else bool(state)
+            pointer = f"/metrics/{name}/thresholds/{expression.replace('~', '~0').replace('/', '~1')}"
+            found.append(LoadThreshold(name, expression, crossed, pointer))
+    return found

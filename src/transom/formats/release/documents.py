@@ -1,0 +1,205 @@
+"""Planning documents, read line by line however long they are: substance, placeholders, claims, attempts to steer."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from transom.errors import InputError
+from transom.formats.release.reviews import sentence
+from transom.formats.release.shapes import Observation, Reading, Remark, State
+from transom.formats.release.words import words
+from transom.formats.text_files import ReadAgain, TextFile
+
+MOST_BYTES = 64 << 20
+"""Of a document; what is longer is read up to there, and said to be."""
+_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_WORD = re.compile(r"[^\W\d_][\w'-]+")
+_RISKS = re.compile(
+    r"\b(?:risks?|open (?:questions?|issues?|points?|items?)|known (?:issues?|limitations?|problems?)|"
+    r"unresolved|blockers?)\b",
+    re.IGNORECASE,
+)
+_MITIGATED = re.compile(
+    r"\b(?:mitigat\w+|resolved|closed|accepted|none|no open|handled|covered by|addressed)\b", re.IGNORECASE
+)
+_BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<text>\S.*)")
+_STAGE = re.compile(
+    r"\b(?:status|stage|phase|current stage)\b\s*(?:\*\*)?\s*[:|]\s*(?:\*\*)?\s*(?P<stage>[^|*\n]{2,60})", re.IGNORECASE
+)
+_KINDS_OF_COVERAGE = r"(?:test |code |line |statement |unit )*coverage\b"
+_CLAIMS = tuple(
+    (measure, unit, re.compile(pattern, re.IGNORECASE))
+    for measure, unit, pattern in (
+        ("coverage.line", "%", rf"\b{_KINDS_OF_COVERAGE}[^.\n|]{{0,40}}?(?<![\d.])(\d{{1,3}}(?:\.\d+)?)\s?%"),
+        ("coverage.line", "%", rf"(?<![\d.])(\d{{1,3}}(?:\.\d+)?)\s?% (?:of )?{_KINDS_OF_COVERAGE}"),
+        ("tests.failed", "", r"(?<![\d.,])(\d[\d,]*) (?:unit )?tests? (?:are |is |still |currently )*fail"),
+    )
+)
+_MAY_CLAIM = re.compile(r"\d.{0,60}(?:coverage|fail)|coverage.{0,60}\d", re.IGNORECASE)
+_HOPED = re.compile(
+    r"[<>≥≤]|\b(?:target|goal|at least|minimum|must|should|will|aim|require[sd]?|threshold|planned|expect\w*|before)\b",
+    re.IGNORECASE,
+)
+_GOALS = re.compile(r"\b(?:criteria|goals?|targets?|requirements?|done|objectives?|plan|strategy)\b", re.IGNORECASE)
+_LONGEST_LINE = 4000
+_MOST_HEAD = 60  # lines in which a document tells its own stage
+_MOST_REMARKS = 40
+
+
+def read_document(path: Path, source: str, name: str) -> Reading:
+    """What a document says; never raises for what is in the file."""
+    reader = _Reader()
+    file = TextFile(path, limit=256 << 20)
+    state: State = "read"
+    why = ""
+    try:
+        _read(file, reader)
+    except InputError as error:
+        return Reading(
+            source=source, kind="document", name=name, state="unreadable", why=error.what, sha256=_digest(path)
+        )
+    size = path.stat().st_size
+    if reader.binary:
+        return Reading(source=source, kind="document", name=name, state="unreadable", why="is binary, not text",
+                       sha256=_digest(path), size=size)  # fmt: skip
+    if reader.stopped:
+        state, why = "in_part", f"is longer than {MOST_BYTES >> 20} MiB; read up to line {reader.line}"
+    elif not reader.words and not reader.hollow:
+        state, why = (
+            ("empty", "is empty") if not reader.line or not reader.title else ("placeholder", "has no text of its own")
+        )
+    return Reading(
+        source=source,
+        kind="document",
+        name=name,
+        state=state,
+        why=why,
+        sha256=_digest(path),
+        size=size,
+        title=reader.title,
+        words=reader.words,
+        observations=(
+            Observation(measure="document.words", value=float(reader.words), locator=f"lines:1-{reader.line}"),
+            Observation(measure="document.hollow", value=float(reader.hollow), locator=f"lines:1-{reader.line}"),
+            *reader.claims,
+        ),
+        remarks=tuple(reader.remarks[:_MOST_REMARKS]),
+    )
+
+
+def _digest(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read(file: TextFile, reader: _Reader) -> None:
+    while True:
+        try:
+            for piece in file.pieces():
+                for line in piece.splitlines():
+                    reader.take(line)
+                if reader.size > MOST_BYTES or reader.binary:
+                    reader.stopped = not reader.binary
+                    return
+            return
+        except ReadAgain:
+            reader.__init__()  # type: ignore[misc]  # the pass began with another encoding: everything anew
+
+
+class _Reader:
+    """Takes a document's lines in order."""
+
+    def __init__(self) -> None:
+        self.line = self.size = self.words = self.hollow = 0
+        self.title = ""
+        self.binary = self.stopped = False
+        self.remarks: list[Remark] = []
+        self.claims: list[Observation] = []
+        self._fenced = False
+        self._section = ""
+        self._controls = 0
+
+    def take(self, line: str) -> None:
+        self.line += 1
+        self.size += len(line) + 1
+        self._look_for_binary(line)
+        if _FENCE.match(line):
+            self._fenced = not self._fenced
+            return
+        text = line[:_LONGEST_LINE]
+        self.remarks += found_in_text(text, f"line:{self.line}")
+        if self._fenced:
+            self.words += len(_WORD.findall(text))
+            return
+        if heading := _HEADING.match(text):
+            self._section = heading[1]
+            self.title = self.title or heading[1]
+            return
+        self._weigh(text)
+        self._claim(text)
+        self._risk(text)
+
+    def _look_for_binary(self, line: str) -> None:
+        self._controls += sum(1 for sign in line[:_LONGEST_LINE] if (sign < " " and sign != "\t") or sign == "\ufffd")
+        self.binary = self.binary or "\0" in line or self._controls > max(20, self.size // 10)
+
+    def _weigh(self, text: str) -> None:
+        stripped = text.strip().strip("*_|->#").strip()
+        if not stripped:
+            return
+        if words().placeholders.match(stripped) or words().placeholder_lines.search(stripped):
+            self.hollow += 1
+        else:
+            self.words += len(_WORD.findall(stripped))
+
+    def _claim(self, text: str) -> None:
+        stage = _STAGE.search(text) if self.line <= _MOST_HEAD else None
+        if stage:
+            place = f"line:{self.line}"
+            self.claims.append(
+                Observation(
+                    measure="document.stage", value=stage["stage"].strip(), locator=place, quote=text.strip()[:240]
+                )
+            )
+        for measure, unit, pattern in _CLAIMS if _MAY_CLAIM.search(text) else ():
+            match = pattern.search(text)
+            hoped = _HOPED.search(text) or _GOALS.search(self._section)
+            if match and not hoped and len(self.claims) < _MOST_REMARKS:
+                value = float(match[1].replace(",", ""))
+                place = f"line:{self.line}"
+                quote = sentence(text, match.start())
+                self.claims.append(
+                    Observation(measure=f"claim.{measure}", value=value, unit=unit, locator=place, quote=quote)
+                )
+
+    def _risk(self, text: str) -> None:
+        bullet = _BULLET.match(text)
+        if bullet is None or len(self.remarks) > _MOST_REMARKS or not _RISKS.search(self._section):
+            return
+        if bullet["box"] in ("x", "X") or _MITIGATED.search(text) or len(bullet["text"]) < 12:
+            return
+        said = " ".join(bullet["text"].split())[:240]
+        self.remarks.append(Remark(kind="risk", text=said, locator=f"line:{self.line}", quote=said, severity="low"))
+
+
+def found_in_text(text: str, locator: str) -> Iterator[Remark]:
+    """Attempts to steer the reader, and claims that something is waived."""
+    vocabulary = words()
+    if len(text) < 12 or not vocabulary.triggers.search(text):
+        return
+    for pattern in vocabulary.injections:
+        if match := pattern.search(text):
+            quote = sentence(text, match.start())
+            yield Remark(
+                kind="injection", text="text that addresses the reader", locator=locator, quote=quote, severity="high"
+            )
+            break
+    if match := vocabulary.waiver_claims.search(text):
+        quote = sentence(text, match.start())
+        yield Remark(kind="waiver_claim", text="the data claims a waiver", locator=locator, quote=quote)

@@ -1,0 +1,250 @@
+"""Performance figures beside what is asked of them, in whatever order they stand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from transom.formats.release.quoting import observe
+from transom.formats.release.shapes import Observation
+from transom.formats.release.tree import Node
+from transom.formats.release.words import key_words, word_list, word_set, words
+
+_STATISTIC = re.compile(r"p\d{2,3}(?:\.\d)?")
+_AVERAGE = {
+    "avg": "average",
+    "average": "average",
+    "mean": "average",
+    "median": "p50",
+    "med": "p50",
+    "max": "max",
+    "min": "min",
+}
+_TRANSPARENT = word_set("value actual measured current observed result achieved latest")
+_LIMIT_KEYS = word_list(
+    "target threshold limit sla slo goal requirement required expected budget acceptance objective max "
+    "min maximum minimum"
+)
+_AMOUNT = re.compile(
+    r"\s*(?P<sign><=|>=|<|>|≤|≥|under|below|over|above|at least|at most|max\.?|min\.?)?\s*"
+    r"(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>%|ms|milliseconds?|s|sec|seconds?|us|µs|min|minutes?|rps|tps|qps|"
+    r"(?:req|requests?|transactions?)(?:/s(?:ec)?| per second)|/s|mb|gb)?\s*(?:\(.*\))?\s*",
+    re.IGNORECASE,
+)
+_MILLISECONDS = {"ms": 1.0, "millisecond": 1.0, "s": 1000.0, "sec": 1000.0, "second": 1000.0, "us": 0.001, "µs": 0.001,
+                 "min": 60_000.0, "minute": 60_000.0}  # fmt: skip
+RATIO, UNKNOWN = "ratio", "?"
+_AT_LEAST = {"throughput", "availability", "success_rate"}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a figure measures.
+
+    Attributes:
+        kind: `latency | error_rate | success_rate | throughput | availability | cpu | memory`.
+        statistic: `p95`, `average`, ..., empty where the key names none.
+    """
+
+    kind: str
+    statistic: str = ""
+
+
+def read_performance(root: Node) -> list[Observation]:
+    """Observations `performance.<kind>`, each with its limit where the source has one, in ms, % and /s."""
+    found: list[Observation] = []
+    for node in root.walk():
+        quantity = None if node.nature in ("limit", "history") else quantity_of(node)
+        if quantity is None:
+            found += _flag(node)
+            continue
+        amount = amount_of(node, quantity)
+        if amount is None:
+            continue
+        value, unit = amount
+        bound, place = _limit_of(node, quantity)
+        limit = bound[0] if bound is not None else None
+        if unit not in ("ms", "/s"):
+            value, unit = _in_percent((value, unit), quantity, bound)
+            limit = _in_percent(bound, quantity, bound)[0] if bound is not None else None
+        found.append(
+            observe(
+                f"performance.{quantity.kind}",
+                node,
+                value,
+                label=_label(node, quantity),
+                unit=unit,
+                limit=limit,
+                limit_at=place.pointer if place is not None else "",
+                at_most=quantity.kind not in _AT_LEAST,
+            )
+        )
+    return found
+
+
+def quantity_of(node: Node) -> Quantity | None:
+    """By the words of the key; of `value` and `actual` by those around it."""
+    if isinstance(node.value, dict | list | bool) or node.value is None:
+        return None
+    said = set(node.words)
+    if not said - _TRANSPARENT - {"ms", "s", "second", "percent", "pct"}:
+        beside = [one for one in (node.parent.get("metric", "name", "measure", "kpi") if node.parent else None,) if one]
+        said = set(key_words(str(beside[0].value))) if beside else set(node.parent.words if node.parent else ())
+        statistic = _statistic(said)
+        return _named(said) or (Quantity("latency", statistic) if _STATISTIC.fullmatch(statistic) else None)
+    quantity = _named(said)
+    if quantity is not None:
+        return quantity
+    statistic = _statistic(said)
+    if statistic and said - {"ms", "s", "second", "sec", "time"} <= {statistic, *_AVERAGE} and node.parent is not None:
+        outer = {word for one in (node.parent, node.parent.parent) if one is not None for word in one.words}
+        inner = _named(outer)
+        if inner is not None:
+            return Quantity(inner.kind, statistic)
+        return Quantity("latency", statistic) if _STATISTIC.fullmatch(statistic) or {"ms"} & said else None
+    return None
+
+
+def _named(said: set[str]) -> Quantity | None:
+    statistic = _statistic(said)
+    rate = bool({"rate", "ratio", "percent", "pct", "percentage"} & said)
+    if {"error", "failure", "fail", "failed"} & said and rate:
+        return Quantity("error_rate")
+    if {"success"} & said and rate:
+        return Quantity("success_rate")
+    if {"throughput", "rps", "tps", "qps"} & said or {"per", "second"} <= said:
+        return Quantity("throughput")
+    if {"availability", "uptime"} & said:
+        return Quantity("availability")
+    if {"latency"} & said or {"response", "time"} <= said or {"render", "time"} <= said or {"load", "time"} <= said:
+        return Quantity("latency", statistic)
+    if {"cpu"} & said and not {"core", "count", "limit"} & said:
+        return Quantity("cpu", statistic)
+    return None
+
+
+def _statistic(said: set[str]) -> str:
+    for word in sorted(said):
+        if _STATISTIC.fullmatch(word):
+            return word
+    return next((_AVERAGE[word] for word in sorted(said) if word in _AVERAGE), "")
+
+
+def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
+    """The value in ms, % or /s, with its unit; of a share without a unit `?`."""
+    match = _AMOUNT.fullmatch(str(node.value)) if isinstance(node.value, int | float | str) else None
+    if match is None:
+        return None
+    unit = (match["unit"] or _unit_beside(node)).lower()
+    unit = unit if unit in _MILLISECONDS else unit.rstrip("s.")
+    number = float(match["number"].replace(",", ""))
+    if quantity.kind == "latency":
+        said = set(node.words)
+        named = next((word for word in ("ms", "millisecond", "second", "sec", "minute") if word in said), "")
+        factor = _MILLISECONDS.get(unit or named, 1.0)
+        return round(number * factor, 6), "ms"
+    if quantity.kind == "throughput":
+        return number, "/s"
+    told = unit == "%" or {"percent", "pct", "percentage"} & set(node.words)
+    return number, "%" if told else RATIO if "ratio" in node.words else UNKNOWN
+
+
+def _in_percent(amount: tuple[float, str], quantity: Quantity, limit: tuple[float, str] | None) -> tuple[float, str]:
+    """A share in percent. Where no unit is told a limit beside it tells whether both are shares of one."""
+    number, unit = amount
+    if unit == RATIO:
+        return round(number * 100, 6), "%"
+    if unit != UNKNOWN:
+        return amount
+    most = 0.2 if quantity.kind == "error_rate" else 1.0
+    if limit is not None:
+        share = limit[0] <= most and limit[1] in (UNKNOWN, RATIO)
+    else:
+        share = quantity.kind != "error_rate" and number <= most
+    if share:
+        return round(number * 100, 6), "%"
+    # Without a limit 0.02 may be 2 % or 0.02 %.
+    return number, UNKNOWN if limit is None and 0 < number < 1 and quantity.kind == "error_rate" else "%"
+
+
+def _unit_beside(node: Node) -> str:
+    unit = node.parent.get("unit", "units") if node.parent is not None else None
+    return str(unit.value) if unit is not None and isinstance(unit.value, str) else ""
+
+
+def _limit_of(node: Node, quantity: Quantity) -> tuple[tuple[float, str] | None, Node | None]:
+    """The limit that stands nearest: beside the figure, beside what it is part of, or in targets further up."""
+    around = node.parent
+    inner = node
+    while around is not None:
+        for child in around.children if isinstance(around.value, dict) else ():
+            if child is inner or (child.nature != "limit" and not _is_bound(child, node)):
+                continue
+            found = _limit_in(child, quantity, node)
+            if found is not None:
+                return found
+        inner, around = around, around.parent
+    return None, None
+
+
+def _is_bound(child: Node, node: Node) -> bool:
+    """`max` or `min` beside a plain `value`, where they are no statistics."""
+    return bool(set(child.words) <= {"max", "min", "maximum", "minimum"} and set(node.words) <= _TRANSPARENT)
+
+
+def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float, str], Node] | None:
+    rest = {word for word in child.words if word not in _LIMIT_KEYS} - {"ms", "second", "s", "percent", "pct"}
+    if not isinstance(child.value, dict | list):
+        own = _named(rest | ({"latency"} if _STATISTIC.search(" ".join(rest)) and not _named(rest) else set()))
+        beside = child.parent is node.parent
+        # A bare `target` is of the figure that it stands beside; a named one is of what it names.
+        fits = _fits(own, quantity) if rest else beside and _is_only_figure(node)
+        amount = amount_of(child, quantity) if fits else None
+        return (amount, child) if amount else None
+    for leaf in child.walk():
+        same_place = set(leaf.words) - set(_LIMIT_KEYS)
+        own = quantity_of(leaf) or _named(same_place | rest)
+        if own is None and _statistic(same_place) and quantity.kind == "latency":
+            own = Quantity("latency", _statistic(same_place))
+        if own is not None and _fits(own, quantity) and (amount := amount_of(leaf, quantity)):
+            return amount, leaf
+    return None
+
+
+def _fits(own: Quantity | None, quantity: Quantity) -> bool:
+    if own is None or own.kind != quantity.kind:
+        return False
+    return own.statistic == quantity.statistic or (not own.statistic and quantity.statistic in ("", "p95", "average"))
+
+
+def _is_only_figure(node: Node) -> bool:
+    siblings = node.parent.children if node.parent is not None else ()
+    return sum(1 for one in siblings if one.nature != "limit" and quantity_of(one) is not None) <= 1
+
+
+def _flag(node: Node) -> list[Observation]:
+    """What a source says itself of a figure: `meets_target: false`, `status: FAIL`."""
+    said = set(node.words)
+    if node.nature in ("history", "planned", "estimate"):
+        return []
+    if isinstance(node.value, bool) and {"meet", "within", "met", "passed", "pass", "ok", "crossed", "exceeded"} & said:
+        good = node.value != bool({"crossed", "exceeded"} & said)
+        return [observe("performance.flag", node, "pass" if good else "fail", label=_label(node), nature="measured")]
+    if isinstance(node.value, str) and node.words in (("status",), ("result",), ("verdict",), ("outcome",)):
+        status = words().status_of(node.value)
+        if status in ("pass", "fail", "conditional"):
+            return [observe("performance.flag", node, status, label=_label(node))]
+    return []
+
+
+def _label(node: Node, quantity: Quantity | None = None) -> str:
+    around: Node | None = node.parent
+    name = ""
+    while around is not None and not name:
+        name = around.label if around.label not in (around.key, "the document") else ""
+        own = _named(set(around.words)) is not None or _statistic(set(around.words))
+        if not name and around.key and around.parent is not None and around.place < 0 and not own:
+            name = around.key
+        around = around.parent
+    what = f"{quantity.kind.replace('_', ' ')} {quantity.statistic}".strip() if quantity else node.key
+    return f"{name} {what}".strip()

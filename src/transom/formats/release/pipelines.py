@@ -1,0 +1,92 @@
+"""Results of a pipeline: how its latest run ended, and which of its stages failed."""
+
+from __future__ import annotations
+
+from transom.formats.release.quoting import derived, observe
+from transom.formats.release.shapes import Observation, Remark
+from transom.formats.release.tree import Node
+from transom.formats.release.words import Status, word_list, word_set, words
+
+_STATUS = word_list(
+    "status result conclusion outcome state build_status pipeline_status overall_status final_status "
+    "latest_status last_status"
+)
+_RUNS = {"run", "build", "execution", "pipeline", "workflow"}
+_STAGES = word_set("stage step job check gate phase task")
+_LATEST = {"latest", "last", "current", "recent"}
+
+
+def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
+    """Observations `pipeline.status` of the latest run and `pipeline.failed_stages` in it."""
+    run, certain = _latest_run(root)
+    found: list[Observation] = []
+    remarks: list[Remark] = []
+    stages = _stages(run)
+    failed = [node for node, status in stages if status == "fail"]
+    own = run.get(*_STATUS) if isinstance(run.value, dict) else None
+    status = words().status_of(own.value) if own is not None else None
+    if not certain:
+        text = "nothing tells which of several runs is the latest, and they ended differently"
+        found.append(observe("pipeline.status", run, "conditional", label=text))
+    elif own is not None and status is not None:
+        found.append(observe("pipeline.status", own, status, label=_label(run)))
+    elif stages:
+        worst = "fail" if failed else "pass" if all(one in ("pass", "skipped") for _, one in stages) else "progress"
+        found.append(observe("pipeline.status", run, worst, label=_label(run)))
+    if stages:
+        count = "count of failed stages"
+        found.append(
+            derived("pipeline.failed_stages", run, float(len(failed)), count, [(1.0, one) for one in failed[:5]])
+        )
+        found += [observe("pipeline.stage", node, "fail", label=node.label) for node in failed[:5]]
+    if failed and status == "pass":
+        text = f"the run is called {own.value if own else ''}, and {len(failed)} of its stages failed"
+        remarks.append(Remark(kind="contradiction", text=text, locator=run.pointer, measure="pipeline.failed_stages"))
+    return found, remarks
+
+
+def _label(run: Node) -> str:
+    number = run.get("number", "run_number", "build_number", "id", "run_id") if isinstance(run.value, dict) else None
+    return f"run {number.value}" if number is not None else run.label if run.parent is not None else "the pipeline"
+
+
+def _latest_run(root: Node) -> tuple[Node, bool]:
+    """The run that counts, and whether it is certain that it is the latest."""
+    for node in root.walk():
+        if isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words) and _ended(node):
+            return node, True
+    for node in root.walk():
+        runs = [child for child in node.children if isinstance(child.value, dict) and _ended(child) is not None]
+        if not isinstance(node.value, list) or not runs or (node.words and not _RUNS & set(node.words)):
+            continue
+        if node.latest is not None:
+            return node.children[node.latest], True
+        if len({_ended(run) for run in runs}) == 1:
+            return runs[-1], True
+        return node, False
+    return root, True
+
+
+def _ended(run: Node) -> Status | None:
+    own = run.get(*_STATUS) if isinstance(run.value, dict) else None
+    status = words().status_of(own.value) if own is not None else None
+    if status is None and (stages := _stages(run)):
+        return "fail" if any(one == "fail" for _, one in stages) else "pass"
+    return status
+
+
+def _stages(run: Node) -> list[tuple[Node, Status]]:
+    """The stages of a run with a status each: a list, or an object by name; required ones only where that is told."""
+    found: list[tuple[Node, Status]] = []
+    for node in run.walk() if isinstance(run.value, dict) else ():
+        if node.parent is None or not _STAGES & set(node.words) or node.nature == "history":
+            continue
+        for child in node.children:
+            if any(child.pointer.startswith(f"{one.pointer}/") for one, _ in found):
+                continue
+            own = child.get(*_STATUS) if isinstance(child.value, dict) else child
+            status = words().status_of(own.value) if own is not None and isinstance(own.value, str) else None
+            optional = child.get("allow_failure", "optional")
+            if status is not None and not (optional is not None and optional.value is True):
+                found.append((child, status))
+    return found

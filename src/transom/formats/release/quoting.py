@@ -1,0 +1,67 @@
+"""Observations of nodes of a JSON document, with the text that they rest on."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Any
+
+from transom.canonical import compact_json
+from transom.formats.release.shapes import Observation, Operand
+from transom.formats.release.tree import Node
+
+_MOST_QUOTED = 240
+
+
+def quote_of(node: Node) -> str:
+    """A node as it stands, `"failed": 14`, cut where it is long."""
+    text = compact_json(node.value)
+    if len(text) > _MOST_QUOTED:
+        text = f"{text[:_MOST_QUOTED]}…"
+    return f'"{node.key}": {text}' if node.place < 0 and node.key else text
+
+
+def observe(measure: str, node: Node, value: float | str, *, label: str = "", **more: Any) -> Observation:
+    """An observation of a node's value."""
+    return Observation(
+        measure=measure,
+        value=value,
+        locator=node.pointer,
+        label=label,
+        quote=quote_of(node),
+        said=_said(node) if isinstance(value, str) else "",
+        nature=more.pop("nature", node.nature),
+        **more,
+    )
+
+
+def _said(node: Node) -> str:
+    value = node.value
+    return "" if isinstance(value, dict | list) else value if isinstance(value, str) else compact_json(value)
+
+
+def derived(
+    measure: str, node: Node, value: float, formula: str, operands: Sequence[tuple[float, Node]], *, unit: str = ""
+) -> Observation:
+    """An observation that is calculated from values below a node.
+
+    Args:
+        formula: over `a`, `b`, ... in the order of the operands.
+    """
+    rows = tuple(Operand(value=plain_number(number), locator=of.pointer, quote=quote_of(of)) for number, of in operands)
+    quote = ", ".join(f"{name}: {row.quote}" for name, row in zip(string.ascii_lowercase, rows, strict=False))
+    return Observation(
+        measure=measure,
+        value=value,
+        unit=unit,
+        locator=node.pointer,
+        quote=quote[:_MOST_QUOTED],
+        nature=node.nature,
+        formula=formula,
+        operands=rows,
+    )
+
+
+def plain_number(value: float) -> str:
+    """`14` for 14.0, `0.1` for 0.1."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(round(value, 10))

@@ -1,0 +1,146 @@
+"""Findings, vulnerabilities and defects by severity: counts, and lists whose entries say what became of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from transom.formats.release.quoting import derived, observe
+from transom.formats.release.shapes import Observation, Remark
+from transom.formats.release.tree import Node
+from transom.formats.release.words import Severity, word_set, words
+
+SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
+_COUNTED = word_set(
+    "count number total open unresolved remaining active outstanding issue finding vulnerability vuln "
+    "defect bug severity of num by risk alert new"
+)
+_OPEN = {"open", "unresolved", "remaining", "active", "outstanding", "current"}
+_GONE = word_set("resolved fixed closed suppressed mitigated remediated patched false dismissed")
+_LISTS = word_set("issue finding vulnerability vuln defect bug blocker alert cve problem incident")
+_MOST_SHOWN = 5
+
+
+def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Remark]]:
+    """Observations `<prefix>.critical` ... `.low` of what is open, and remarks on what is not."""
+    listed, remarks = _listed(root, prefix)
+    counted = list(_counted(root))
+    found: list[Observation] = []
+    shown: Counter[str] = Counter()
+    for severity in SEVERITIES:
+        rows = [one for level, one, _ in listed if level == severity]
+        gone = sum(1 for level, _, fate in listed if level == severity and fate == "closed")
+        still = [one for level, one, fate in listed if level == severity and fate != "closed"]
+        for one in still[:_MOST_SHOWN]:
+            shown[severity] += 1
+            found.append(observe(f"{prefix}.{severity}.entry", one, "fail", label=one.label, nature="measured"))
+        if listed:
+            place = rows[0].parent if rows and rows[0].parent else root
+            counts = [(1.0, one) for one in still[:_MOST_SHOWN]]
+            found.append(derived(f"{prefix}.{severity}", place, float(len(still)), "count of open entries", counts))
+        for node, value in ((node, value) for level, node, value in counted if level == severity):
+            if listed and value == len(rows) and gone and not _OPEN & set(_around(node)):
+                continue  # it counts all that were found, and the list says which are open
+            found.append(observe(f"{prefix}.{severity}", node, value))
+            if listed and value != len(still) and severity in ("critical", "high"):
+                text = f"{value:g} {severity} counted, {len(still)} open in the list"
+                remarks.append(
+                    Remark(kind="contradiction", text=text, locator=node.pointer, measure=f"{prefix}.{severity}")
+                )
+    return found, remarks
+
+
+def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], list[Remark]]:
+    """Entries with a severity, and what became of each."""
+    rows: list[tuple[Severity, Node, str]] = []
+    remarks: list[Remark] = []
+    for node in root.walk():
+        entry = _entry(node)
+        if entry is None:
+            continue
+        severity, fate = entry
+        rows.append((severity, node, fate))
+        if fate == "accepted":
+            text = f"the data says that {node.label!r} ({severity}) is accepted; only a waiver from outside counts"
+            remarks.append(Remark(kind="waiver_claim", text=text, locator=node.pointer, severity="medium"))
+        if fate == "closed" and severity in ("critical", "high") and _is_suppressed(node):
+            text = f"{node.label!r} ({severity}) is suppressed"
+            remarks.append(Remark(kind="suppressed", text=text, locator=node.pointer, measure=f"{prefix}.{severity}"))
+    return rows, remarks
+
+
+def _entry(node: Node) -> tuple[Severity, str] | None:
+    """The severity and the fate of an entry of a list of findings; None of what is none."""
+    parent = node.parent
+    if parent is None or node.nature in ("history", "limit"):
+        return None
+    of_list = _LISTS & set(node.words if node.place >= 0 else parent.words)
+    if isinstance(node.value, str) and node.place >= 0 and "blocker" in node.words:
+        return ("critical", "open") if node.value.strip() and not words().placeholders.match(node.value) else None
+    if not isinstance(node.value, dict):
+        return None
+    rank = node.get("severity", "priority", "level", "cvss_severity", "risk_level", "impact")
+    severity = words().severity_of(rank.value) if rank is not None else None
+    if severity is None and of_list and "blocker" in (*node.words, *parent.words):
+        severity = "critical"
+    if severity is None or ({"risk", "recommendation", "concern"} & set(node.words) and not of_list):
+        return None
+    return severity, _fate(node)
+
+
+def _fate(node: Node) -> str:
+    if set(node.words) & _GONE:
+        return "closed"
+    for key in ("suppressed", "resolved", "fixed", "false_positive"):
+        flag = node.get(key)
+        if flag is not None and flag.value is True:
+            return "closed"
+    if (accepted := node.get("accepted", "risk_accepted", "waived")) is not None and accepted.value is True:
+        return "accepted"
+    state = node.get("status", "state", "resolution", "disposition", "triage")
+    return words().fate_of(state.value) if state is not None else "open"
+
+
+def _is_suppressed(node: Node) -> bool:
+    state = node.get("status", "state", "resolution", "disposition", "triage")
+    flag = node.get("suppressed", "false_positive")
+    said = str(state.value).lower() if state is not None else ""
+    return "suppress" in said or "false" in said or (flag is not None and flag.value is True)
+
+
+def _counted(root: Node) -> Iterator[tuple[Severity, Node, float]]:
+    """Numbers under the name of a severity, but of what is gone."""
+    for node in root.walk():
+        number = node.number
+        if number is None or node.place >= 0 or node.nature in ("history", "limit"):
+            continue
+        severity = _severity_of_key(node)
+        around = set(_around(node))
+        if severity is None or around & _GONE - {"open"} or {"score", "cvss", "test", "coverage"} & around:
+            continue
+        if _open_beside(node):
+            continue
+        yield severity, node, number
+
+
+def _around(node: Node) -> tuple[str, ...]:
+    parent = node.parent
+    return (*node.words, *(parent.words if parent is not None else ()))
+
+
+def _severity_of_key(node: Node) -> Severity | None:
+    left = [word for word in node.words if word not in _COUNTED and word not in _GONE]
+    return words().severity_of(" ".join(left)) if left and len(left) <= 2 else None
+
+
+def _open_beside(node: Node) -> bool:
+    """Whether what is counted has a sibling that counts the open ones: `found: {high: 3}, open: {high: 0}`."""
+    parent = node.parent
+    if parent is None or _OPEN & set(_around(node)):
+        return False
+    outer = parent.parent
+    siblings = outer.children if outer is not None and isinstance(outer.value, dict) else ()
+    keys = [child for child in siblings if child is not parent and _OPEN & set(child.words)]
+    inner = [child for child in parent.children if child is not node and _OPEN & set(child.words)]
+    same = [one for one in (*inner, *(leaf for key in keys for leaf in key.children)) if one.number is not None]
+    return any(_severity_of_key(one) == _severity_of_key(node) for one in same)

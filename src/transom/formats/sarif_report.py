@@ -1,0 +1,92 @@
+"""SARIF 2.1.0: results with rule, place and suppression, as code hosts and editors read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import quote
+
+from transom.canonical import digest, pretty_json
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_NO_ID = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class SarifRule:
+    """What results are about: an id without blanks, and one sentence."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class SarifResult:
+    """One result.
+
+    Attributes:
+        rule: the id of its rule.
+        message: what was found.
+        kind: `pass`, `fail`, `open` (nobody could tell) or `review` (a person must).
+        file, line, snippet: where, as far as that is known; a file relative to the analysed root.
+        suppressed: why a person accepts it; None: nobody does.
+    """
+
+    rule: str
+    message: str
+    kind: Literal["pass", "fail", "open", "review"] = "fail"
+    file: str | None = None
+    line: int | None = None
+    snippet: str = ""
+    suppressed: str | None = None
+
+
+def sarif_report(
+    version: str, rules: Sequence[SarifRule], results: Iterable[SarifResult], errors: Sequence[str] = ()
+) -> bytes:
+    """One log with one run of Transom.
+
+    Args:
+        version: Transom's.
+        rules: each id once.
+        results: of these rules.
+        errors: why something could not be analysed at all; the run counts as not successful.
+    """
+    places = {rule.id: number for number, rule in enumerate(rules)}
+    described = [{"id": _NO_ID.sub("-", rule.id), "shortDescription": {"text": rule.text or rule.id}} for rule in rules]
+    notes = [{"level": "error", "message": {"text": text}} for text in errors]
+    invocation: dict[str, Any] = {"executionSuccessful": not errors}
+    if notes:
+        invocation["toolExecutionNotifications"] = notes
+    run = {
+        "tool": {"driver": {"name": "Transom", "version": version, "rules": described}},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(one, places) for one in results],
+    }
+    return pretty_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}).encode("utf-8", "backslashreplace")
+
+
+def _result(one: SarifResult, places: dict[str, int]) -> dict[str, Any]:
+    # Lines move from day to day; what identifies a result is its rule, its file and its text.
+    stable = digest([one.rule, one.file or "", one.message, one.snippet])
+    made: dict[str, Any] = {
+        "ruleId": _NO_ID.sub("-", one.rule),
+        "ruleIndex": places[one.rule],
+        "kind": one.kind,
+        # Every kind but `fail` has the level `none`; the standard says so.
+        "level": "error" if one.kind == "fail" else "none",
+        "message": {"text": one.message or one.rule},
+        "partialFingerprints": {"transom/v1": stable},
+    }
+    if one.file:
+        place: dict[str, Any] = {"artifactLocation": {"uri": quote(one.file.replace("\\", "/"), safe="/")}}
+        if one.line:
+            snippet = {"snippet": {"text": one.snippet}} if one.snippet else {}
+            place["region"] = {"startLine": one.line, **snippet}
+        made["locations"] = [{"physicalLocation": place}]
+    if one.suppressed is not None:
+        made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": one.suppressed}]
+    return made

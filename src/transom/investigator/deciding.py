@@ -1,0 +1,299 @@
+"""From judged criteria to a verdict: hard gates first, judgement within them; confidence falls with the unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from transom.formats.release.shapes import Reading
+from transom.investigator.judging import Judge
+from transom.investigator.ledger import Ledger
+from transom.investigator.policy import Policy, Waiver, split_waivers
+from transom.investigator.result import (
+    Contradiction,
+    CriterionResult,
+    Injection,
+    Risk,
+    StageFit,
+    Unread,
+    Unsupported,
+    Verdict,
+    WaiverUse,
+)
+from transom.investigator.sources import Feature
+
+ORDER: tuple[Verdict, ...] = ("NOT_READY", "INSUFFICIENT_DATA", "NEEDS_JUDGEMENT", "READY")
+"""From the worst to the best."""
+_CERTAINTY = {"": 1.0, "mixed": 0.5, "not_measured": 0.4, "absent": 0.0}
+_CONTRADICTED = 0.2
+_MOST_RISKS = 12
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict and all that it rests on."""
+
+    verdict: Verdict
+    confidence: float
+    stage_fit: StageFit
+    criteria: list[CriterionResult]
+    risks: list[Risk]
+    contradictions: list[Contradiction]
+    waivers: list[WaiverUse]
+    unsupported: list[Unsupported]
+    injections: list[Injection]
+    unread: list[Unread]
+    questions: list[str]
+
+    @property
+    def ceiling(self) -> Verdict:
+        """The best verdict that judgement may reach: hard gates hold, whoever judges."""
+        return self.verdict if self.verdict in ("NOT_READY", "INSUFFICIENT_DATA") else "READY"
+
+
+def decide(
+    policy: Policy,
+    feature: Feature,
+    readings: Sequence[Reading],
+    ledger: Ledger,
+    *,
+    current: str | None,
+    target: str,
+    waivers: Sequence[Waiver],
+    as_of: date,
+    left_out: Sequence[str] = (),
+) -> Decision:
+    """Judge a feature for a stage.
+
+    Args:
+        current: the stage that Jira tells; None where it tells none.
+        target: the stage that it is judged for.
+        left_out: files that were not read, since they lead out of the feature's folder.
+    """
+    judge = Judge(readings, ledger)
+    asked = policy.criteria_for(target)
+    contradictions = find_contradictions(policy, readings, ledger, current)
+    judged = [judge.judge(criterion) for criterion in asked]
+    valid, expired = split_waivers([*policy.waivers, *waivers], as_of)
+    criteria, used = _waived(judged, valid, expired, feature)
+    verdict = verdict_of(criteria)
+    unread = [Unread(source=one.source, why=one.why) for one in readings if one.state in ("unreadable", "in_part")]
+    unread += [Unread(source=one, why="leads out of the feature's folder") for one in left_out]
+    return Decision(
+        verdict=verdict,
+        confidence=_confidence(criteria, contradictions, unread, readings),
+        stage_fit=_stage_fit(policy, criteria, current),
+        criteria=criteria,
+        risks=_risks(criteria, readings, ledger, contradictions),
+        contradictions=contradictions,
+        waivers=used,
+        unsupported=_claims(readings),
+        injections=_injections(readings),
+        unread=unread,
+        questions=_questions(criteria, target),
+    )
+
+
+def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:
+    """The verdict that follows from the required criteria."""
+    required = [one for one in criteria if one.required]
+    if any(one.status == "fail" for one in required):
+        return "NOT_READY"
+    unknown = [one for one in required if one.status == "unknown"]
+    if any(one.doubt == "absent" for one in unknown):
+        return "INSUFFICIENT_DATA"
+    return "NEEDS_JUDGEMENT" if unknown else "READY"
+
+
+def within(proposed: Verdict, decision: Decision) -> Verdict:
+    """A judgement, by a model or a person, within the hard gates: any verdict below, none above what they allow."""
+    return min(proposed, decision.ceiling, key=ORDER.index)
+
+
+def _waived(
+    judged: Sequence[CriterionResult], valid: Sequence[Waiver], expired: Sequence[Waiver], feature: Feature
+) -> tuple[list[CriterionResult], list[WaiverUse]]:
+    names = (feature.feature_id, feature.jira_key, feature.folder)
+    criteria: list[CriterionResult] = []
+    applied: set[int] = set()
+    for one in judged:
+        waiver = next((waiver for waiver in valid if waiver.covers(one.id, names)), None)
+        if waiver is not None and one.status in ("fail", "unknown"):
+            applied.add(id(waiver))
+            why = f"waived by {waiver.approver} until {waiver.expires}: {waiver.reason}; without it: {one.why}"
+            one = one.model_copy(update={"status": "waived", "why": why, "doubt": ""})
+        criteria.append(one)
+    used = [
+        _use(waiver, id(waiver) in applied, "" if id(waiver) in applied else "nothing needed it") for waiver in valid
+    ]
+    return criteria, [*used, *(_use(waiver, False, f"expired on {waiver.expires}") for waiver in expired)]
+
+
+def _use(waiver: Waiver, applied: bool, why: str) -> WaiverUse:
+    return WaiverUse(
+        criterion=waiver.criterion,
+        approver=waiver.approver,
+        reason=waiver.reason,
+        expires=waiver.expires.isoformat(),
+        applied=applied,
+        why=why,
+    )
+
+
+def _confidence(
+    criteria: Sequence[CriterionResult],
+    contradictions: Sequence[Contradiction],
+    unread: Sequence[Unread],
+    readings: Sequence[Reading],
+) -> float:
+    """The mean certainty of the required criteria, less what was not read. A lost source never raises it."""
+    required = [one for one in criteria if one.required]
+    if not required:
+        return 0.0
+    touched = {one.criterion for one in contradictions}
+    certain = [max(0.0, _CERTAINTY[one.doubt] - (_CONTRADICTED if one.id in touched else 0.0)) for one in required]
+    share = len(unread) / max(len(readings), len(unread), 1)
+    return round(sum(certain) / len(certain) * (1 - 0.3 * share), 2)
+
+
+def _stage_fit(policy: Policy, criteria: Sequence[CriterionResult], current: str | None) -> StageFit:
+    """Whether the feature is rightly in the stage in which it is."""
+    if current is None:
+        return "unclear"
+    needed = {one.id for one in policy.criteria_for(current) if one.required}
+    own = [one for one in criteria if one.id in needed]
+    if any(one.status == "fail" for one in own):
+        return "premature"
+    return "unclear" if any(one.status == "unknown" for one in own) or len(own) < len(needed) else "appropriate"
+
+
+def find_contradictions(
+    policy: Policy, readings: Sequence[Reading], ledger: Ledger, current: str | None
+) -> list[Contradiction]:
+    """Places that do not agree: within a file, between documents and measurements, between Jira and its changelog."""
+    found: list[Contradiction] = []
+    for reading in readings:
+        for remark in reading.remarks:
+            if remark.kind == "contradiction":
+                evidence = [ledger.add_passage(reading, remark.locator, remark.quote, remark.measure)]
+                criterion = _criterion_of(policy, remark.measure, reading.name)
+                found.append(
+                    Contradiction(text=f"{reading.source}: {remark.text}", evidence=evidence, criterion=criterion)
+                )
+    found += _stages_differ(policy, readings, ledger, current)
+    found += _claims_differ(policy, readings, ledger)
+    return found
+
+
+def _criterion_of(policy: Policy, measure: str, source: str) -> str:
+    for criterion in policy.criteria:
+        if any(rule.measure == measure for rule in criterion.rules):
+            return criterion.id
+    return next((one.id for one in policy.criteria if one.source == source), "")
+
+
+def _stages_differ(
+    policy: Policy, readings: Sequence[Reading], ledger: Ledger, current: str | None
+) -> list[Contradiction]:
+    status = [(one, reading) for reading in readings for one in reading.observations if one.measure == "jira.status"]
+    if current is None or not status:
+        return []
+    own = ledger.add(*status[0])
+    found = []
+    for reading in readings:
+        for one in reading.observations:
+            if one.measure == "document.stage":
+                named = policy.stage_in(str(one.value))
+            elif one.measure == "jira.last_status":
+                named = policy.stage_of(str(one.value))
+            else:
+                continue
+            if named is not None and named != current:
+                text = f"{reading.source} speaks of {named}, Jira of {current}"
+                evidence = [own, ledger.add(one, reading)]
+                found.append(Contradiction(text=text, evidence=evidence, criterion="jira.issue"))
+    return found
+
+
+def _claims_differ(policy: Policy, readings: Sequence[Reading], ledger: Ledger) -> list[Contradiction]:
+    """Figures in documents beside those that were measured; the measurement counts."""
+    found = []
+    measured = {
+        one.measure: (one, reading)
+        for reading in readings
+        if reading.kind == "analysis"
+        for one in reading.observations
+        if one.nature == "measured" and one.number is not None
+    }
+    for reading in readings:
+        for claim in reading.observations:
+            measure = claim.measure.removeprefix("claim.")
+            if measure == claim.measure or measure not in measured:
+                continue
+            one, of = measured[measure]
+            if abs((one.number or 0) - (claim.number or 0)) > (1 if one.unit == "%" else 0):
+                measured_as = f"{of.source} {round(one.number or 0, 2):g}{one.unit}"
+                text = f"{reading.source} tells {claim.value:g}{claim.unit}, {measured_as}"
+                evidence = [ledger.add(claim, reading), ledger.add(one, of)]
+                found.append(
+                    Contradiction(text=text, evidence=evidence, criterion=_criterion_of(policy, measure, of.name))
+                )
+    return found
+
+
+def _risks(
+    criteria: Sequence[CriterionResult],
+    readings: Sequence[Reading],
+    ledger: Ledger,
+    contradictions: Sequence[Contradiction],
+) -> list[Risk]:
+    found = [
+        Risk(text=f"{one.name}: {one.why}", severity="high" if one.required else "medium", evidence=one.evidence)
+        for one in criteria
+        if one.status in ("fail", "waived") or (one.status == "unknown" and one.required)
+    ]
+    found += [Risk(text=one.text, severity="medium", evidence=one.evidence) for one in contradictions]
+    for reading in readings:
+        for remark in reading.remarks:
+            told = any(remark.text in one.text for one in found)
+            if remark.kind in ("suppressed", "doubt", "risk") and not told and len(found) < _MOST_RISKS:
+                evidence = [ledger.add_passage(reading, remark.locator, remark.quote, f"remark.{remark.kind}")]
+                severity = "medium" if remark.kind != "risk" else remark.severity
+                found.append(Risk(text=remark.text, severity=severity, evidence=evidence))
+    return sorted(found, key=lambda one: ("high", "medium", "low").index(one.severity))
+
+
+def _claims(readings: Sequence[Reading]) -> list[Unsupported]:
+    return [
+        Unsupported(
+            text=remark.quote or remark.text,
+            why="a waiver counts only from the policy or --waivers",
+            where=f"{reading.source}#{remark.locator}",
+        )
+        for reading in readings
+        for remark in reading.remarks
+        if remark.kind == "waiver_claim"
+    ]
+
+
+def _injections(readings: Sequence[Reading]) -> list[Injection]:
+    return [
+        Injection(source=reading.source, locator=remark.locator, quote=remark.quote)
+        for reading in readings
+        for remark in reading.remarks
+        if remark.kind == "injection"
+    ]
+
+
+def _questions(criteria: Sequence[CriterionResult], target: str) -> list[str]:
+    asks = {
+        "absent": "Who can supply it",
+        "not_measured": "When will it be measured, or is that risk acceptable",
+        "mixed": "Is that acceptable",
+    }
+    return [
+        f"{one.name}: {one.why}. {asks[one.doubt]} for {target}?" + (f" ({one.owner})" if one.owner else "")
+        for one in criteria
+        if one.status == "unknown" and one.required and one.doubt in asks
+    ]

@@ -1,0 +1,123 @@
+"""Issues and changelogs from a Jira server, page by page; the data folder is the default and needs none of this."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit, urlunsplit
+
+from transom.canonical import Json
+from transom.errors import InputError, NetworkFailed
+
+TOKEN: Final = "JIRA_TOKEN"
+EMAIL: Final = "JIRA_EMAIL"
+_PAGE: Final = 50
+_MOST_PAGES: Final = 200
+_SECONDS: Final = 30.0
+
+
+def fetch_issues(
+    address: str, keys: Sequence[str] = (), environ: Mapping[str, str] = os.environ
+) -> dict[str, dict[str, Json]]:
+    """Jira key -> `{"issue": ..., "changelog": ...}`.
+
+    Args:
+        address: the server's; `?jql=...` says which issues, else those of `keys`.
+        keys: of the features in the data folder.
+        environ: holds `JIRA_TOKEN` (a bearer token), or with `JIRA_EMAIL` an API token of Jira Cloud.
+
+    Raises:
+        InputError: no address, neither a query nor keys, no token or a wrong one.
+        NetworkFailed: the server does not answer as Jira does.
+    """
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise InputError(
+            f"{address!r} is no address", where="--jira", hint="write https://HOST or https://HOST?jql=..."
+        )
+    jql = next(iter(parse_qs(parts.query).get("jql", [])), "") or f"key in ({', '.join(sorted(keys))})"
+    if not keys and "jql" not in parts.query:
+        raise InputError("says no issues", where="--jira", hint="add ?jql=project=NAME to the address")
+    base = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
+    with _Client(base, environ) as client:
+        return {
+            str(issue["key"]): {"issue": issue, "changelog": {"histories": list(client.changelog(issue))}}
+            for issue in client.search(jql)
+        }
+
+
+class _Client:
+    """A session with one server."""
+
+    def __init__(self, base: str, environ: Mapping[str, str]) -> None:
+        try:
+            import httpx  # noqa: PLC0415  only who asks a server pays
+        except ImportError as error:
+            hint = "install it: pip install transom[jira]"
+            raise InputError("the package httpx is not installed", where="--jira", hint=hint) from error
+        token, email = environ.get(TOKEN, ""), environ.get(EMAIL, "")
+        if not token:
+            raise InputError("no token", where="--jira", hint=f"set the environment variable {TOKEN}")
+        headers = {"Accept": "application/json"} | ({} if email else {"Authorization": f"Bearer {token}"})
+        auth = (email, token) if email else None
+        self._http = httpx.Client(base_url=base, headers=headers, auth=auth, timeout=_SECONDS)
+
+    def __enter__(self) -> _Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def search(self, jql: str) -> Iterator[dict[str, Any]]:
+        """All issues of a query: Jira Cloud's pages with tokens, else the numbered pages of a server."""
+        fields = {"jql": jql, "fields": "*all", "expand": "changelog", "maxResults": str(_PAGE)}
+        page = self._get("/rest/api/3/search/jql", fields, optional=True)
+        if page is None:
+            yield from self._numbered("/rest/api/2/search", fields, "issues")
+            return
+        for _ in range(_MOST_PAGES):
+            yield from _dicts(page.get("issues"))
+            token = page.get("nextPageToken")
+            if not token or page.get("isLast") is True:
+                return
+            page = self._get("/rest/api/3/search/jql", {**fields, "nextPageToken": str(token)}) or {}
+
+    def changelog(self, issue: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """All changes of an issue: those that came with it where they are all, else page by page."""
+        came = issue.get("changelog")
+        if isinstance(came, dict) and len(_dicts(came.get("histories"))) >= int(came.get("total", 0)):
+            yield from _dicts(came.get("histories"))
+            return
+        yield from self._numbered(f"/rest/api/2/issue/{issue['key']}/changelog", {"maxResults": "100"}, "values")
+
+    def _numbered(self, path: str, fields: Mapping[str, str], name: str) -> Iterator[dict[str, Any]]:
+        start = 0
+        for _ in range(_MOST_PAGES):
+            page = self._get(path, {**fields, "startAt": str(start)}) or {}
+            rows = _dicts(page.get(name))
+            yield from rows
+            start += len(rows)
+            if not rows or page.get("isLast") is True or start >= int(page.get("total", start)):
+                return
+
+    def _get(self, path: str, fields: Mapping[str, str], *, optional: bool = False) -> dict[str, Any] | None:
+        import httpx  # noqa: PLC0415  as above
+
+        try:
+            reply = self._http.get(path, params=dict(fields))
+            if optional and reply.status_code in (404, 405, 410):
+                return None
+            if reply.status_code in (401, 403):
+                raise InputError(f"refuses the token ({reply.status_code})", where="--jira", hint=f"look at {TOKEN}")
+            reply.raise_for_status()
+            data = reply.json()
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise NetworkFailed(f"Jira did not answer {path}: {type(error).__name__}", where="--jira") from error
+        if not isinstance(data, dict):
+            raise NetworkFailed(f"Jira answered {path} with something else", where="--jira")
+        return data
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,0 +1,300 @@
+"""Each criterion of a stage, judged by what was measured; an estimate, a plan and a placeholder are no measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import PurePosixPath
+
+from transom.formats.release.quoting import plain_number
+from transom.formats.release.shapes import Observation, Reading
+from transom.formats.release.words import key_words, word_set
+from transom.investigator.ledger import Ledger, words_of
+from transom.investigator.policy import Criterion, DocumentRule, Rule
+from transom.investigator.result import CriterionResult, CriterionStatus, Doubt
+
+_GRAVITY = ("fail", "absent", "not_measured", "mixed", "pass")
+_MOST_EVIDENCE = 6
+_GENERIC = word_set(
+    "doc document documentation overview plan guide note spec specification system technical detailed high level final "
+    "draft feature project v version the of and for"
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An observation with the reading that it stands in."""
+
+    observation: Observation
+    reading: Reading
+
+    @property
+    def number(self) -> float | None:
+        return self.observation.number
+
+
+@dataclass
+class Part:
+    """What one rule of a criterion comes to: `pass | fail | mixed | not_measured | absent`."""
+
+    outcome: str
+    why: str
+    rests_on: list[Seen] = field(default_factory=list)
+    limits: bool = False
+
+
+class Judge:
+    """Judges criteria by readings, and takes what they rest on into the ledger."""
+
+    def __init__(self, readings: Sequence[Reading], ledger: Ledger) -> None:
+        self._readings = readings
+        self._ledger = ledger
+
+    def judge(self, criterion: Criterion) -> CriterionResult:
+        """One criterion."""
+        parts = [self._document(criterion.document)] if criterion.document else self._parts(criterion)
+        worst = min(parts, key=lambda part: _GRAVITY.index(part.outcome))
+        status: CriterionStatus = worst.outcome if worst.outcome in ("pass", "fail") else "unknown"  # type: ignore[assignment]
+        doubt: Doubt = worst.outcome if status == "unknown" else ""  # type: ignore[assignment]
+        if status == "fail" and criterion.document is not None:
+            doubt = "absent"
+        shown = [part for part in parts if part.outcome == worst.outcome]
+        evidence = self._evidence(shown)
+        why = "; ".join(dict.fromkeys(part.why.rstrip(".") for part in shown if part.why))
+        return CriterionResult(
+            id=criterion.id,
+            name=criterion.name,
+            required=criterion.required,
+            status=status,
+            evidence=evidence,
+            why=why,
+            doubt=doubt,
+            owner=criterion.owner,
+            source=criterion.source,
+        )
+
+    def _evidence(self, parts: Iterable[Part]) -> list[str]:
+        ids: dict[str, None] = {}
+        for part in parts:
+            for seen in part.rests_on[:_MOST_EVIDENCE]:
+                ids[self._ledger.add(seen.observation, seen.reading)] = None
+                limit = self._ledger.add_limit(seen.observation, seen.reading) if part.limits else None
+                if limit:
+                    ids[limit] = None
+        return list(ids)
+
+    def _parts(self, criterion: Criterion) -> list[Part]:
+        readings = [one for one in self._readings if one.name == criterion.source]
+        usable = [one for one in readings if one.usable]
+        if not usable:
+            why = "; ".join(f"{one.source} {one.why}" for one in readings) or f"there is no {criterion.source}"
+            return [Part("absent", why)]
+        seen = [Seen(one, reading) for reading in usable for one in reading.observations]
+        parts = [part for rule in criterion.rules if (part := _of_rule(rule, seen)) is not None]
+        if criterion.known:
+            parts.append(_known(criterion.known, seen))
+        if criterion.limits is not None:
+            parts.append(_of_limits(criterion.limits, seen))
+        if criterion.decision:
+            parts += _of_decision(seen, usable, others=bool(parts))
+        broken = [one for one in readings if not one.usable]
+        if broken:
+            parts.append(Part("mixed", "; ".join(f"{one.source} {one.why}" for one in broken)))
+        said = "; ".join(f"{one.source} {one.why}" for one in usable if one.why)
+        return parts or [Part("absent", said or f"{usable[0].source} says nothing of it")]
+
+    def _document(self, rule: DocumentRule) -> Part:
+        named = [one for one in self._readings if one.kind == "document" and names_document(rule, one)]
+        if not named:
+            return Part("fail", f"there is no document named {rule.names[0].upper()} or alike")
+        best = max(named, key=lambda one: (one.usable, one.words))
+        seen = [Seen(one, best) for one in best.observations if one.measure in ("document.words", "document.hollow")]
+        if best.state == "unreadable":
+            return Part("absent", f"{best.source} {best.why}")
+        if not best.usable or best.words < rule.least_words:
+            return Part("fail", f"{best.source} is a placeholder: {best.words} words of substance", seen[:1])
+        hollow = next((one.number or 0.0 for one in seen if one.observation.measure == "document.hollow"), 0.0)
+        if hollow * 25 > best.words:
+            return Part("fail", f"{best.source} is mostly unwritten: {hollow:g} open passages", seen)
+        return Part("pass", f"{best.source} has {best.words} words of substance", seen[:1])
+
+
+def names_document(rule: DocumentRule, reading: Reading) -> bool:
+    """Whether a document is one of those that a rule names, by its file's name or its title."""
+    stem = {word for word in key_words(PurePosixPath(reading.source).stem) if not word.isdigit()}
+    title = set(key_words(reading.title.partition(":")[0]))
+    for name in rule.names:
+        words = set(key_words(name))
+        if any(words <= said and said - words <= _GENERIC for said in (stem, title)):
+            return True
+    return any(len(key_words(name)) > 1 and set(key_words(name)) <= stem for name in rule.names)
+
+
+def _measured(rule: Rule, seen: Sequence[Seen]) -> list[Seen]:
+    return [one for one in seen if one.observation.measure == rule.measure and one.observation.nature == "measured"]
+
+
+def _of_rule(rule: Rule, seen: Sequence[Seen]) -> Part | None:
+    """What a rule comes to; None where it is optional and nothing is said of it."""
+    found = _measured(rule, seen)
+    if not found:
+        if (
+            rule.otherwise is not None
+            and (part := _of_rule(rule.otherwise, seen)) is not None
+            and part.outcome != "absent"
+        ):
+            return part
+        family = rule.measure.partition(".")[0]
+        hoped = [one for one in seen if one.observation.measure.startswith(f"{family}.")]
+        planned = [one for one in hoped if one.observation.nature in ("planned", "estimate")]
+        if planned and not any(one.observation.nature == "measured" for one in hoped):
+            nature = planned[0].observation.nature
+            return Part("not_measured", f"the figures are {_NATURES[nature]}, no measurement", planned[:2])
+        return None if rule.optional else Part("absent", f"no {words_of(rule.measure)} is told")
+    if rule.equal is not None:
+        return _of_status(rule, found)
+    return _of_number(rule, found)
+
+
+_NATURES = {"planned": "planned", "estimate": "estimated"}
+
+
+def _of_number(rule: Rule, found: Sequence[Seen]) -> Part:
+    at_most = rule.at_most is not None
+    bound = rule.at_most if rule.at_most is not None else rule.at_least or 0.0
+    worst = (max if at_most else min)(found, key=lambda one: one.number or 0.0)
+    value = worst.number or 0.0
+    stated = worst.observation.limit if rule.stated == "tightens" else None
+    tight = stated is not None and (stated < bound if at_most else stated > bound)
+    limit = stated if tight and stated is not None else bound
+    unit = worst.observation.unit
+    shown = f"{words_of(rule.measure)} {round(value, 2):g}{' ' + unit if unit else ''}"
+    asked = f"{'at most' if at_most else 'at least'} {limit:g}{' ' + unit if unit else ''}"
+    entries = [worst]
+    if rule.at_least is not None and rule.measure.endswith(".executed") and value < bound:
+        return Part("not_measured", "no test was executed", entries)
+    if value <= limit if at_most else value >= limit:
+        return Part("pass", f"{shown}, {asked} is asked", entries, limits=tight)
+    if rule.judge_from is not None and (value <= rule.judge_from if at_most else value >= rule.judge_from):
+        return Part("mixed", f"{shown}, {asked} is asked", entries, limits=tight)
+    return Part("fail", f"{shown}, {asked} is asked", entries, limits=tight)
+
+
+def _of_status(rule: Rule, found: Sequence[Seen]) -> Part:
+    for one in found:
+        if one.observation.value != rule.equal:
+            outcome = "fail" if one.observation.value == "fail" else "mixed"
+            return Part(outcome, f"{one.observation.label or words_of(rule.measure)}: {one.observation.value}", [one])
+    return Part("pass", f"{found[0].observation.label or words_of(rule.measure)}: {rule.equal}", [found[0]])
+
+
+def _known(measure: str, seen: Sequence[Seen]) -> Part:
+    found = [one for one in seen if one.observation.measure == measure and one.observation.value]
+    return Part("pass", "", found[:1]) if found else Part("absent", f"no {words_of(measure)} is told")
+
+
+def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
+    """Every measured figure that has a target, held to it."""
+    figures = [one for one in seen if one.observation.measure.startswith("performance.")]
+    measured = [one for one in figures if one.observation.nature == "measured" and one.number is not None]
+    flags = [one for one in figures if one.observation.measure == "performance.flag"]
+    unclear = [one for one in measured if one.observation.unit == "?"]
+    measured = [one for one in measured if one not in unclear]
+    held = [(one, bound) for one in measured if (bound := _bound(one.observation, limits)) is not None]
+    missed = [one for one, bound in held if not _holds(one.observation, bound)]
+    missed += [one for one in flags if one.observation.value == "fail"]
+    if missed:
+        first = missed[0].observation
+        bound = _bound(first, limits)
+        said = f"{first.label}: {plain_number(first.number)} {first.unit}" if first.number is not None else first.label
+        asked = (
+            f", asked is {'at most' if first.at_most else 'at least'} {bound:g} {first.unit}"
+            if bound is not None
+            else ""
+        )
+        more = f" (and {len(missed) - 1} more)" if len(missed) > 1 else ""
+        return Part("fail", f"{said.strip()}{asked}{more}", missed, limits=True)
+    hoped = [one for one in figures if one.observation.nature in ("estimate", "planned")]
+    if hoped:
+        few = f"{len(hoped)} of {len(hoped) + len(measured)} figures are estimated or planned, no measurement"
+        return Part("not_measured", few, hoped[:3])
+    high = [one for one in unclear if 100 * (one.number or 0) > limits.get("error_rate", 0)]
+    if high:
+        first = high[0].observation
+        return Part("mixed", f"{first.label} {plain_number(first.number or 0)}: the unit is not told", high)
+    if not held and not flags:
+        said = "no figure has a target" if measured else "no figure is told"
+        return Part("mixed" if measured else "absent", said, measured[:2])
+    tightest = sorted(held, key=lambda one: _slack(one[0].observation, one[1]))
+    rests = [one for one, _ in tightest[:3]] or flags[:3]
+    return Part("pass", f"{len(held) or len(flags)} figures meet their targets", rests, limits=True)
+
+
+def _bound(one: Observation, limits: dict[str, float]) -> float | None:
+    if one.limit is not None:
+        return one.limit
+    kind = one.measure.partition(".")[2]
+    if kind == "latency" and one.label.rpartition(" ")[2] in ("max", "min", "p99", "p999"):
+        return None
+    return limits.get(kind)
+
+
+def _holds(one: Observation, bound: float) -> bool:
+    value = Decimal(str(one.value))
+    return value <= Decimal(str(bound)) if one.at_most else value >= Decimal(str(bound))
+
+
+def _slack(one: Observation, bound: float) -> float:
+    value = one.number or 0.0
+    return (bound - value if one.at_most else value - bound) / (abs(bound) or 1.0)
+
+
+def _of_decision(seen: Sequence[Seen], usable: Sequence[Reading], *, others: bool) -> list[Part]:
+    """What those decided who reviewed: all of them, and the whole."""
+    whole = [one for one in seen if one.observation.measure == "review.decision"]
+    people = [one for one in seen if one.observation.measure == "review.person"]
+    checks = [one for one in seen if one.observation.measure == "review.checks"]
+    every = [*people, *whole]
+    parts = [_decided(one) for one in every]
+    pending = [one for one in every if one.observation.value == "pending"]
+    if pending and len(pending) == len(every):
+        return [Part("fail", "it is not decided yet: " + _named(pending), pending)]
+    parts += [
+        Part("mixed", f"a condition is open: {one.observation.label}", [one])
+        for one in seen
+        if one.observation.measure == "review.condition"
+    ]
+    parts += [
+        Part("fail", f"{one.observation.label} is not met", [one])
+        for one in seen
+        if one.observation.measure == "review.check"
+    ]
+    for reading in usable:
+        for remark in reading.remarks:
+            if remark.kind == "doubt":
+                doubt = Observation(
+                    measure="review.doubt", value=remark.text, locator=remark.locator, quote=remark.quote
+                )
+                parts.append(Part("mixed", f"a doubt is raised: {remark.text}", [Seen(doubt, reading)]))
+    if parts or others:
+        return parts
+    if checks:
+        return [Part("pass", "all checks of the review are met", checks)]
+    return [Part("absent", "no decision is told")]
+
+
+def _named(people: Sequence[Seen]) -> str:
+    return ", ".join(dict.fromkeys(one.observation.label for one in people[:4]))
+
+
+def _decided(one: Seen) -> Part:
+    value, label = str(one.observation.value), one.observation.label or "the review"
+    if value in ("pass", "skipped"):
+        return Part("pass", f"{label}: {one.observation.quote}" if not label else f"{label} approved", [one])
+    if value == "fail":
+        return Part("fail", f"{label} did not approve", [one])
+    said = {"pending": "has not decided yet", "progress": "is still at it"}.get(
+        value, "approved in part or on conditions"
+    )
+    return Part("mixed", f"{label} {said}", [one])

@@ -1,0 +1,291 @@
+"""The evidence ledger: everything that an answer may rest on, each with its file and the place in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+
+from transom.errors import InputError, ToolRefused
+from transom.formats.release.quoting import plain_number, quote_of
+from transom.formats.release.shapes import Observation, Reading, Shape
+from transom.formats.release.tree import Node, parse_json
+from transom.formats.xml_paths import read_xml, value_at
+from transom.gates.claims import CheckedText, Support, check_claims
+from transom.tools.calculator import names_in
+
+CALCULATED = "calculator"
+_MOST_PASSAGE = 20_000
+_NORMALISED = ("pass", "fail", "conditional", "pending", "progress", "skipped")
+_UNITS = {"": "", "%": "%", "ms": "ms", "/s": "/s"}
+
+
+class Evidence(Shape):
+    """A thing that can be cited.
+
+    Attributes:
+        id: `E1`, `E2`, ...
+        source: the file, or `calculator`.
+        locator: where in it (see `Observation.locator`); of a calculated value the ids of its operands.
+        value: as text.
+        quote: what stands there.
+        sha256: of the file.
+        formula: of a derived value.
+        measure, unit, label: what it is.
+    """
+
+    id: str
+    source: str
+    locator: str
+    value: str
+    quote: str = ""
+    sha256: str = ""
+    formula: str | None = None
+    measure: str = ""
+    unit: str = ""
+    label: str = ""
+
+    @property
+    def fact(self) -> str:
+        """It in words, with its id: `UAT pass rate 91.3 % [E41]`."""
+        name = self.label if self.measure.startswith("performance.") and self.label else words_of(self.measure)
+        try:
+            shown = f"{plain_number(round(float(self.value), 2))}{' ' + self.unit if self.unit else ''}"
+        except ValueError:
+            text = self.label if self.label and "{" in self.value else self.value
+            if self.label and text != self.label and not self.measure.startswith("performance."):
+                name = f"{name} of {self.label}"
+            shown = f'"{text[:160]}"'
+        return f"{name} {shown} [{self.id}]"
+
+
+class Ledger:
+    """Evidence by id; equal observations have one.
+
+    Args:
+        read: the bytes of a source by its name, for looking passages up.
+        rows: entries of an earlier ledger, which keep their ids.
+    """
+
+    def __init__(self, read: Callable[[str], bytes], rows: Iterable[Evidence] = ()) -> None:
+        self._read = read
+        self._rows = {row.id: row for row in rows}
+        self._ids = {(row.source, row.locator, row.value, row.measure): row.id for row in self._rows.values()}
+        self._last = max((int(one[1:]) for one in self._rows), default=0)
+
+    def __iter__(self) -> Iterator[Evidence]:
+        return iter(self._rows.values())
+
+    def __getitem__(self, evidence_id: str) -> Evidence:
+        return self._rows[evidence_id]
+
+    def __contains__(self, evidence_id: object) -> bool:
+        return evidence_id in self._rows
+
+    def add(self, observation: Observation, reading: Reading) -> str:
+        """Take an observation in; returns its id."""
+        value = observation.value
+        if value in _NORMALISED:
+            value = observation.said or observation.quote
+        return self._put(
+            source=reading.source,
+            locator=observation.locator,
+            value=plain_number(value) if isinstance(value, float) else value,
+            quote=observation.quote,
+            sha256=reading.sha256,
+            formula=observation.formula or None,
+            measure=observation.measure,
+            unit=observation.unit,
+            label=observation.label,
+        )
+
+    def take(self, row: Evidence) -> str:
+        """Take in an entry of another ledger; returns its id here."""
+        fields = row.model_dump(exclude={"id"})
+        return self._put(**fields)
+
+    def add_limit(self, observation: Observation, reading: Reading) -> str | None:
+        """Take in what the source itself asks for beside an observation."""
+        if observation.limit is None:
+            return None
+        measure, unit = f"{observation.measure}.limit", observation.unit
+        value = plain_number(observation.limit)
+        quote = self._passage(reading.source, observation.limit_at)[:240]
+        return self._put(
+            source=reading.source, locator=observation.limit_at, value=value, quote=quote, sha256=reading.sha256,
+            measure=measure, unit=unit, label=f"{observation.label} target".strip(),
+        )  # fmt: skip
+
+    def add_passage(self, reading: Reading, locator: str, quote: str, measure: str) -> str:
+        """Take in a passage that is cited as it stands; without a quotation the whole of what stands there."""
+        text = (quote or self._passage(reading.source, locator))[:240]
+        return self._put(
+            source=reading.source, locator=locator, value=text, quote=text, sha256=reading.sha256, measure=measure
+        )
+
+    def calculated(self, expression: str, value: Decimal, measure: str = "", unit: str = "", label: str = "") -> str:
+        """Take in a value that was calculated from others."""
+        operands = names_in(expression)
+        units = {self._rows[one].unit for one in operands if one in self._rows}
+        if "percent(" in expression or expression.replace(" ", "").startswith("100*"):
+            unit = "%"
+        elif not unit and len(units) == 1 and not set("*/") & set(expression):
+            unit = units.pop()
+        return self._put(
+            source=CALCULATED, locator=",".join(operands), value=f"{value.normalize():f}", formula=expression,
+            measure=measure, unit=unit, label=label,
+        )  # fmt: skip
+
+    def value_of(self, evidence_id: str) -> Decimal | None:
+        """The number of an entry, for the calculator."""
+        row = self._rows.get(evidence_id)
+        try:
+            return Decimal(row.value.rstrip("%")) if row is not None else None
+        except InvalidOperation:
+            return None
+
+    def check(self, text: str, *, names: Iterable[str] = ()) -> CheckedText:
+        """Strike what the cited evidence does not say (see `transom.gates.claims`)."""
+        known = [*names, *dict.fromkeys(row.source for row in self)]
+        return check_claims(text, _Supports(self), names=known)
+
+    def support(self, evidence_id: str) -> Support:
+        """An entry as a claim is held to it, with the passage at its locator."""
+        row = self._rows[evidence_id]
+        about = " ".join((row.measure.replace(".", " "), row.label, row.locator.replace("/", " "), row.formula or ""))
+        text = row.quote if row.source == CALCULATED else f"{row.quote} {self._passage(row.source, row.locator)}"
+        unit = _UNITS.get(row.unit, row.unit)
+        value = self.value_of(evidence_id)
+        if row.formula and row.source == CALCULATED:
+            about += " " + " ".join(self._rows[one].measure for one in row.locator.split(",") if one in self._rows)
+        if value is not None and not unit and 0 < value < 1:
+            unit = "ratio"
+        return Support(value, unit, about.replace("vulnerabilities", "vulnerability"), text, row.label)
+
+    def verify(self, evidence_id: str) -> str | None:
+        """Why an entry does not stand in its source as it is today; None where it does.
+
+        A derived entry is held by its operands' places, which its locator names.
+        """
+        row = self._rows[evidence_id]
+        if row.source == CALCULATED:
+            missing = [one for one in row.locator.split(",") if one and one not in self._rows]
+            return f"{missing[0]} is not in the ledger" if missing else None
+        passage = self._passage(row.source, row.locator)
+        if not passage and not (row.locator == "" and row.formula):
+            return f"{row.source} has nothing at {row.locator}"
+        if row.formula:
+            return None
+        found, shown = "".join(passage.split()), "".join(row.value.rstrip("…").split())
+        stands = shown in found or _number_in(row.value, passage) or "".join(row.quote.rstrip("…").split()) in found
+        return None if stands else f"{row.value} does not stand there"
+
+    def rows(self, ids: Sequence[str]) -> list[Evidence]:
+        """The entries of these ids."""
+        return [self._rows[one] for one in ids if one in self._rows]
+
+    def _put(self, *, source: str, locator: str, value: str, measure: str, **more: str | None) -> str:
+        key = (source, locator, value, measure)
+        if key not in self._ids:
+            self._last += 1
+            self._ids[key] = f"E{self._last}"
+            row = {name: text for name, text in more.items() if text is not None}
+            self._rows[self._ids[key]] = Evidence(
+                id=self._ids[key], source=source, locator=locator, value=value, measure=measure, **row
+            )
+        return self._ids[key]
+
+    def _passage(self, source: str, locator: str) -> str:
+        try:
+            return passage(self._read(source), locator, source)
+        except (InputError, ToolRefused):
+            return ""
+
+
+class _Supports(dict[str, Support]):
+    """Supports, made when they are first asked for."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__()
+        self._ledger = ledger
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._ledger
+
+    def __missing__(self, key: str) -> Support:
+        self[key] = self._ledger.support(key)
+        return self[key]
+
+
+def passage(data: bytes, locator: str, source: str) -> str:
+    """What stands at a locator; empty where there is nothing.
+
+    Raises:
+        InputError: the source cannot be read.
+    """
+    if locator.startswith(("line:", "lines:")):
+        first, _, last = locator.partition(":")[2].partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            return ""
+        lines = islice(data.decode("utf-8", "replace").splitlines(), int(first) - 1, int(last or first))
+        return "\n".join(lines)[:_MOST_PASSAGE]
+    text = data.decode("utf-8-sig", "replace").strip()
+    if text.startswith("<"):
+        return (value_at(read_xml(text, source), locator) or "")[:_MOST_PASSAGE]
+    node = Node(parse_json(text, source)).find(locator)
+    if node is None:
+        return ""
+    if isinstance(node.value, str):
+        return f'"{node.key}": {node.value}'[:_MOST_PASSAGE]
+    if isinstance(node.value, dict | list):
+        named = f'"{node.key}": ' if node.place < 0 and node.key else ""
+        return f"{named}{json.dumps(node.value, ensure_ascii=False)}"[:_MOST_PASSAGE]
+    return quote_of(node)
+
+
+def _number_in(shown: str, text: str) -> bool:
+    try:
+        return any(
+            Decimal(word.strip('",:')) == Decimal(shown) for word in text.split() if word.strip('",:')[:1].isdigit()
+        )
+    except InvalidOperation:
+        return False
+
+
+def words_of(measure: str) -> str:
+    """A measure in words: `tests.failed` -> `failed tests`."""
+    named = {
+        "tests.failed": "failed tests",
+        "tests.executed": "executed tests",
+        "tests.stated_pass_rate": "pass rate",
+        "uat.pass_rate": "UAT pass rate",
+        "coverage.line": "line coverage",
+        "coverage.branch": "branch coverage",
+        "pipeline.failed_stages": "failed pipeline stages",
+        "jira.open_blockers": "open blocking issues",
+        "jira.open_subtasks": "open subtasks",
+        "jira.status": "Jira status",
+        "jira.last_status": "last status",
+        "jira.subtask": "open subtask",
+        "jira.blocker": "open blocking issue",
+        "tests.case": "failing case",
+        "uat.case": "failing scenario",
+        "pipeline.status": "pipeline",
+        "pipeline.stage": "failed stage",
+        "review.decision": "decision",
+        "review.person": "decision",
+        "review.condition": "open condition",
+        "review.doubt": "doubt",
+        "document.words": "words of substance",
+    }
+    if measure in named:
+        return named[measure]
+    if measure.endswith(".entry"):
+        return f"open {measure.split('.')[-2]} finding"
+    family, _, rest = measure.partition(".")
+    if rest in ("critical", "high", "medium", "low"):
+        return f"open {rest} {family}"
+    if rest.startswith("issues."):
+        return f"open {rest.partition('.')[2]} issues"
+    return rest.replace("_", " ").replace(".", " ") or family

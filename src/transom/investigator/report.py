@@ -1,0 +1,148 @@
+"""An investigation for people: text, Markdown for a pull request, one HTML file; JSON is the model itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from transom.canonical import pretty_json
+from transom.investigator.result import CriterionResult, Investigation
+
+_SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~"}
+_SHOWN: Final = 8
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+
+def text_report(result: Investigation) -> str:
+    """For a terminal: the verdict first, then why."""
+    return "\n".join(_text_lines(result)) + "\n"
+
+
+def _text_lines(result: Investigation) -> Iterator[str]:
+    yield f"{result.verdict}  {result.feature_name} ({result.feature_id}) for {result.target_stage}"
+    stage = result.current_stage or "unknown"
+    yield f"  stage {stage} ({result.stage_fit}), confidence {result.confidence:.0%}"
+    if result.judgement is not None:
+        yield f"  judged {result.judgement.verdict} by {result.judgement.by}: {result.judgement.reason}"
+    yield ""
+    for one in _ordered(result):
+        advisory = "" if one.required else " (advisory)"
+        yield f"  {_SIGNS[one.status]} {one.name}{advisory}"
+        if one.status != "pass":
+            yield f"      {one.why}{_cites(one.evidence)}"
+    yield from _section("Risks", [f"{one.severity}: {one.text}{_cites(one.evidence)}" for one in result.risks])
+    yield from _section("Contradictions", [f"{one.text}{_cites(one.evidence)}" for one in result.contradictions])
+    steering = [_injected(one.source, one.locator, one.quote) for one in result.injection_attempts]
+    yield from _section("Text that addresses the reader", steering)
+    yield from _section("Not supported", [f"{one.text} ({one.why})" for one in result.unsupported_claims])
+    yield from _section("Not read", [f"{one.source}: {one.why}" for one in result.unread])
+    waivers = [_waiver(one.criterion, one.approver, one.expires, one.applied, one.why) for one in result.waivers]
+    yield from _section("Waivers", waivers)
+    yield from _section("Questions", result.questions)
+    used = {key for one in result.criteria if one.status != "pass" for key in one.evidence}
+    rows = [
+        f"{row.id} {row.source}#{row.locator}: {row.quote or row.value}" for row in result.evidence if row.id in used
+    ]
+    yield from _section("Evidence", rows, most=24)
+    if result.changed_since:
+        yield from ("", f"Since the last time: {result.changed_since}")
+    read = f"{len(result.sub_conversations)} sources read"
+    yield from ("", f"{read}, {result.usage.input_tokens} tokens in, {result.usage.output_tokens} out")
+
+
+def _section(title: str, rows: list[str], most: int = _SHOWN) -> Iterator[str]:
+    if rows:
+        yield from ("", title)
+        yield from (f"  {' '.join(row.split())}" for row in rows[:most])
+        if len(rows) > most:
+            yield f"  ... and {len(rows) - most} more in the JSON report"
+
+
+def _ordered(result: Investigation) -> list[CriterionResult]:
+    order = ("fail", "unknown", "waived", "pass")
+    return sorted(result.criteria, key=lambda one: (not one.required, order.index(one.status)))
+
+
+def _cites(ids: list[str]) -> str:
+    return f" [{', '.join(ids[:6])}]" if ids else ""
+
+
+def _injected(source: str, locator: str, quote: str) -> str:
+    return f'{source}#{locator}: "{quote}"'
+
+
+def _waiver(criterion: str, approver: str, expires: str, applied: bool, why: str) -> str:
+    return f"{criterion} by {approver} until {expires}: {'applied' if applied else why}"
+
+
+def markdown_report(result: Investigation) -> str:
+    """For a pull request."""
+    return "\n".join(_markdown_lines(result)) + "\n"
+
+
+def _markdown_lines(result: Investigation) -> Iterator[str]:
+    yield f"## {result.verdict}: {_plain(result.feature_name)} for {result.target_stage}"
+    yield ""
+    yield f"Stage {result.current_stage or 'unknown'} ({result.stage_fit}), confidence {result.confidence:.0%}."
+    yield from ("", "| | criterion | why | evidence |", "|---|---|---|---|")
+    for one in _ordered(result):
+        advisory = "" if one.required else " (advisory)"
+        yield f"| {one.status} | {_plain(one.name)}{advisory} | {_plain(one.why)} | {', '.join(one.evidence[:6])} |"
+    steering = [_injected(one.source, one.locator, one.quote) for one in result.injection_attempts]
+    for title, rows in (
+        ("Risks", [f"{one.severity}: {one.text}" for one in result.risks]),
+        ("Contradictions", [one.text for one in result.contradictions]),
+        ("Text that addresses the reader", steering),
+        ("Questions", result.questions),
+        ("Not read", [f"{one.source}: {one.why}" for one in result.unread]),
+    ):  # fmt: skip
+        if rows:
+            yield from ("", f"### {title}", "", *(f"- {_plain(row)}" for row in rows[:20]))
+    yield from ("", "<details><summary>Evidence</summary>", "", "| id | place | value | quote |", "|---|---|---|---|")
+    for row in result.evidence[:100]:
+        yield f"| {row.id} | `{row.source}#{row.locator}` | {_plain(row.value)[:80]} | {_plain(row.quote)[:120]} |"
+    yield from ("", "</details>")
+
+
+def _plain(text: str) -> str:
+    """A text of the data that makes no Markdown and no HTML."""
+    table = {
+        "|": "\\|",
+        "<": "&lt;",
+        ">": "&gt;",
+        "`": "'",
+        "[": "\\[",
+        "]": "\\]",
+        "@": "@\u200b",
+        "*": "\\*",
+        "_": "\\_",
+    }
+    shown = "".join(table.get(sign, sign) for sign in " ".join(text.split()))
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in shown)
+
+
+def html_report(result: Investigation) -> str:
+    """One file without any other: the verdict first, criteria, evidence in context, what was read, cost."""
+    page: str = _template().render(
+        result=result, rows={row.id: row for row in result.evidence}, ordered=_ordered(result)
+    )
+    return page
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+
+    around = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    return around.get_template("investigation.html.j2")
+
+
+FORMATS: Final[Mapping[str, Callable[[Investigation], str]]] = {
+    "text": text_report,
+    "json": pretty_json,
+    "markdown": markdown_report,
+    "html": html_report,
+}
+"""What `--report FORMAT:PATH` may name."""

@@ -1,0 +1,52 @@
+"""The seats at a model, and the blocks that they see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from transom.agent import RETRY
+from transom.canonical import Json, compact_json
+from transom.llm import Block, CallSettings, Role, Tier, ToolSpec
+
+IDENTIFY, READER, MERGE, MAIN, FOLLOW_UP = (
+    f"investigator.{name}" for name in ("identify", "reader", "merge", "main", "follow_up")
+)
+SEES: dict[str, tuple[str, ...]] = {
+    IDENTIFY: ("question", "features"),
+    READER: ("question", "source", "observations"),
+    MERGE: ("summaries",),
+    MAIN: ("question", "feature", "criteria", "summaries", "evidence", "memory"),
+    FOLLOW_UP: ("question", "feature", "criteria", "summaries", "evidence", "dialogue", "memory"),
+}
+_FOLDER = Path(__file__).parent / "prompts"
+_MOST_TOKENS = {READER: 1_200, MERGE: 1_200, IDENTIFY: 300, MAIN: 2_500, FOLLOW_UP: 1_500}
+
+
+def role_of(name: str, tools: Sequence[ToolSpec] = ()) -> Role:
+    """The role of that name, a key of `SEES`."""
+    prompt = (Block("role", _prompt(name), Tier.STABLE),)
+    settings = CallSettings(max_tokens=_MOST_TOKENS[name])
+    return Role(name, prompt, frozenset({"role", RETRY, *SEES[name]}), tuple(tools), settings)
+
+
+@cache
+def _prompt(name: str) -> str:
+    return (_FOLDER / f"{name.partition('.')[2]}.md").read_text(encoding="utf-8").strip()
+
+
+def ours(name: str, text: str) -> Block:
+    """A block of our own words."""
+    return Block(name, text or "-")
+
+
+def outside(name: str, rows: Sequence[str] | str, data: Json = None) -> Block:
+    """A block that may hold text of the data."""
+    text = rows if isinstance(rows, str) else "\n".join(rows)
+    return Block(name, text or "-", trust="untrusted", data=data)
+
+
+def json_rows(name: str, rows: Sequence[dict[str, Json]]) -> Block:
+    """A block with a row of JSON for each entry; its data are the rows."""
+    return outside(name, [compact_json(row) for row in rows], list(rows))

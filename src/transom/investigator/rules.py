@@ -1,0 +1,251 @@
+"""The investigator's seats without a model: fixed rules, which abstain from reading between the lines."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rapidfuzz import fuzz
+
+from transom.canonical import Json, compact_json
+from transom.formats.release.words import plain_words, singular
+from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
+from transom.llm import Chain, Reply, Request, Rule, RulesProvider, Text, ToolCall, ToolResults
+
+_STOP = frozenset(
+    [
+        "is",
+        "are",
+        "the",
+        "a",
+        "an",
+        "of",
+        "for",
+        "to",
+        "in",
+        "on",
+        "into",
+        "and",
+        "or",
+        "ready",
+        "readiness",
+        "feature",
+        "features",
+        "project",
+        "system",
+        "ticket",
+        "issue",
+        "it",
+        "its",
+        "this",
+        "that",
+        "can",
+        "could",
+        "should",
+        "may",
+        "we",
+        "go",
+        "be",
+        "promoted",
+        "promotion",
+        "next",
+        "stage",
+        "state",
+        "status",
+        "what",
+        "when",
+        "how",
+        "why",
+        "does",
+        "do",
+        "did",
+        "release",
+        "released",
+        "ship",
+        "shipped",
+        "deploy",
+        "deployed",
+        "deployment",
+        "production",
+        "prod",
+        "uat",
+        "development",
+        "planning",
+        "staging",
+        "live",
+        "move",
+        "moved",
+        "please",
+        "tell",
+        "me",
+        "about",
+        "with",
+        "by",
+        "now",
+        "yet",
+        "already",
+        "fit",
+        "enough",
+        "you",
+        "think",
+        "our",
+        "there",
+        "any",
+        "will",
+        "would",
+    ]
+)
+_NEAR = 88
+_LEAD = 1.25
+_MOST_LINES = 8
+_GRAVE = re.compile(
+    r"\b(?:fail|not |no |open|critical|high|reject|missing|placeholder|estimate|planned|doubt|pending)", re.I
+)
+
+
+def investigator_rules() -> RulesProvider:
+    """A provider for all five seats."""
+    table: dict[str, Rule] = {
+        IDENTIFY: _identify, READER: _read, MERGE: _merge, MAIN: _judge, FOLLOW_UP: _answer,
+    }  # fmt: skip
+    return RulesProvider(table, dict.fromkeys(table, 1), {})
+
+
+def with_rules(chain: Chain) -> Chain:
+    """A chain whose `rules` know these seats."""
+    own = investigator_rules()
+    return replace(chain, providers=tuple(own if one.name == own.name else one for one in chain.providers), seats={})
+
+
+def _say(text: str) -> Reply:
+    return Reply((Text(text),), by="rules")
+
+
+def _rows(request: Request, name: str) -> list[dict[str, Any]]:
+    data = next((block.data for block in request.window.blocks if block.name == name), None)
+    return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+
+
+# Which feature
+
+
+def _identify(request: Request) -> Reply:
+    ids: list[Json] = [*meant(request.window.text("question"), _rows(request, "features"))]
+    return _say(compact_json({"feature_ids": ids}))
+
+
+def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
+    """The ids of the features that a question may mean: one, several that fit alike, or none."""
+    said = question.casefold()
+    named = [
+        str(one["feature_id"])
+        for one in features
+        for name in (one["feature_id"], one["jira_key"], one["folder"])
+        if name and re.search(rf"(?<![\w-]){re.escape(str(name).casefold())}(?![\w-])", said)
+    ]
+    if named:
+        return list(dict.fromkeys(named))
+    words = list(dict.fromkeys(singular(word) for word in plain_words(question) if word not in _STOP and len(word) > 1))
+    names = {str(one["feature_id"]): _name_words(one) for one in features}
+    if not words:
+        return list(names) if len(names) == 1 else []
+    common = Counter(word for own in names.values() for word in own)
+    scores = {key: sum(_score(word, own, common) for word in words) for key, own in names.items()}
+    best = max(scores.values(), default=0.0)
+    if best <= 0:
+        return []
+    whole = [key for key, own in names.items() if own and own <= set(words)]
+    if len(whole) == 1 and scores[whole[0]] * _LEAD >= best:
+        return whole
+    return [key for key, score in scores.items() if score * _LEAD >= best]
+
+
+def _name_words(feature: Mapping[str, Any]) -> set[str]:
+    text = f"{feature['summary']} {str(feature['feature_id']).replace('-', ' ').replace('_', ' ')}"
+    return {singular(word) for word in plain_words(text) if word not in _STOP and len(word) > 1}
+
+
+def _score(word: str, own: set[str], common: Counter[str]) -> float:
+    """How much a word of the question speaks for a feature; a word that many features have says little."""
+    fitting = [(fuzz.ratio(word, other), other) for other in own]
+    ratio, other = max(fitting, default=(0, ""))
+    if ratio < _NEAR and not (len(word) > 4 and (other.startswith(word[:5]) or word.startswith(other[:5]))):
+        starts = [one for one in own if len(word) > 4 and len(one) > 4 and one[:5] == word[:5]]
+        if not starts:
+            return 0.0
+        other = starts[0]
+    return 1.0 / common[other]
+
+
+# One source
+
+
+def _read(request: Request) -> Reply:
+    """First the tool that the source is read with, then what was found in it, the gravest first."""
+    source = _rows(request, "source")
+    came = [turn for turn in request.window.turns if isinstance(turn, ToolResults)]
+    if source and source[0].get("tool") and not came:
+        call = ToolCall("read", str(source[0]["tool"]), source[0]["arguments"])
+        return Reply((call,), stop="tool_calls", by="rules")
+    lines = [_line(row) for row in _rows(request, "observations")]
+    return _say(
+        "\n".join(_gravest([line for line in lines if line])) or str(source[0].get("why") or "Nothing was found.")
+    )
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    if row["measure"].startswith(("document.", "claim.")) and row["measure"] != "document.words":
+        return ""
+    fact = str(row["fact"])
+    nature = "" if row["nature"] == "measured" else f" ({row['nature']})"
+    return f"{fact[:1].upper()}{fact[1:]}{nature}."
+
+
+def _gravest(lines: list[str]) -> list[str]:
+    grave = [line for line in lines if _GRAVE.search(line)]
+    return [*grave, *(line for line in lines if line not in grave)][:_MOST_LINES]
+
+
+def _merge(request: Request) -> Reply:
+    lines = [line for row in _rows(request, "summaries") for line in str(row["summary"]).splitlines() if line.strip()]
+    return _say("\n".join(_gravest(lines)))
+
+
+# The verdict
+
+
+def _judge(request: Request) -> Reply:
+    feature, criteria = _rows(request, "feature")[0], _rows(request, "criteria")
+    verdict, target = str(feature["verdict"]), str(feature["target_stage"])
+    lines = [f"{feature['name']} is judged {verdict} for {target}."]
+    for status, word in (("fail", "is not met"), ("unknown", "is not known"), ("waived", "is waived")):
+        for row in criteria:
+            if row["status"] == status and row["required"]:
+                lines.append(_because(row, word))
+    held = [row["name"] for row in criteria if row["status"] == "pass" and row["required"]]
+    lines += [f"What holds: {'; '.join(held)}."] if held else []
+    return _say(compact_json({"verdict": verdict, "justification": "\n".join(lines), "risks": []}))
+
+
+def _because(row: Mapping[str, Any], word: str) -> str:
+    facts = ", ".join(row["facts"][:4])
+    return f"{row['name']}: {word}{' (' + row['doubt'] + ')' if row['doubt'] else ''}{': ' + facts if facts else ''}."
+
+
+def _answer(request: Request) -> Reply:
+    asked = {singular(word) for word in plain_words(request.window.text("question")) if word not in _STOP - {"uat"}}
+    lines = []
+    for row in _rows(request, "criteria"):
+        own = {singular(word) for word in plain_words(f"{row['name']} {row['id']} {row['source']} {row['owner']}")}
+        if asked & (own - {"no", "is", "of", "the", "all", "at", "least"}):
+            status = {"pass": "is met", "fail": "is not met", "waived": "is waived"}.get(row["status"], "is not known")
+            lines.append(_because(row, status))
+    if not lines:
+        remembered = [
+            str(row["text"]) for row in _rows(request, "memory") if asked & {*map(singular, plain_words(row["text"]))}
+        ]
+        lines = remembered or ["The rules find nothing in what was read that answers this; a model may (--model)."]
+    return _say("\n".join(lines[:_MOST_LINES]))

@@ -1,0 +1,81 @@
+"""The four tools by which features are looked at: `get_jira_data`, `get_analysis`, `list_docs`, `read_doc`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from transom.canonical import Json
+from transom.errors import InputError, ToolRefused
+from transom.formats.release.tree import parse_json
+from transom.formats.text_files import TextFile
+from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
+from transom.tools import Arguments, ToolDefinition
+
+_FEATURE_ID = {"feature_id": {"type": "string", "description": "The id of a feature, from get_jira_data."}}
+
+
+def jira_tool(data: DataFolder) -> ToolDefinition:
+    """`get_jira_data`: all features, six fields each."""
+    text = "Metadata of all features: folder, jira_key, feature_id, summary, status, data_quality."
+    return _tool("get_jira_data", text, {}, lambda _: [feature.to_json() for feature in data.features])
+
+
+def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDefinition]:
+    """`get_analysis`, `list_docs`, `read_doc`.
+
+    Args:
+        only: the one feature that may be looked at, in a conversation that was opened for it.
+    """
+
+    def feature_of(arguments: Arguments) -> Feature:
+        feature = data.feature(str(arguments["feature_id"]))
+        if only is not None and feature != only:
+            raise InputError(f"{feature.feature_id} may not be read here", hint=f"this is about {only.feature_id}")
+        return feature
+
+    def get_analysis(arguments: Arguments) -> Json:
+        feature, name = feature_of(arguments), str(arguments["analysis_type"])
+        files = data.analysis_files(feature, name)
+        if not files:
+            return {"status": "NO_DATA", "analysis_type": name, "feature_id": feature.feature_id}
+        found: dict[str, Json] = {one.source: _content(data, one.source) for one in files}
+        return next(iter(found.values())) if len(found) == 1 else {"files": found}
+
+    def list_docs(arguments: Arguments) -> Json:
+        docs = data.docs(feature_of(arguments))
+        return [{"path": one.source, "name": one.path.name, "size": one.path.stat().st_size} for one in docs]
+
+    def read_doc(arguments: Arguments) -> Json:
+        return TextFile(data.doc(str(arguments["path"]), only).path).whole()
+
+    kinds = {"type": "string", "description": f"One of: {', '.join(ANALYSIS_TYPES)}"}
+    path = {"path": {"type": "string", "description": "A path exactly as list_docs gave it."}}
+    return [
+        _tool("get_analysis", "Analysis data of a feature.", {**_FEATURE_ID, "analysis_type": kinds}, get_analysis),
+        _tool("list_docs", "The planning documents of a feature: path, name, size.", _FEATURE_ID, list_docs),
+        _tool("read_doc", "The contents of a document.", path, read_doc),
+    ]
+
+
+def _content(data: DataFolder, source: str) -> Json:
+    text = data.read(source).decode("utf-8-sig", "replace")
+    return {"file": source, "text": text} if text.lstrip().startswith("<") else parse_json(text, source)
+
+
+def _tool(
+    name: str, description: str, properties: dict[str, Any], handler: Callable[[Arguments], Json]
+) -> ToolDefinition:
+    def refusing(arguments: Arguments) -> Json:
+        try:
+            return handler(arguments)
+        except InputError as error:
+            raise ToolRefused(error.what, where=error.where, hint=error.hint) from error
+
+    parameters: dict[str, Json] = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return ToolDefinition(name, description, parameters, refusing)

@@ -1,0 +1,45 @@
+"""Learning: a playbook whose insights gain or lose standing by the outcomes of the runs that used them."""
+
+from transom.learning.caching import ContextCacheOptimizer, StablePrefixBuilder
+from transom.learning.compaction import CompactionManager, ContextBudgetManager
+from transom.learning.curator import Curator, ReviewQuestion
+from transom.learning.exchange import Imported, import_json, import_notes
+from transom.learning.feedback import FeedbackLoop
+from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.patterns import ErrorPattern, ErrorPatterns
+from transom.learning.playbook import Outcome, Playbook
+from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
+from transom.learning.retrieval import Wish
+from transom.learning.session import ExposedState, IsolatedState, SessionState
+from transom.learning.snapshot import Snapshot, cited_in
+from transom.learning.tasks import TaskType
+
+__all__ = [
+    "CompactionManager",
+    "ContextBudgetManager",
+    "ContextCacheOptimizer",
+    "Curator",
+    "ErrorPattern",
+    "ErrorPatterns",
+    "ExposedState",
+    "FeedbackLoop",
+    "Imported",
+    "Insight",
+    "InsightCandidate",
+    "InsightCategory",
+    "IsolatedState",
+    "OptimizationOutcome",
+    "Outcome",
+    "Playbook",
+    "Reflector",
+    "ReviewQuestion",
+    "SessionState",
+    "Snapshot",
+    "Source",
+    "StablePrefixBuilder",
+    "TaskType",
+    "Wish",
+    "cited_in",
+    "import_json",
+    "import_notes",
+]

@@ -1,0 +1,91 @@
+"""Contexts that a vendor's cache can read: a prefix with the same bytes each time, and what that saves."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from transom.context.cache import CacheMonitor
+from transom.context.prefix import StablePrefix
+from transom.llm import Block, Request, Tier, Window
+from transom.llm.cache_terms import MOST_MARKS, CacheTerms
+
+USUAL_TERMS = CacheTerms("*", 1, 0.1, 1.25, MOST_MARKS)
+"""A tenth for what is read, a quarter more for what is written, no minimum; pass a vendor's own where it is known."""
+
+_TIERS = (("stable_prefix", Tier.STABLE), ("semi_stable", Tier.SESSION), ("dynamic", Tier.TURN))
+
+
+class StablePrefixBuilder:
+    """Builds the text that comes first in each call; in whatever order it is built, its bytes are the same."""
+
+    def __init__(self) -> None:
+        self._prefix = StablePrefix()
+
+    def add_identity(self, text: str) -> Self:
+        """Who the model is."""
+        return self.add_section("identity", text)
+
+    def add_capabilities(self, text: str) -> Self:
+        """What it can do."""
+        return self.add_section("capabilities", text)
+
+    def add_tools(self, text: str) -> Self:
+        """What it may call, in words."""
+        return self.add_section("tools", text)
+
+    def add_section(self, name: str, text: str) -> Self:
+        """Anything else that never changes; a second text of one name replaces the first."""
+        self._prefix = self._prefix.with_block(name, text)
+        return self
+
+    def build(self) -> str:
+        """The text."""
+        return "\n\n".join(block.text for block in self._prefix.blocks)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The same for `Role.prompt`."""
+        return self._prefix.blocks
+
+
+class ContextCacheOptimizer:
+    """Puts the three tiers of a context in order, and watches how much of it a cache can read.
+
+    Args:
+        terms: the vendor's, see `transom.llm.cache_terms`.
+    """
+
+    def __init__(self, terms: CacheTerms = USUAL_TERMS) -> None:
+        self._monitor = CacheMonitor(terms)
+        self._hits = 0
+        self._requests = 0
+
+    def prepare_context(self, stable_prefix: str, semi_stable: str = "", dynamic: str = "") -> str:
+        """One context: what never changes, what stays for a session, what is new."""
+        texts = (stable_prefix, semi_stable, dynamic)
+        blocks = [Block(name, text, tier) for (name, tier), text in zip(_TIERS, texts, strict=True) if text]
+        seen = self._monitor.watch(Request("context", Window(tuple(blocks))))
+        self._requests += 1
+        self._hits += seen.hit
+        return "\n\n".join(block.text for block in blocks)
+
+    def get_stats(self) -> dict[str, Any]:
+        """Counts and estimates; the cost of writing into the cache is part of what is saved."""
+        return {
+            "total_requests": self._requests,
+            "cache_hits": self._hits,
+            "cache_misses": self._requests - self._hits,
+            "hit_rate": self._hits / self._requests if self._requests else 0.0,
+            "estimated_savings_percent": max(0.0, 100 * (1 - self._monitor.savings().cost)),
+        }
+
+    def get_report(self) -> str:
+        """The same in lines."""
+        stats = self.get_stats()
+        return "\n".join(
+            (
+                f"Cache Hits: {stats['cache_hits']}/{stats['total_requests']} ({stats['hit_rate']:.0%})",
+                f"Estimated Savings: {stats['estimated_savings_percent']:.0f}%",
+                self._monitor.savings().text(),
+            )
+        )

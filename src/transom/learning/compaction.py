@@ -1,0 +1,178 @@
+"""The record of a long piece of work: trials fold into exact figures, errors and milestones stay word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transom.context import DEFAULT_SHARES, Compaction, Event, History, Mark, TokenCorrection
+from transom.context.compaction import compact
+from transom.errors import InputError
+from transom.llm import AssistantMessage, Text, estimate_tokens
+
+_ALL = 10**12  # tokens: of the record nothing is left out for want of room
+_WORST = 200  # characters of a milestone's name that stand in its mark
+
+
+class CompactionManager:
+    """Gathers events and folds the older ones, on the history that conversations have.
+
+    Args:
+        compaction_threshold: the record is folded once it has more unfolded events.
+        keep_recent: so many of the newest stay as they are.
+        keep_errors: errors survive folding, word for word and in order; milestones always do.
+        maximise: the best objective is the largest.
+    """
+
+    def __init__(
+        self,
+        compaction_threshold: int = 50,
+        keep_recent: int = 20,
+        keep_errors: bool = True,
+        *,
+        maximise: bool = False,
+    ) -> None:
+        try:
+            self._policy = Compaction(compaction_threshold, keep_recent)
+        except ValueError as error:
+            raise InputError(str(error), where="CompactionManager", hint="keep fewer, or fold later") from error
+        self._keep_errors = keep_errors
+        self._maximise = maximise
+        self.history = History()
+        self.compaction_count = 0
+
+    def add_trial_event(
+        self, trial_number: int, success: bool, objective: float | None = None, duration: float | None = None
+    ) -> None:
+        """A trial ended; its objective and its duration in seconds count in the figures."""
+        measured = {"objective": objective, "seconds": duration}
+        values = {name: value for name, value in measured.items() if value is not None}
+        told = "complete" if success else "failed"
+        shown = "".join(f", {name} {value:g}" for name, value in values.items())
+        self._add(
+            f"Trial {trial_number} {told}{shown}", Mark(values={"trial": trial_number, **values, "ok": int(success)})
+        )
+
+    def add_error_event(self, message: str, error_type: str = "") -> None:
+        """Something went wrong."""
+        text = f"ERROR ({error_type}): {message}" if error_type else f"ERROR: {message}"
+        self._add(text, Mark(preserve=self._keep_errors))
+
+    def add_milestone(self, description: str, details: Mapping[str, Any] | None = None) -> None:
+        """Something was reached."""
+        told = f" ({', '.join(f'{name}={value}' for name, value in details.items())})" if details else ""
+        name = " ".join(description.split())[:_WORST] or "milestone"
+        self._add(f"MILESTONE: {description}{told}", Mark(milestone="".join(filter(str.isprintable, name))))
+
+    def add_event(self, text: str, *, preserve: bool = False) -> None:
+        """Anything else."""
+        self._add(text, Mark(preserve=preserve))
+
+    @property
+    def events(self) -> list[str]:
+        """The texts that still stand word for word, in order."""
+        folded = self.history.folded
+        return [_text(event) for event in (*(folded.kept if folded else ()), *self.history.live)]
+
+    def get_stats(self) -> dict[str, Any]:
+        """How many events there were, stand and were folded, and the figures of the folded ones."""
+        standing = len(self.events)
+        return {
+            "total_events": self.history.count,
+            "standing_events": standing,
+            "folded_events": self.history.count - standing,
+            "compaction_count": self.compaction_count,
+            "summary": self.summary,
+        }
+
+    @property
+    def summary(self) -> str:
+        """One line on the trials that were folded, "" where none was; its figures are exact."""
+        folded = self.history.folded
+        values = folded.statistics.values if folded else {}
+        if "trial" not in values:
+            return ""
+        numbers, good = values["trial"], values["ok"]
+        parts = [f"Failures={good.count - int(good.total)}"]
+        if reached := values.get("objective"):
+            best = reached.most if self._maximise else reached.least
+            parts = [f"Best={best:g}", f"Avg={reached.mean:.6g}", *parts]
+        return f"Trials {numbers.least:g}-{numbers.most:g} ({numbers.count}): {', '.join(parts)}"
+
+    def get_context_string(self, tokens: int | None = None) -> str:
+        """The record as text.
+
+        Args:
+            tokens: what it may take, as estimated. For want of room equal events become one with its count, then the
+                oldest are left out, and a line says how many.
+        """
+        head = [self.summary] if self.summary else []
+        whole = "\n".join([*head, *self.events])
+        if tokens is None or estimate_tokens(whole) <= tokens:
+            return whole
+        counts: dict[str, int] = {}
+        for text in reversed(self.events):
+            counts[text] = counts.get(text, 0) + 1
+        lines: list[str] = []
+        for text, count in counts.items():  # the newest first
+            line = text if count == 1 else f"{text} ({count} times)"
+            left = len(counts) - len(lines)
+            if estimate_tokens("\n".join([*head, f"{left} older events are left out", line, *lines])) > tokens:
+                return "\n".join([*head, f"{left} older events are left out", *lines])
+            lines.insert(0, line)
+        return "\n".join([*head, *lines])
+
+    def _add(self, text: str, mark: Mark) -> None:
+        history = self.history.add(AssistantMessage((Text(text),)), mark=mark)
+        self.history = compact(history, self._policy, _ALL, TokenCorrection())
+        self.compaction_count += self.history is not history
+
+
+class ContextBudgetManager:
+    """How the tokens of a window are divided, and how much of each part is used.
+
+    Args:
+        budget: tokens by part, and `total`; None: those of `transom.context`, 100,000 together.
+    """
+
+    def __init__(self, budget: Mapping[str, int] | None = None) -> None:
+        chosen = dict(budget) if budget is not None else {str(name): size for name, size in DEFAULT_SHARES.items()}
+        self.budget = {**chosen, "total": chosen.get("total", sum(chosen.values()))}
+        self.usage: dict[str, int] = dict.fromkeys((name for name in chosen if name != "total"), 0)
+
+    def estimate_tokens(self, text: str) -> int:
+        """Tokens of a text, estimated from above."""
+        return estimate_tokens(text)
+
+    def update_usage(self, section: str, tokens: int | str) -> None:
+        """Note what a part takes: a number of tokens, or the text itself.
+
+        Raises:
+            InputError: there is no such part.
+        """
+        if section not in self.usage:
+            raise InputError(f"there is no part {section!r}", where="budget", hint=f"use {', '.join(self.usage)}")
+        self.usage[section] = estimate_tokens(tokens) if isinstance(tokens, str) else tokens
+
+    def get_available(self, section: str) -> int:
+        """Tokens that are left of a part; negative where it takes too much."""
+        return self.budget[section] - self.usage.get(section, 0)
+
+    @property
+    def total_used(self) -> int:
+        """Tokens of all parts together."""
+        return sum(self.usage.values())
+
+    def is_over_budget(self, section: str | None = None) -> bool:
+        """Whether a part, or all of them together, takes more than it may."""
+        return self.total_used > self.budget["total"] if section is None else self.get_available(section) < 0
+
+    def get_status(self) -> dict[str, Any]:
+        """All of it, for people and tools."""
+        parts = {name: {"used": used, "budget": self.budget[name]} for name, used in self.usage.items()}
+        total = self.budget["total"]
+        return {"sections": parts, "total_used": self.total_used, "total": total, "available": total - self.total_used}
+
+
+def _text(event: Event) -> str:
+    return "".join(part.text for turn in event.turns for part in getattr(turn, "parts", ()) if isinstance(part, Text))

@@ -1,0 +1,169 @@
+"""Tending a playbook by single changes: merge, edit, retire, restore; and asking a person where it is unsure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from transom.canonical import Json
+from transom.errors import InputError
+from transom.learning.insight import HALF_LIFE_DAYS, Insight, days_between
+from transom.learning.likeness import fingerprint
+from transom.learning.playbook import Playbook
+from transom.store.tables import Connection
+
+_TRIED = 4  # outcomes from which evidence that points both ways is a question
+_UNSURE = (0.35, 0.65)
+
+
+@dataclass(frozen=True)
+class ReviewQuestion:
+    """What a person is asked of an insight; `transom playbook review` shows it.
+
+    Attributes:
+        kind: `uncertain`: outcomes speak for it and against it; `stale`: it was long not used.
+        insight: which one.
+        text: the question.
+    """
+
+    kind: Literal["uncertain", "stale"]
+    insight: Insight
+    text: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": self.kind, "insight": self.insight.id, "content": self.insight.content, "text": self.text}
+
+
+class Curator:
+    """Changes insights one by one. Nothing is ever rewritten: each change is an event, and can be read again."""
+
+    def __init__(self, playbook: Playbook) -> None:
+        self._playbook = playbook
+
+    def merge(self, keep: str, *others: str, by: str = "") -> Insight:
+        """Make others part of one: it gets their counts, tags and sources, and feedback on them counts for it.
+
+        Raises:
+            InputError: an id that is none, or one that was merged before.
+        """
+        into = self._living(keep)
+
+        def join(run: Connection) -> None:
+            for key in others:
+                if self._living(key).id == into.id:
+                    raise InputError(f"{key} cannot be merged into itself", where="playbook", hint="name another one")
+                self._playbook.ledger.append(run, "merged", key, {"into": into.id, "by": by})
+            self._playbook.reindex(run, into.id)
+
+        self._playbook.ledger.tables.write(join)
+        return self._playbook.require(keep)
+
+    def edit(
+        self,
+        key: str,
+        *,
+        content: str | None = None,
+        tags: Iterable[str] | None = None,
+        valid_from: str | None = None,
+        valid_until: str | None = None,
+        by: str = "",
+    ) -> Insight:
+        """Change what is given of an insight; its id and its counts stay.
+
+        Raises:
+            InputError: there is no such insight, or another one has that text.
+        """
+        playbook, insight = self._playbook, self._living(key)
+        changes: dict[str, Json] = {"by": by}
+        if tags is not None:
+            changes["tags"] = [*tags]
+        changes |= {
+            name: value
+            for name, value in (("valid_from", valid_from), ("valid_until", valid_until))
+            if value is not None
+        }
+        if content is not None and not content.strip():
+            raise InputError("the content is empty", where=key, hint="give a text, or retire it")
+        vector = playbook.index.embed(content) if content else None
+
+        def change(run: Connection) -> None:
+            if content is not None:
+                print_of = fingerprint(content)
+                equal = playbook.ledger.insights(
+                    "fingerprint = ? AND id != ? AND scope = ? AND owner = ? AND retired = ''",
+                    (print_of, key, insight.scope, insight.owner),
+                )
+                if equal:
+                    hint = f"merge them: transom playbook merge {equal[0].id} {key}"
+                    raise InputError(f"{equal[0].id} says the same", where=key, hint=hint)
+                changes.update(content=content.strip(), fingerprint=print_of, before=insight.content)
+            playbook.ledger.append(run, "edited", key, changes)
+            number = playbook.reindex(run, key)
+            if content is not None:
+                playbook.index.put_vector(run, number, vector)
+
+        playbook.ledger.tables.write(change)
+        return playbook.require(key)
+
+    def retire(self, key: str, why: str, *, by: str = "") -> Insight:
+        """Show it no more. It stays as a tombstone, and is not learned again.
+
+        Raises:
+            InputError: there is no such living insight, or no reason is given.
+        """
+        self._living(key)
+        if not why.strip():
+            raise InputError("no reason is given", where=key, hint="say why, for whoever meets it later")
+        return self._append("retired", key, {"why": why, "by": by})
+
+    def restore(self, key: str, *, by: str = "") -> Insight:
+        """Show a retired insight again.
+
+        Raises:
+            InputError: it is not retired, or it was merged.
+        """
+        insight = self._playbook.require(key)
+        if insight.merged_into or not insight.retired:
+            what = f"it was merged into {insight.merged_into}" if insight.merged_into else "it is not retired"
+            raise InputError(what, where=key, hint="see: transom playbook show")
+        return self._append("restored", key, {"by": by})
+
+    def confirm(self, key: str, *, by: str) -> Insight:
+        """Note that a person says that it holds: one outcome for it, and it is not stale any more."""
+        self._living(key)
+
+        def note(run: Connection) -> None:
+            self._playbook.ledger.append(run, "confirmed", key, {"by": by})
+            self._playbook.ledger.append(
+                run, "feedback", key, {"helpful": True, "supports": True, "source": {"by": by}}
+            )
+
+        self._playbook.ledger.tables.write(note)
+        return self._playbook.require(key)
+
+    def questions(self, limit: int = 10) -> list[ReviewQuestion]:
+        """What is best asked: where outcomes speak for and against it, then what was longest not used."""
+        now = self._playbook.clock()
+        unsure, stale = [], []
+        for one in self._playbook.items.values():
+            tested = one.helpful_count + one.harmful_count
+            idle = days_between(max(one.created_at, one.last_used, one.confirmed_at), now)
+            if tested >= _TRIED and _UNSURE[0] <= one.confidence <= _UNSURE[1]:
+                text = f"{one.for_count} outcomes speak for it, {one.against_count} against it. When does it hold?"
+                unsure.append(ReviewQuestion("uncertain", one, text))
+            elif idle >= HALF_LIFE_DAYS:
+                text = f"It was last used {idle:.0f} days ago. Does it still hold?"
+                stale.append((-idle, one.id, ReviewQuestion("stale", one, text)))
+        unsure.sort(key=lambda one: (-one.insight.helpful_count - one.insight.harmful_count, one.insight.id))
+        return [*unsure, *(question for _, _, question in sorted(stale))][:limit]
+
+    def _append(self, kind: str, key: str, data: dict[str, Json]) -> Insight:
+        self._playbook.ledger.tables.write(lambda run: self._playbook.ledger.append(run, kind, key, data))
+        return self._playbook.require(key)
+
+    def _living(self, key: str) -> Insight:
+        insight = self._playbook.require(key)
+        if insight.retired:
+            raise InputError(f"it is retired ({insight.retired})", where=key, hint="restore it first")
+        return insight

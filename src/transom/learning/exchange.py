@@ -1,0 +1,263 @@
+"""Playbooks as files: JSON for git and other tools, and the session notes of an older system."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from transom.canonical import Json, pretty_json
+from transom.errors import InputError
+from transom.learning.insight import Draft, Insight, InsightCategory, Source
+from transom.learning.ledger import next_serial
+from transom.learning.likeness import fingerprint
+from transom.store.tables import Connection
+
+if TYPE_CHECKING:
+    from transom.learning.playbook import Playbook
+
+VERSION = 1
+_ID = r"^(str|mis|tool|cal|dom|wf)-\d{5,9}$"
+_NOTES: Mapping[str, InsightCategory] = {
+    "failure": InsightCategory.MISTAKE,
+    "success_pattern": InsightCategory.STRATEGY,
+    "workaround": InsightCategory.WORKFLOW,
+    "user_preference": InsightCategory.WORKFLOW,
+    "protocol_clarification": InsightCategory.DOMAIN,
+}
+
+
+class InsightDocument(BaseModel):
+    """An insight in a file: the usual fields, and ours where they say something."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: str = Field(pattern=_ID)
+    category: InsightCategory
+    content: str = Field(min_length=1)
+    helpful_count: int = Field(default=0, ge=0)
+    harmful_count: int = Field(default=0, ge=0)
+    created_at: str = ""
+    last_used: str | None = None
+    source_trials: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    against_count: int | None = Field(default=None, ge=0)
+    sources: tuple[dict[str, str | int], ...] = ()
+    scope: str = Field(default="global", pattern=r"^(global|(domain|study)/.+)$")
+    owner: str = ""
+    overrides: str = ""
+    confirmed_at: str = ""
+    valid_from: str = ""
+    valid_until: str = ""
+    retired: str = ""
+    egress: str = Field(default="any", pattern="^(any|local)$")
+
+
+class PlaybookDocument(BaseModel):
+    """A playbook in a file."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    version: int = Field(ge=1, le=VERSION)
+    last_updated: str = ""
+    items: dict[str, InsightDocument]
+    retired: dict[str, InsightDocument] = Field(default_factory=dict)
+
+
+@dataclass
+class Imported:
+    """What came of an import.
+
+    Attributes:
+        added: ids that are new here.
+        known: ids here of those that were there.
+        renamed: id in the file -> id here, where another insight has that id.
+        unreadable: lines that are none, `file:line: what is wrong`.
+    """
+
+    added: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    unreadable: list[str] = field(default_factory=list)
+
+
+def export_json(playbook: Playbook) -> str:
+    """All insights that are seen, by id; tombstones apart. What was merged is part of the others and is left out."""
+    where, values = playbook.view.visible
+    insights = playbook.ledger.insights(f"merged_into = '' AND {where}", values, order="serial, id")
+    newest = max(
+        (moment for one in insights for moment in (one.created_at, one.last_used, one.confirmed_at)), default=""
+    )
+    living = {one.id: insight_json(one) for one in insights if not one.retired}
+    dead = {one.id: insight_json(one) for one in insights if one.retired}
+    document = {"version": VERSION, "last_updated": newest, "items": living}
+    return pretty_json({**document, "retired": dead} if dead else document)
+
+
+def insight_json(one: Insight) -> dict[str, Json]:
+    """An insight as in a file."""
+    told: dict[str, Json] = {
+        "id": one.id,
+        "category": one.category.value,
+        "content": one.content,
+        "helpful_count": one.helpful_count,
+        "harmful_count": one.harmful_count,
+        "created_at": one.created_at,
+        "last_used": one.last_used or None,
+        "source_trials": [*one.source_trials],
+        "tags": [*one.tags],
+    }
+    if one.against_count != _usual_against(one.category, one.harmful_count):
+        told["against_count"] = one.against_count
+    if more := [source.to_json() for source in one.sources if source.to_json().keys() - {"trial"}]:
+        told["sources"] = [*more]
+    if one.scope != "global":
+        told["scope"] = one.scope
+    if one.egress != "any":
+        told["egress"] = one.egress
+    names = ("owner", "overrides", "confirmed_at", "valid_from", "valid_until", "retired")
+    return {**told, **{name: getattr(one, name) for name in names if getattr(one, name)}}
+
+
+def import_json(playbook: Playbook, path: Path) -> Imported:
+    """Add what a file holds. Doing it twice changes nothing: counts are raised to the file's, never summed.
+
+    Raises:
+        InputError: the file is no playbook, or newer than this code.
+    """
+    document = _read(path)
+    imported = Imported()
+    items = [*document.items.values(), *document.retired.values()]
+
+    def put(run: Connection) -> None:
+        for one in items:
+            _put(playbook, run, one, imported)
+        for one in items:  # its id may be another one here
+            if one.overrides in imported.renamed:
+                key = imported.renamed.get(one.id, one.id)
+                playbook.ledger.append(run, "edited", key, {"overrides": imported.renamed[one.overrides]})
+
+    playbook.ledger.tables.write(put)
+    playbook.embed_missing()
+    return imported
+
+
+def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
+    """Add the insights of session notes, one JSON object a line: `category`, `insight`, `tags`.
+
+    Doing it twice changes nothing. Lines that cannot be read are listed and passed over.
+
+    Raises:
+        InputError: a file cannot be read at all.
+    """
+    imported = Imported()
+    for path in paths:
+        for number, line in enumerate(_lines(path), 1):
+            if not line.strip():
+                continue
+            try:
+                note = json.loads(line)
+                category = _NOTES.get(note["category"], InsightCategory.DOMAIN)
+                tags = [str(tag) for tag in note.get("tags") or ()]
+                source = Source(study=str(note.get("study") or ""), by="notes")
+                found, new = playbook.add(Draft(category, note["insight"], tags, source))
+            except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
+                what = f"no {error}" if isinstance(error, KeyError) else str(error)
+                imported.unreadable.append(f"{path}:{number}: {what}")
+                continue
+            (imported.added if new else imported.known).append(found.id)
+    return imported
+
+
+def _put(playbook: Playbook, run: Connection, one: InsightDocument, to: Imported) -> None:
+    text, ledger = one.content.strip(), playbook.ledger
+    where = "fingerprint = ? AND scope = ? AND owner = ?"
+    same = ledger.insights(where, (fingerprint(text), one.scope, one.owner), order=f"id != '{one.id}', retired != ''")
+    if same:
+        here = same[0]
+        key = here.merged_into or here.id
+        counts = [max(0, count) for count in _over(one, ledger.insights("id = ?", (key,))[0])]
+        to.known.append(key)
+        if key != one.id:
+            to.renamed[one.id] = key
+        noted: dict[str, Json] = {"counts": [*counts], "tags": [*one.tags], "sources": [*_sources(one)]}
+        noted |= {"last_used": one.last_used or "", "egress": one.egress}
+        if any(counts) or not {*one.tags} <= {*here.tags} or (one.last_used or "") > here.last_used:
+            ledger.append(run, "raised", key, noted)
+            playbook.reindex(run, key)
+        if one.retired and not here.retired:
+            ledger.append(run, "retired", key, {"why": one.retired})
+        return
+    taken = bool(ledger.insights("id = ?", (one.id,)))
+    key = f"{one.category.value}-{next_serial(run):05}" if taken else one.id
+    data: dict[str, Json] = {
+        **one.model_dump(include={"category", "scope", "owner", "overrides", "valid_from", "valid_until", "retired"}),
+        "egress": one.egress,
+        "content": text,
+        "fingerprint": fingerprint(text),
+        "counts": [one.helpful_count, one.harmful_count, _against(one)],
+        "created_at": one.created_at,
+        "last_used": one.last_used or "",
+        "confirmed_at": one.confirmed_at,
+        "tags": [*one.tags],
+        "sources": [*_sources(one)],
+    }
+    ledger.append(run, "added", key, data)
+    playbook.reindex(run, key)
+    to.added.append(key)
+    if taken:
+        to.renamed[one.id] = key
+
+
+def _over(one: InsightDocument, here: Insight) -> tuple[int, int, int]:
+    return (
+        one.helpful_count - here.helpful_count,
+        one.harmful_count - here.harmful_count,
+        _against(one) - here.against_count,
+    )
+
+
+def _against(one: InsightDocument) -> int:
+    usual = _usual_against(one.category, one.harmful_count)
+    return usual if one.against_count is None else min(one.against_count, one.helpful_count + one.harmful_count)
+
+
+def _usual_against(category: InsightCategory, harmful: int) -> int:
+    """What speaks against an insight where nothing else is said: of a mistake nothing, see `supports`."""
+    return 0 if category is InsightCategory.MISTAKE else harmful
+
+
+def _sources(one: InsightDocument) -> list[Json]:
+    known: list[Json] = [Source.from_json(source).to_json() for source in one.sources]
+    trials = {source.get("trial") for source in one.sources}
+    return [*known, *[Source(trial=trial).to_json() for trial in one.source_trials if trial not in trials]]
+
+
+def _read(path: Path) -> PlaybookDocument:
+    try:
+        document = PlaybookDocument.model_validate_json(path.read_bytes())
+    except OSError as error:
+        hint = "name a playbook.json that can be read"
+        raise InputError(f"cannot be read ({error.strerror})", where=str(path), hint=hint) from error
+    except ValidationError as error:
+        first: Any = error.errors(include_url=False)[0]
+        at = ".".join(map(str, first["loc"])) or "the document"
+        hint = "give a file that `transom playbook export` wrote, or one of that shape"
+        raise InputError(f"{at}: {first['msg']}", where=str(path), hint=hint) from error
+    for key, one in [*document.items.items(), *document.retired.items()]:
+        if key != one.id or not key.startswith(f"{one.category.value}-"):
+            hint = "its key, its id and its category must agree"
+            raise InputError(f"{key} holds {one.id} of category {one.category.value}", where=str(path), hint=hint)
+    return document
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return re.split(r"\r?\n", path.read_text(encoding="utf-8", errors="replace"))
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", where=str(path), hint="name files of notes") from error

@@ -1,0 +1,128 @@
+"""The loop from outcomes to the playbook: who was relied on gains or loses standing, and what went wrong is learned."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transom.learning.insight import Source
+from transom.learning.playbook import Outcome, Playbook
+from transom.learning.reflector import OptimizationOutcome, Reflector
+
+_SURE_ENOUGH = 0.5  # confidence from which candidates of a study are added
+
+
+class FeedbackLoop:
+    """Processes the trials of one study.
+
+    Args:
+        playbook: an open one, or a JSON file: then its events are kept in a database beside it, safe for several
+            processes, and the file is written when the study ends.
+        run: names the study's run; given again after a restart, no trial is counted twice. None: a new one.
+        reflector: what learns from failures; None: by the shipped patterns.
+        prune: the net score from which insights are retired when the study ends.
+    """
+
+    def __init__(
+        self,
+        playbook: Playbook | Path,
+        *,
+        run: str | None = None,
+        reflector: Reflector | None = None,
+        prune: int = -3,
+    ) -> None:
+        self._file = None if isinstance(playbook, Playbook) else Path(playbook)
+        self.playbook = playbook if isinstance(playbook, Playbook) else Playbook.beside(Path(playbook))
+        self.reflector = reflector or Reflector(self.playbook)
+        self._run = run or f"study-{secrets.token_hex(8)}"
+        self._prune = prune
+        self._trials: list[tuple[bool, float | None]] = []
+        self._used: dict[str, None] = {}
+
+    def process_trial_result(
+        self,
+        trial_number: int,
+        success: bool,
+        objective_value: float | None = None,
+        design_variables: Mapping[str, float] | None = None,
+        context_items_used: Sequence[str] | None = None,
+        errors: Sequence[str] | None = None,
+    ) -> dict[str, Any]:
+        """Count a trial for the insights that it relied on, and keep what it teaches until the study ends.
+
+        Args:
+            trial_number: which one; told again, nothing happens.
+            success: whether it went well.
+            objective_value: what it reached.
+            design_variables: what it tried.
+            context_items_used: ids of the insights that it relied on, not of all that were shown.
+            errors: messages of what failed.
+
+        Returns:
+            `trial_number`, `success`, `items_updated` (ids), `new_insights_pending` (how many).
+        """
+        source = Source(trial=trial_number, by="feedback")
+        kinds = self.reflector.patterns.tags_of(errors or ())
+        outcome = Outcome(success, self._run, f"trial-{trial_number}", kinds=kinds, source=source)
+        updated = self.playbook.record(outcome, context_items_used or ())
+        told = OptimizationOutcome(
+            trial_number, success, objective_value, (), [*(errors or ())], dict(design_variables or {})
+        )
+        found = self.reflector.analyze_trial(told)
+        self._trials.append((success, objective_value))
+        self._used |= dict.fromkeys(updated)
+        return {
+            "trial_number": trial_number,
+            "success": success,
+            "items_updated": updated,
+            "new_insights_pending": len(found),
+        }
+
+    def process_batch(self, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Several trials; each holds the arguments of `process_trial_result`."""
+        results = [self.process_trial_result(**trial) for trial in trials]
+        return {
+            "trials_processed": len(results),
+            "successes": sum(bool(one["success"]) for one in results),
+            "failures": sum(not one["success"] for one in results),
+            "items_updated": sorted({key for one in results for key in one["items_updated"]}),
+            "new_insights_pending": len(self.reflector.pending),
+        }
+
+    def finalize_study(self, study_stats: Mapping[str, Any]) -> dict[str, Any]:
+        """End the study: add what it taught, retire what evidence condemns, write the file.
+
+        Args:
+            study_stats: `name`, `total_trials`, `best_value`, `convergence_rate`, `method`; what lacks is counted.
+
+        Returns:
+            `insights_added`, `items_pruned`, `study_name`, `total_trials`, `success_rate`, `items_used`,
+            `playbook_stats`.
+        """
+        trials, used = self._trials, [*self._used]
+        self._trials, self._used = [], {}
+        rate = sum(good for good, _ in trials) / len(trials) if trials else 0.0
+        best = min((value for good, value in trials if good and value is not None), default=None)
+        name, total = str(study_stats.get("name") or "study"), int(study_stats.get("total_trials", len(trials)))
+        self.reflector.analyze_study_completion(
+            study_name=name,
+            total_trials=total,
+            best_value=study_stats.get("best_value", best),
+            convergence_rate=float(study_stats.get("convergence_rate", rate)),
+            method=str(study_stats.get("method") or ""),
+        )
+        added = self.reflector.commit_insights(_SURE_ENOUGH)
+        pruned = self.playbook.prune_harmful(self._prune)
+        if self._file:
+            self.playbook.save(self._file)
+        return {
+            "insights_added": added,
+            "items_pruned": pruned,
+            "study_name": name,
+            "total_trials": total,
+            "success_rate": rate,
+            "items_used": used,
+            "playbook_stats": self.playbook.get_stats(),
+        }

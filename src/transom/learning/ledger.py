@@ -1,0 +1,224 @@
+"""The playbook's events and what they come to: an event is appended and folded in within one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transom.canonical import Json, compact_json
+from transom.learning.insight import Insight, InsightCategory, Source
+from transom.memory.index import index_steps
+from transom.store import Tables
+from transom.store.codec import now
+from transom.store.tables import Connection
+
+INDEX = "insights"
+
+_STEPS = (
+    (
+        """CREATE TABLE insight_events (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, kind TEXT NOT NULL, insight TEXT NOT NULL,
+            key TEXT UNIQUE, data TEXT NOT NULL
+        )""",
+        "CREATE INDEX insight_events_by_insight ON insight_events (insight, seq)",
+        """CREATE TABLE insights (
+            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, serial INTEGER NOT NULL, category TEXT NOT NULL,
+            content TEXT NOT NULL, fingerprint TEXT NOT NULL, helpful INTEGER NOT NULL DEFAULT 0,
+            harmful INTEGER NOT NULL DEFAULT 0, against INTEGER NOT NULL DEFAULT 0, tags TEXT NOT NULL,
+            sources TEXT NOT NULL, scope TEXT NOT NULL, owner TEXT NOT NULL, overrides TEXT NOT NULL,
+            created_at TEXT NOT NULL, last_used TEXT NOT NULL DEFAULT '', confirmed_at TEXT NOT NULL DEFAULT '',
+            valid_from TEXT NOT NULL, valid_until TEXT NOT NULL, retired TEXT NOT NULL DEFAULT '',
+            merged_into TEXT NOT NULL DEFAULT '', egress TEXT NOT NULL
+        )""",
+        "CREATE INDEX insights_by_fingerprint ON insights (fingerprint)",
+        "CREATE INDEX insights_by_serial ON insights (serial)",
+        "CREATE INDEX insights_overriding ON insights (overrides) WHERE overrides != ''",
+        *index_steps(INDEX),
+    ),
+)
+_COLUMNS = (
+    "id, category, content, helpful, harmful, against, tags, sources, scope, owner, overrides, created_at, last_used, "
+    "confirmed_at, valid_from, valid_until, retired, merged_into, egress"
+)
+_EDITABLE = ("content", "fingerprint", "scope", "owner", "overrides", "valid_from", "valid_until")
+_TEXTS = (*_EDITABLE, "category", "last_used", "confirmed_at", "retired")
+
+
+@dataclass(frozen=True)
+class PlaybookEvent:
+    """Something that happened to an insight.
+
+    Attributes:
+        seq: its place among all events of the database.
+        at: when, UTC.
+        kind: `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored` or `confirmed`.
+        insight: its id.
+        data: what else is known.
+    """
+
+    seq: int
+    at: str
+    kind: str
+    insight: str
+    data: Mapping[str, Any]
+
+
+class Ledger:
+    """Events and insights of one database.
+
+    Args:
+        path: the database; None for one in memory.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.tables = Tables.open(path, "learning", _STEPS)
+
+    def append(self, run: Connection, kind: str, insight: str, data: Mapping[str, Json], key: str | None = None) -> int:
+        """Add an event and fold it in. Part of the caller's transaction.
+
+        Returns:
+            Its number, or 0 where an event of that key is there already and nothing was done.
+        """
+        at, text = now(), compact_json(dict(data))
+        sql = "INSERT OR IGNORE INTO insight_events (at, kind, insight, key, data) VALUES (?, ?, ?, ?, ?)"
+        cursor = run.execute(sql, (at, kind, insight, key, text))
+        if not cursor.rowcount or not cursor.lastrowid:
+            return 0
+        _FOLD[kind](run, PlaybookEvent(cursor.lastrowid, at, kind, insight, data))
+        return cursor.lastrowid
+
+    def rebuild(self) -> None:
+        """Fold all events anew. The insights are what they were: a test of the whole."""
+
+        def fold(run: Connection) -> None:
+            run.execute("DELETE FROM insights")
+            events = run.execute("SELECT seq, at, kind, insight, data FROM insight_events ORDER BY seq").fetchall()
+            for seq, at, kind, insight, data in events:
+                _FOLD[kind](run, PlaybookEvent(seq, at, kind, insight, json.loads(data)))
+
+        self.tables.write(fold)
+
+    def events(self, insight: str | None = None, after: int = 0) -> list[PlaybookEvent]:
+        """The events of an insight, or of all, in order, behind that number."""
+        sql = "SELECT seq, at, kind, insight, data FROM insight_events WHERE seq > ? AND (?2 IS NULL OR insight = ?2)"
+        rows = self.tables.query(f"{sql} ORDER BY seq", (after, insight))
+        return [PlaybookEvent(seq, at, kind, one, json.loads(data)) for seq, at, kind, one, data in rows]
+
+    @property
+    def epoch(self) -> int:
+        """The number of the newest event; 0 for none."""
+        return int(self.tables.query("SELECT coalesce(max(seq), 0) FROM insight_events")[0][0])
+
+    def insights(self, where: str = "1", values: Sequence[Any] = (), order: str = "number") -> list[Insight]:
+        """Those for which a condition holds, in the order in which they were added or another one."""
+        sql = f"SELECT {_COLUMNS} FROM insights WHERE {where} ORDER BY {order}"
+        return [_insight(row) for row in self.tables.query(sql, values)]
+
+    def numbered(self, numbers: Sequence[int]) -> dict[int, Insight]:
+        """Insights by the numbers that the index knows them by."""
+        marks = ",".join("?" * len(numbers))
+        rows = self.tables.query(f"SELECT number, {_COLUMNS} FROM insights WHERE number IN ({marks})", numbers)
+        return {row[0]: _insight(row[1:]) for row in rows}
+
+
+def next_serial(run: Connection) -> int:
+    """The number of the next id: one runs through all categories, and none is given out twice."""
+    return int(run.execute("SELECT coalesce(max(serial), 0) + 1 FROM insights").fetchone()[0])
+
+
+def _insight(row: Sequence[Any]) -> Insight:
+    key, category, content, helpful, harmful, against, tags, sources, *rest = row
+    known = tuple(Source.from_json(one) for one in json.loads(sources))
+    counts = (helpful, harmful, against)
+    return Insight(key, InsightCategory(category), content, *counts, tuple(json.loads(tags)), known, *rest)
+
+
+def _added(run: Connection, event: PlaybookEvent) -> None:
+    data = event.data
+    row: dict[str, Any] = {"number": event.seq, "id": event.insight, "serial": int(event.insight.rpartition("-")[2])}
+    row |= {name: data.get(name, "") for name in _TEXTS}
+    row |= {"created_at": data.get("created_at", event.at), "egress": data.get("egress", "any")}
+    row |= {"tags": compact_json(sorted({*data.get("tags", ())})), "sources": compact_json(data.get("sources", []))}
+    row |= dict(zip(("helpful", "harmful", "against"), data.get("counts", (0, 0, 0)), strict=True))
+    run.execute(f"INSERT INTO insights ({', '.join(row)}) VALUES ({','.join('?' * len(row))})", [*row.values()])
+
+
+def _seen(run: Connection, event: PlaybookEvent) -> None:
+    data = event.data
+    _enrich(run, event.insight, data.get("tags", ()), data.get("sources", ()), data.get("egress", "any"))
+
+
+def _feedback(run: Connection, event: PlaybookEvent) -> None:
+    good, supports = event.data["helpful"], event.data["supports"]
+    _count(run, event.insight, (int(good), int(not good), int(not supports)), event.at)
+
+
+def _raised(run: Connection, event: PlaybookEvent) -> None:
+    _seen(run, event)
+    _count(run, event.insight, event.data["counts"], event.data.get("last_used", ""))
+
+
+def _edited(run: Connection, event: PlaybookEvent) -> None:
+    columns = {name: event.data[name] for name in _EDITABLE if name in event.data}
+    if "tags" in event.data:
+        columns["tags"] = compact_json(sorted({*event.data["tags"]}))
+    for name, value in columns.items():
+        _set(run, event.insight, name, value)
+
+
+def _merged(run: Connection, event: PlaybookEvent) -> None:
+    sql = "SELECT helpful, harmful, against, last_used, tags, sources, egress FROM insights WHERE id = ?"
+    *counts, last_used, tags, sources, egress = run.execute(sql, (event.insight,)).fetchone()
+    into = event.data["into"]
+    _count(run, into, counts, last_used)
+    _enrich(run, into, json.loads(tags), json.loads(sources), egress)
+    run.execute("UPDATE insights SET merged_into = ?1 WHERE id = ?2 OR merged_into = ?2", (into, event.insight))
+    _set(run, event.insight, "retired", f"merged into {into}")
+
+
+def _retired(run: Connection, event: PlaybookEvent) -> None:
+    _set(run, event.insight, "retired", event.data["why"])
+
+
+def _restored(run: Connection, event: PlaybookEvent) -> None:
+    _set(run, event.insight, "retired", "")
+
+
+def _confirmed(run: Connection, event: PlaybookEvent) -> None:
+    _set(run, event.insight, "confirmed_at", event.at)
+
+
+def _set(run: Connection, insight: str, column: str, value: str) -> None:
+    run.execute(f"UPDATE insights SET {column} = ? WHERE id = ?", (value, insight))
+
+
+def _count(run: Connection, insight: str, counts: Sequence[int], used: str) -> None:
+    run.execute(
+        "UPDATE insights SET helpful = helpful + ?, harmful = harmful + ?, against = against + ?, "
+        "last_used = max(last_used, ?) WHERE id = ?",
+        (*counts, used, insight),
+    )
+
+
+def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequence[Json], egress: str) -> None:
+    """More tags and sources; each stays once. What also came of local text is local."""
+    row = run.execute("SELECT tags, sources FROM insights WHERE id = ?", (insight,)).fetchone()
+    all_tags = sorted({*json.loads(row[0]), *tags})
+    known = json.loads(row[1])
+    for one in sources:
+        if one and one not in known:
+            known.append(one)
+    run.execute(
+        "UPDATE insights SET tags = ?, sources = ?, egress = CASE WHEN ? = 'any' THEN egress ELSE 'local' END "
+        "WHERE id = ?",
+        (compact_json(all_tags), compact_json(known), egress, insight),
+    )
+
+
+_FOLD = {
+    fold.__name__[1:]: fold
+    for fold in (_added, _seen, _feedback, _raised, _edited, _merged, _retired, _restored, _confirmed)
+}

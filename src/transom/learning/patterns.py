@@ -1,0 +1,86 @@
+"""Kinds of errors, told by the words of their messages: data, which a product may extend with a file of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_models import validate_yaml
+
+SHIPPED = Path(__file__).with_name("error_patterns.yaml")
+_LONGEST = 5_000  # characters of a message that are looked at
+
+
+class ErrorPattern(BaseModel):
+    """One kind of error.
+
+    Attributes:
+        kind: its name.
+        find: regular expressions; one of them is found in the message, in whatever case.
+        tags: of insights on it.
+        insight: what a playbook says of it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    find: tuple[str, ...] = Field(min_length=1)
+    tags: tuple[str, ...] = ()
+    insight: str = Field(min_length=1)
+
+    @field_validator("find")
+    @classmethod
+    def _compiles(cls, find: tuple[str, ...]) -> tuple[str, ...]:
+        for one in find:
+            try:
+                re.compile(one)
+            except re.error as error:
+                raise ValueError(f"{one!r} is no regular expression ({error})") from error
+        return find
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        return re.compile("|".join(f"(?:{one})" for one in self.find), re.IGNORECASE)
+
+    def matches(self, message: str) -> bool:
+        """Whether the message is of this kind."""
+        return bool(self._expression.search(message[:_LONGEST]))
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    patterns: tuple[ErrorPattern, ...]
+
+
+UNKNOWN = ErrorPattern(kind="unknown_error", find=("",), tags=("error",), insight="It failed")
+
+
+class ErrorPatterns:
+    """The shipped patterns, with those of some files before them.
+
+    Raises:
+        InputError: a file is no list of patterns, with file and line.
+    """
+
+    def __init__(self, *files: Path) -> None:
+        read = [validate_yaml(_File, load_yaml(path)).patterns for path in (*files, SHIPPED)]
+        self.patterns: Sequence[ErrorPattern] = [one for patterns in read for one in patterns]
+
+    def classify(self, message: str) -> ErrorPattern:
+        """The kind of an error; `unknown_error` where none fits."""
+        return next((one for one in self.patterns if one.matches(message)), UNKNOWN)
+
+    def tags_of(self, messages: Iterable[str]) -> frozenset[str]:
+        """The tags of some errors together; those of unknown kinds have none."""
+        kinds = [self.classify(one) for one in messages]
+        return frozenset(tag for kind in kinds if kind is not UNKNOWN for tag in (kind.kind, *kind.tags))
+
+    def tags_in(self, text: str) -> tuple[str, ...]:
+        """Tags for an insight that has none: of all kinds whose words it uses, sorted."""
+        return tuple(sorted({tag for one in self.patterns if one.matches(text) for tag in one.tags}))

@@ -1,0 +1,148 @@
+"""Which insights a task is shown: those that fit its words and meaning, by how they stand, within its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from transom.learning.insight import Draft, Insight, InsightCategory
+from transom.learning.ledger import Ledger
+from transom.learning.tasks import TaskProfile
+from transom.llm import estimate_tokens
+from transom.memory.index import Index
+
+_STANDING, _CATEGORY, _TAGS = 0.5, 0.25, 0.25
+"""What these count beside relevance, which is from 0 to 1."""
+_FILLING = 4  # candidates for each place that relevance leaves free
+
+HEADING = "Insights from earlier work. Name the id of each that you rely on, in brackets."
+
+
+@dataclass(frozen=True)
+class View:
+    """Whose playbook is looked at, and for what: the narrower goes before the wider, one's own before what all share.
+
+    Attributes:
+        domain, study: names; "" for none.
+        user: whose own insights count too.
+    """
+
+    domain: str = ""
+    study: str = ""
+    user: str = ""
+
+    @property
+    def scopes(self) -> list[str]:
+        """Those that are seen, the narrowest first."""
+        named = (("study", self.study), ("domain", self.domain))
+        return [*(f"{level}/{name}" for level, name in named if name), "global"]
+
+    @property
+    def visible(self) -> tuple[str, list[Any]]:
+        """A condition for all insights that are seen, retired ones included, and its values."""
+        scopes = self.scopes
+        return f"scope IN ({','.join('?' * len(scopes))}) AND owner IN ('', ?)", [*scopes, self.user]
+
+    def living(self, now: str, *, before: int | None = None) -> tuple[str, list[Any]]:
+        """The same for those that hold now, are not overridden, and, if wished, were there at an epoch."""
+        seen, values = self.visible
+        holds = f"{seen} AND retired = '' AND valid_from <= ? AND (valid_until = '' OR valid_until > ?)"
+        values = [*values, now, now]
+        if before is not None:
+            holds = f"{holds} AND number <= ?"
+            values.append(before)
+        stood_in = f"SELECT overrides FROM insights WHERE overrides != '' AND {holds}"
+        return f"{holds} AND id NOT IN ({stood_in})", [*values, *values]
+
+    def rank(self, one: Insight | Draft) -> tuple[bool, int]:
+        """The smaller the more it counts here; what is not seen from here counts most, so that nothing overrides it."""
+        return (not one.owner, self.scopes.index(one.scope) if one.scope in self.scopes else -1)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is looked for.
+
+    Attributes:
+        query: a task's text; "" asks for what stands best.
+        profile: of the kind of work.
+        category: of this one only.
+        tags: insights with one of these are worth more.
+        limit: how many at most.
+        min_confidence: others are left out.
+        fill: places that relevance leaves free go to what stands best.
+        before: only what was there at that epoch.
+        local: also what must not reach a remote provider.
+    """
+
+    query: str = ""
+    profile: TaskProfile = field(default_factory=TaskProfile)
+    category: InsightCategory | None = None
+    tags: frozenset[str] = frozenset()
+    limit: int = 15
+    min_confidence: float = 0.0
+    fill: bool = True
+    before: int | None = None
+    local: bool = True
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """An insight that was chosen, its score, and what of that is relevance."""
+
+    insight: Insight
+    score: float
+    relevance: float
+
+
+def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> list[Ranked]:
+    """The best insights, the best first: those that fit the query before those that only stand well."""
+    where, values = view.living(now, before=wish.before)
+    if wish.category:
+        where, values = f"{where} AND category = ?", [*values, wish.category.value]
+    if not wish.local:
+        where = f"{where} AND egress = 'any'"
+    relevance: dict[str, float] = {}
+    found: dict[str, Insight] = {}
+    if wish.query.strip():
+        hits = index.search(wish.query, 3 * wish.limit, f"SELECT number FROM insights WHERE {where}", values)
+        insights = ledger.numbered([hit.item for hit in hits])
+        for hit in hits:
+            if insight := insights.get(hit.item):
+                found[insight.id], relevance[insight.id] = insight, hit.score
+    if wish.fill and len(found) < wish.limit:
+        best = f"helpful + harmful - 2 * against DESC, number DESC LIMIT {_FILLING * wish.limit}"
+        found = {one.id: one for one in ledger.insights(where, values, order=best)} | found
+    shown = [one for one in _nearest(found.values(), view) if one.confidence >= wish.min_confidence]
+    ranked = [
+        Ranked(one, _score(one, relevance.get(one.id, 0.0), wish, now), relevance.get(one.id, 0.0)) for one in shown
+    ]
+    return sorted(ranked, key=lambda one: (not one.relevance, -one.score, one.insight.id))[: wish.limit]
+
+
+def fit(ranked: Sequence[Ranked], profile: TaskProfile, tokens: int) -> list[Insight]:
+    """Those for which there is room, in the order in which they are shown: by category as the work needs them."""
+    lines, kept = [HEADING], []
+    for one in ranked:
+        if estimate_tokens("\n".join([*lines, one.insight.line])) <= tokens:
+            lines.append(one.insight.line)
+            kept.append(one.insight)
+    places = {category: place for place, category in enumerate(profile.categories)}
+    return sorted(kept, key=lambda one: places.get(one.category, len(places)))
+
+
+def _score(insight: Insight, relevance: float, wish: Wish, now: str) -> float:
+    preferred = wish.profile.categories
+    favour = 1 - preferred.index(insight.category) / len(preferred) if insight.category in preferred else 0.0
+    wanted = wish.tags | wish.profile.tags
+    tagged = bool(wanted & {*insight.tags})
+    return relevance + _STANDING * insight.standing(now) + _CATEGORY * favour + _TAGS * tagged
+
+
+def _nearest(insights: Sequence[Insight] | Any, view: View) -> list[Insight]:
+    """Of those that say the same in several scopes the one that counts most here."""
+    chosen: dict[str, Insight] = {}
+    for one in sorted(insights, key=view.rank):
+        chosen.setdefault(" ".join(one.content.lower().split()), one)
+    return [*chosen.values()]

@@ -1,0 +1,198 @@
+"""What a session knows: a small part that every window shows, and the rest, which is read when it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+
+from transom.canonical import pretty_json, write_atomic
+from transom.errors import InputError
+from transom.learning.tasks import TaskType
+from transom.llm import Block, Tier
+
+MOST_ACTIONS, MOST_ERRORS, MOST_ITEMS = 10, 5, 15
+"""What a window shows of a session at most, the newest of each."""
+
+BLOCK = "session_state"
+
+
+class ExposedState(BaseModel):
+    """What every window shows.
+
+    Attributes:
+        earlier_actions, earlier_errors: how many are not shown any more.
+        active_playbook_items: ids of the insights in use.
+    """
+
+    model_config = ConfigDict(validate_assignment=True, extra="forbid")
+
+    task_type: TaskType | None = None
+    current_objective: str = ""
+    recent_actions: list[str] = Field(default_factory=list)
+    recent_errors: list[str] = Field(default_factory=list)
+    earlier_actions: int = 0
+    earlier_errors: int = 0
+    study_name: str | None = None
+    study_status: str | None = None
+    trials_completed: int = 0
+    trials_total: int = 0
+    best_value: float | None = None
+    best_trial: int | None = None
+    active_playbook_items: list[str] = Field(default_factory=list)
+
+
+class IsolatedState(BaseModel):
+    """What is there and is read by name, `SessionState.load_isolated_data`; no window shows it by itself."""
+
+    model_config = ConfigDict(validate_assignment=True, extra="allow")
+
+    full_trial_history: list[dict[str, Any]] = Field(default_factory=list)
+    nx_model_path: str | None = None
+    nx_expressions: dict[str, Any] = Field(default_factory=dict)
+    neural_predictions: dict[str, Any] = Field(default_factory=dict)
+    last_solver_output: str | None = None
+    last_f06_content: str | None = None
+    optimization_config: dict[str, Any] = Field(default_factory=dict)
+    study_config: dict[str, Any] = Field(default_factory=dict)
+
+
+class SessionState:
+    """The state of one session.
+
+    Args:
+        session_id: its name.
+
+    Attributes:
+        exposed, isolated: see there.
+    """
+
+    def __init__(self, session_id: str = "session") -> None:
+        self.session_id = session_id
+        self.exposed = ExposedState()
+        self.isolated = IsolatedState()
+
+    def add_action(self, action: str) -> None:
+        """Note what was done; of the older ones only their number stays."""
+        shown = self.exposed
+        shown.recent_actions, gone = _newest([*shown.recent_actions, _line(action)], MOST_ACTIONS)
+        shown.earlier_actions += gone
+
+    def add_error(self, error: str, error_type: str | None = None) -> None:
+        """Note what went wrong, and its kind."""
+        text = f"{error_type}: {error}" if error_type else error
+        shown = self.exposed
+        shown.recent_errors, gone = _newest([*shown.recent_errors, _line(text)], MOST_ERRORS)
+        shown.earlier_errors += gone
+
+    def add_trial(self, trial: Mapping[str, Any]) -> None:
+        """Keep a trial's record where no window shows it."""
+        self.isolated.full_trial_history.append(dict(trial))
+
+    def use_items(self, *ids: str) -> None:
+        """Note the insights in use; the newest 15 stay."""
+        items = dict.fromkeys((*(one for one in self.exposed.active_playbook_items if one not in ids), *ids))
+        self.exposed.active_playbook_items = _newest([*items], MOST_ITEMS)[0]
+
+    def update_study_status(
+        self,
+        name: str,
+        status: str,
+        trials_completed: int = 0,
+        trials_total: int = 0,
+        best_value: float | None = None,
+        best_trial: int | None = None,
+    ) -> None:
+        """Note how a study goes."""
+        shown = self.exposed
+        shown.study_name, shown.study_status = name, status
+        shown.trials_completed, shown.trials_total = trials_completed, trials_total
+        shown.best_value, shown.best_trial = best_value, best_trial
+
+    def load_isolated_data(self, name: str) -> Any:
+        """What lies isolated under that name; None where nothing does."""
+        return getattr(self.isolated, name, None)
+
+    def set_isolated_data(self, name: str, value: Any) -> None:
+        """Put something where no window shows it."""
+        setattr(self.isolated, name, value)
+
+    def get_llm_context(self) -> str:
+        """The exposed part as text; however much was put into it, no more than its bounds."""
+        shown = self.exposed
+        lines = []
+        if shown.task_type:
+            lines.append(f"Task: {shown.task_type.value}")
+        if shown.current_objective:
+            lines.append(f"Objective: {_line(shown.current_objective)}")
+        if shown.study_name:
+            best = "" if shown.best_value is None else f", best {shown.best_value:g}"
+            best += "" if shown.best_trial is None else f" in trial {shown.best_trial}"
+            done = f"{shown.trials_completed} of {shown.trials_total} trials"
+            lines.append(f"Study {shown.study_name}: {shown.study_status or 'unknown'}, {done}{best}")
+        lines += _listed("Errors, the newest last", shown.recent_errors, MOST_ERRORS, shown.earlier_errors)
+        lines += _listed("Actions, the newest last", shown.recent_actions, MOST_ACTIONS, shown.earlier_actions)
+        if shown.active_playbook_items:
+            lines.append(f"Insights in use: {', '.join(shown.active_playbook_items[-MOST_ITEMS:])}")
+        return "\n".join(lines)
+
+    def block(self) -> Block:
+        """The same as a block of a window; errors may be quoted from logs, so it is untrusted."""
+        return Block(BLOCK, self.get_llm_context(), Tier.TURN, "untrusted")
+
+    def save(self, path: Path) -> None:
+        """Write it; the trials lie in a file of their own beside it, so that this one stays small."""
+        isolated = self.isolated.model_dump(exclude={"full_trial_history"})
+        exposed = self.exposed.model_dump(mode="json")
+        told = {"session_id": self.session_id, "exposed": exposed, "isolated": isolated}
+        write_atomic(_history_of(path), pretty_json(self.isolated.full_trial_history).encode())
+        write_atomic(path, pretty_json(told).encode())
+
+    @classmethod
+    def load(cls, path: Path) -> SessionState:
+        """Read what `save` wrote.
+
+        Raises:
+            InputError: the file cannot be read as a session.
+        """
+        try:
+            saved = _Saved.model_validate_json(path.read_bytes())
+            history = _history_of(path)
+            trials = _Trials.model_validate_json(history.read_bytes()).root if history.exists() else []
+        except (OSError, ValidationError) as error:
+            hint = "give a file that `SessionState.save` wrote"
+            raise InputError("this is no session", where=str(path), hint=hint) from error
+        session = cls(saved.session_id)
+        session.exposed, session.isolated = saved.exposed, saved.isolated
+        session.isolated.full_trial_history = trials
+        return session
+
+
+class _Saved(BaseModel):
+    session_id: str
+    exposed: ExposedState
+    isolated: IsolatedState
+
+
+class _Trials(RootModel[list[dict[str, Any]]]):
+    pass
+
+
+def _history_of(path: Path) -> Path:
+    return path.with_name(f"{path.stem}_history{path.suffix}")
+
+
+def _newest(entries: list[str], most: int) -> tuple[list[str], int]:
+    return entries[-most:], max(0, len(entries) - most)
+
+
+def _listed(heading: str, entries: list[str], most: int, earlier: int) -> list[str]:
+    shown, gone = _newest(entries, most)
+    before = f"; {gone + earlier} earlier ones" if gone + earlier else ""
+    return [f"{heading}{before}:", *(f"- {one}" for one in shown)] if shown else []
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

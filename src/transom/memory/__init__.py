@@ -1,0 +1,20 @@
+"""Memory: texts with metadata and relations, found by words, by meaning and by how they are connected."""
+
+from transom.memory.embedding import Embedder, find_embedder
+from transom.memory.entry import Direction, MemoryEntry, Neighbour, Recalled, Relation
+from transom.memory.protocol import Memory
+from transom.memory.recall import Recall
+from transom.memory.sqlite import SqliteMemory
+
+__all__ = [
+    "Direction",
+    "Embedder",
+    "Memory",
+    "MemoryEntry",
+    "Neighbour",
+    "Recall",
+    "Recalled",
+    "Relation",
+    "SqliteMemory",
+    "find_embedder",
+]

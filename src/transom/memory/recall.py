@@ -1,0 +1,77 @@
+"""Memory as a source of blocks: what fits a message is recalled into its window, and a broken memory stops nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from transom.canonical import Json, compact_json
+from transom.errors import MemoryUnavailable
+from transom.llm import Block, Tier, estimate_tokens
+from transom.llm.turns import strictest
+from transom.memory.entry import MemoryEntry, Recalled
+from transom.memory.protocol import Memory
+from transom.telemetry import child_span
+
+BLOCK = "memory"
+"""The name of the block, for a role's `sees`."""
+
+
+class Recall:
+    """A `BlockSource` over a memory.
+
+    Args:
+        memory: None: there is none, and nothing is recalled.
+        limit: entries at most.
+        filters: see `Memory.retrieve`.
+        local: whether entries are recalled that must not reach a remote provider.
+
+    Attributes:
+        status: `ok`, `off` where there is no memory, `broken` once it could not be reached.
+        error: what went wrong then.
+    """
+
+    def __init__(
+        self, memory: Memory | None, *, limit: int = 5, filters: Mapping[str, Json] | None = None, local: bool = True
+    ) -> None:
+        self.status: Literal["ok", "off", "broken"] = "ok" if memory else "off"
+        self.error: MemoryUnavailable | None = None
+        self._memory = memory
+        self._limit = limit
+        self._filters = filters
+        self._local = local
+
+    async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
+        """What fits the query best, in an untrusted block of at most so many tokens, as estimated; or no block."""
+        found = await self._retrieve(query)
+        lines: list[str] = []
+        shown: list[MemoryEntry] = []
+        for one in found:
+            line = line_of(one.entry)
+            if one.entry.egress == "local" and not self._local:
+                continue
+            if estimate_tokens("\n".join([*lines, line])) <= tokens:  # a long one leaves its room to shorter ones
+                lines.append(line)
+                shown.append(one.entry)
+        if not shown:
+            return ()
+        egress = strictest(*[entry.egress for entry in shown])
+        return (Block(BLOCK, "\n".join(lines), Tier.TURN, "untrusted", egress),)
+
+    async def _retrieve(self, query: str) -> list[Recalled]:
+        if self._memory is None:
+            return []
+        try:
+            with child_span("retrieval memory") as span:
+                found = await self._memory.retrieve(query, self._limit, self._filters)
+                span.set("transom.memory.found", len(found))
+                return found
+        except MemoryUnavailable as error:
+            self.status, self.error = "broken", error
+            return []
+
+
+def line_of(entry: MemoryEntry) -> str:
+    """An entry in a window: its id, its text in one line, and what is noted of it."""
+    noted = f" {compact_json(dict(entry.metadata))}" if entry.metadata else ""
+    return f"[{entry.id}] {' '.join(entry.content.split())}{noted}"

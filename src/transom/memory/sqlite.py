@@ -1,0 +1,242 @@
+"""Memory in the workspace's database: full text, exact vectors, and relations as a table."""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from transom.canonical import Json, compact_json
+from transom.errors import InputError, MemoryUnavailable, StoreError
+from transom.llm.turns import Egress
+from transom.memory.embedding import Embedder
+from transom.memory.entry import Direction, MemoryEntry, Neighbour, Recalled, Relation, check_entry, id_of
+from transom.memory.index import Index, index_steps
+from transom.store import Tables
+from transom.store.codec import now
+from transom.store.tables import Connection, Value
+
+T = TypeVar("T")
+
+_STEPS = (
+    (
+        """CREATE TABLE memories (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, content TEXT NOT NULL,
+            metadata TEXT NOT NULL, egress TEXT NOT NULL, created_at TEXT NOT NULL
+        )""",
+        """CREATE TABLE memory_relations (
+            source TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (source, name, target)
+        ) WITHOUT ROWID""",
+        "CREATE INDEX memory_relations_back ON memory_relations (target, name)",
+        *index_steps("memories"),
+    ),
+)
+_ENTRY = "SELECT number, id, content, metadata, egress, created_at FROM memories"
+
+
+class SqliteMemory:
+    """A `Memory` in one SQLite file, safe for several processes. Make it with `open`."""
+
+    def __init__(self, tables: Tables, embedder: Embedder | None) -> None:
+        self._tables = tables
+        self._index = Index(tables, "memories", embedder)
+
+    @classmethod
+    def open(cls, path: Path | None, embedder: Embedder | None = None) -> Self:
+        """Open the memory in a database file.
+
+        Args:
+            path: the database; None for one in memory, which ends with this object.
+            embedder: see `find_embedder`; None: search is by words alone.
+
+        Raises:
+            MemoryUnavailable: the database cannot be used.
+        """
+        try:
+            return cls(Tables.open(path, "memory", _STEPS), embedder)
+        except StoreError as error:
+            raise _unavailable(error) from error
+
+    async def store(
+        self,
+        content: str,
+        metadata: Mapping[str, Json] | None = None,
+        *,
+        key: str | None = None,
+        egress: Egress = "any",
+    ) -> str:
+        check_entry(key, content)
+        noted = dict(metadata or {})
+        chosen = key or id_of(content, noted)
+        return await self._do(lambda: self._put(chosen, content, noted, egress))
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        found = await self._do(lambda: self._entries([key]))
+        return found.get(key)
+
+    async def retrieve(self, query: str, limit: int = 5, filters: Mapping[str, Json] | None = None) -> list[Recalled]:
+        where, values = _condition(filters or {})
+        return await self._do(lambda: self._search(query, limit, where, values))
+
+    async def relate(self, source: str, target: str, relationship: str) -> None:
+        if not relationship.strip():
+            raise InputError("the relationship has no name", where="memory", hint="name it, e.g. depends_on")
+
+        def insert(run: Connection) -> None:
+            for end in (source, target):
+                _require(run.execute("SELECT 1 FROM memories WHERE id = ?", (end,)).fetchone(), end)
+            run.execute("INSERT OR IGNORE INTO memory_relations VALUES (?, ?, ?)", (source, relationship, target))
+
+        await self._do(lambda: self._tables.write(insert))
+
+    async def neighbours(
+        self,
+        key: str,
+        hops: int | None = 1,
+        *,
+        relationship: str | None = None,
+        direction: Direction = "both",
+    ) -> list[Neighbour]:
+        return await self._do(lambda: self._reach(key, hops, relationship, direction))
+
+    async def forget(self, key: str) -> bool:
+        def remove(run: Connection) -> bool:
+            row = run.execute("DELETE FROM memories WHERE id = ? RETURNING number", (key,)).fetchone()
+            if row:
+                run.execute("DELETE FROM memory_relations WHERE source = ?1 OR target = ?1", (key,))
+                self._index.remove(run, row[0])
+            return row is not None
+
+        return await self._do(lambda: self._tables.write(remove))
+
+    async def embed_missing(self) -> int:
+        """Give vectors to entries that were stored without this embedder; returns to how many."""
+        return await self._do(lambda: self._index.embed_missing("SELECT number, content FROM memories"))
+
+    async def close(self) -> None:
+        self._tables.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        """In a thread: a search with its embedding would hold up the event loop."""
+        try:
+            return await asyncio.to_thread(work)
+        except StoreError as error:
+            raise _unavailable(error) from error
+
+    def _put(self, key: str, content: str, metadata: Mapping[str, Json], egress: str) -> str:
+        vector = self._index.embed(content)
+
+        def insert(run: Connection) -> None:
+            sql = (
+                "INSERT INTO memories (id, content, metadata, egress, created_at) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (id) DO UPDATE SET content = excluded.content, metadata = excluded.metadata, "
+                "egress = excluded.egress RETURNING number"
+            )
+            number = run.execute(sql, (key, content, compact_json(dict(metadata)), egress, now())).fetchone()[0]
+            self._index.put_words(run, number, content)
+            self._index.put_vector(run, number, vector)
+
+        self._tables.write(insert)
+        return key
+
+    def _search(self, query: str, limit: int, where: str, values: Sequence[Value]) -> list[Recalled]:
+        if not query.strip():
+            rows = self._tables.query(f"SELECT id FROM memories {where} ORDER BY number DESC LIMIT ?", (*values, limit))
+            found = self._entries([key for (key,) in rows])
+            return [Recalled(found[key], 0.0) for (key,) in rows]
+        hits = self._index.search(query, limit, f"SELECT number FROM memories {where}", values)
+        marks = ",".join("?" * len(hits))
+        rows = self._tables.query(
+            f"SELECT number, id FROM memories WHERE number IN ({marks})", [hit.item for hit in hits]
+        )
+        ids = dict(rows)
+        found = self._entries(list(ids.values()))
+        return [Recalled(found[ids[hit.item]], hit.score) for hit in hits if ids.get(hit.item) in found]
+
+    def _entries(self, ids: Sequence[str]) -> dict[str, MemoryEntry]:
+        marks = ",".join("?" * len(ids))
+        related: dict[str, list[Relation]] = {}
+        sql = f"SELECT * FROM memory_relations WHERE source IN ({marks}) UNION SELECT * FROM memory_relations "
+        for row in self._tables.query(f"{sql} WHERE target IN ({marks}) ORDER BY 1, 2, 3", (*ids, *ids)):
+            for end in {row[0], row[2]}:
+                related.setdefault(end, []).append(Relation(*row))
+        rows = self._tables.query(f"{_ENTRY} WHERE id IN ({marks})", ids)
+        return {row[1]: self._entry(row, related.get(row[1], ())) for row in rows}
+
+    def _entry(self, row: Any, related: Iterable[Relation]) -> MemoryEntry:
+        number, key, content, metadata, egress, created = row
+        model, vector = self._index.vector(number) or (None, b"")
+        embedding = tuple(array.array("f", vector)) if model else None
+        return MemoryEntry(key, content, json.loads(metadata), tuple(related), embedding, model, egress, created)
+
+    def _reach(self, start: str, hops: int | None, name: str | None, direction: Direction) -> list[Neighbour]:
+        _require(self._tables.query("SELECT 1 FROM memories WHERE id = ?", (start,)), start)
+        reached: dict[str, tuple[int, Relation]] = {}
+        edge, step = [start], 0
+        while edge and (hops is None or step < hops):
+            step += 1
+            following: dict[str, Relation] = {}
+            for end, relation in self._steps(edge, name, direction):
+                if end != start and end not in reached:
+                    following.setdefault(end, relation)
+            reached |= {end: (step, relation) for end, relation in following.items()}
+            edge = [*following]
+        entries = self._entries([*reached])
+        found = [Neighbour(entries[end], *how) for end, how in reached.items() if end in entries]
+        return sorted(found, key=lambda one: (one.hops, one.entry.id))
+
+    def _steps(self, edge: Sequence[str], name: str | None, direction: Direction) -> Iterable[tuple[str, Relation]]:
+        """What one step leads to, in a fixed order."""
+        found: list[tuple[str, Relation]] = []
+        for here, there in (("source", "target"), ("target", "source")):
+            if direction == ("in" if here == "source" else "out"):
+                continue
+            sql = f"SELECT {there}, source, name, target FROM memory_relations WHERE {here} IN "
+            sql += f"({','.join('?' * len(edge))}) AND (?{len(edge) + 1} IS NULL OR name = ?{len(edge) + 1})"
+            found += [(row[0], Relation(*row[1:])) for row in self._tables.query(sql, (*edge, name))]
+        return sorted(found)
+
+
+def _unavailable(error: StoreError) -> MemoryUnavailable:
+    return MemoryUnavailable(f"memory cannot be used: {error.what}", where=error.where, hint=error.hint)
+
+
+def _require(found: object, key: str) -> None:
+    if not found:
+        raise InputError(f"there is no entry {key!r}", where="memory", hint="store it first, with that id")
+
+
+def _condition(filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
+    """A WHERE clause over the metadata, and its values."""
+    clauses: list[str] = []
+    values: list[Value] = []
+    for key, wanted in filters.items():
+        if '"' in key or not key:
+            raise InputError(f"{key!r} cannot be filtered by", where="memory", hint="name a key of the metadata")
+        place = f'$."{key}"'
+        if isinstance(wanted, dict) and wanted.keys() <= {"from", "to"} and wanted:
+            for name, sign in (("from", ">="), ("to", "<=")):
+                if name in wanted:
+                    clauses.append(f"metadata ->> ? {sign} ?")
+                    values += [place, _scalar(key, wanted[name])]
+        else:
+            among = wanted if isinstance(wanted, list) else [wanted]
+            # `->` gives JSON, so that true is not 1 and "1" is not 1.
+            clauses.append(f"metadata -> ? IN ({','.join('?' * len(among))})")
+            values += [place, *(compact_json(one) for one in among)]
+    return (f"WHERE {' AND '.join(clauses)}" if clauses else "", values)
+
+
+def _scalar(key: str, value: Json) -> Value:
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return value
+    raise InputError(f"{value!r} is no bound for {key}", where="memory", hint="give a number or a text")

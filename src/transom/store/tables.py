@@ -1,0 +1,116 @@
+"""A room's own tables in a state database: plain SQL, answered at once, safe beside any number of processes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any, Self, TypeAlias, TypeVar
+
+from transom.errors import StoreError
+from transom.store.blank import make_blank
+from transom.store.sqlite import connect_for_writing
+from transom.store.sqlite_errors import typed_errors
+
+T = TypeVar("T")
+Connection: TypeAlias = sqlite3.Connection
+"""What the work of a transaction is given."""
+Value: TypeAlias = str | int | float | bytes | None
+IN_MEMORY = Path(":memory:")
+_BUSY_SECONDS = 30.0
+
+
+class Tables:
+    """A connection for one room. Threads may share it; they take turns.
+
+    A write returns once it is committed: it survives `kill -9` from then on, and other processes see it.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+        self._lock = RLock()
+        self._closed = False
+
+    @classmethod
+    def open(cls, path: Path | None, room: str, steps: Sequence[Sequence[str]]) -> Self:
+        """Open the database, making it where it is missing, and bring the room's tables up to date.
+
+        Args:
+            path: the database file; None for one in memory, which ends with this object.
+            room: whose tables; its version stands in the table `rooms`.
+            steps: step i holds the statements that lead from version i to i + 1. A released step is never edited.
+
+        Raises:
+            StoreError: the file is no state database, is newer than this code, or cannot be written.
+        """
+        where = path or IN_MEMORY
+        with typed_errors(where):
+            if path:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                make_blank(path)
+            connection = connect_for_writing(where, _BUSY_SECONDS, wal=path is not None)
+        tables = cls(where, connection)
+        try:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            tables.write(lambda run: tables._upgrade(run, room, steps))
+        except BaseException:
+            connection.close()
+            raise
+        return tables
+
+    def query(self, sql: str, values: Sequence[Value] = ()) -> list[Any]:
+        """All rows that a statement yields.
+
+        Raises:
+            StoreError: the statement or the medium failed, or the tables are closed.
+        """
+        with self._using() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in one transaction that no other process writes beside; returns its result after the commit.
+
+        Raises:
+            StoreError: the write failed and left nothing behind, or another process kept the lock for 30 seconds.
+        """
+        with self._using() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return result
+
+    def close(self) -> None:
+        """Let go of the file. Closing twice does no harm."""
+        with self._lock:
+            self._closed = True
+            self._connection.close()
+
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, typed_errors(self._path):
+            if self._closed:
+                raise StoreError("the tables are closed", where=str(self._path))
+            yield self._connection
+
+    def _upgrade(self, connection: sqlite3.Connection, room: str, steps: Sequence[Sequence[str]]) -> None:
+        connection.execute("CREATE TABLE IF NOT EXISTS rooms (room TEXT PRIMARY KEY, version INTEGER) WITHOUT ROWID")
+        row = connection.execute("SELECT version FROM rooms WHERE room = ?", (room,)).fetchone()
+        version = row[0] if row else 0
+        if version > len(steps):
+            raise StoreError(
+                f"the tables of {room} have format {version}, this version of transom reads up to {len(steps)}",
+                where=str(self._path),
+                hint="use the newer transom that wrote them, or another folder with --workspace",
+            )
+        for step in steps[version:]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute("INSERT OR REPLACE INTO rooms VALUES (?, ?)", (room, len(steps)))

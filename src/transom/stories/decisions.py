@@ -1,0 +1,277 @@
+"""Reading an agent's reply strictly: one explicit decision, its reasons, the files that it says it changed.
+
+A decision is the field `decision` of a reply that is one JSON object, or one line that says nothing else. What stands
+in quotations, code or comments is no decision. Anything that could be read in two ways is none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from transom.stories.handoff import Action
+
+Seat = Literal["po", "qa"]
+MAX_REPLY = 200_000
+"""Characters; an honest reply takes a hundredth of that."""
+
+_APPROVED, _BLOCKED, _CHANGES, _PASS, _FAIL = "APPROVED", "BLOCKED", "CHANGES REQUESTED", "PASS", "FAIL"
+_WORDS: Mapping[Seat, Mapping[str, str]] = {
+    "po": {
+        **dict.fromkeys(("APPROVED", "APPROVE", "GO", "PASS"), _APPROVED),
+        **dict.fromkeys(("BLOCKED", "BLOCK", "NO-GO", "NO GO", "FAIL"), _BLOCKED),
+        **dict.fromkeys(("CHANGES REQUESTED", "CHANGES_REQUESTED", "REQUEST CHANGES", "CONCERNS"), _CHANGES),
+    },
+    "qa": {
+        **dict.fromkeys(("PASS", "PASSED"), _PASS),
+        **dict.fromkeys(("FAIL", "FAILED", "CONCERNS"), _FAIL),
+    },
+}
+_LABEL = re.compile(r"^(?:(?:po|qa|final|my)\s+)*(?:decision|verdict|gate|outcome)\s*(?:[:=]\s*(.*))?$", re.IGNORECASE)
+_FIELD = re.compile(
+    r"^(summary|reasons?|references?|tests|files?(?: list| modified| changed)?)\s*:?\s*(.*)$", re.IGNORECASE
+)
+_COVERS = re.compile(r"^[-*+]?\s*(?:AC|criterion)\s*#?(\d+)\s*[:=–—-]+>?\s*(.+)$", re.IGNORECASE)
+_ACTIONS: Mapping[str, Action] = {
+    **dict.fromkeys(("created", "create", "added", "new"), "created"),
+    **dict.fromkeys(("modified", "modify", "changed", "updated", "edited"), "modified"),
+    **dict.fromkeys(("deleted", "delete", "removed"), "deleted"),
+}
+_FILE_FIRST = re.compile(r"^[-*+]\s+`?([^\s`]+?)`?\s*(?:[-–—:]\s*|\()\s*(\w+)\b.*$")
+_ACTION_FIRST = re.compile(r"^[-*+]?\s*(\w+)\s*[:–—-]?\s+`?([^\s`]+?)`?(?:\s.*)?$")
+
+_NO = (
+    r"(?:cannot|can\s?not|can't|do not|don't|will not|won't|must not|should not|shall not|am unable to|refuse to|"
+    r"decline to)"
+)
+_AGAINST_YES = (
+    re.compile(rf"\bI\s+{_NO}\s+(?:\w+\s+)?(?:approve|accept|pass|sign)\b", re.IGNORECASE),
+    re.compile(r"\b(?:is|are|be|remains?|stays?)\s+not\s+(?:yet\s+)?(?:approved|accepted)\b", re.IGNORECASE),
+    re.compile(r"^\W*not\s+(?:yet\s+)?approved\b", re.IGNORECASE),
+    re.compile(r"\b(?:is|are|remains?|stays?)\s+(?:still\s+|now\s+)?blocked\b", re.IGNORECASE),
+    re.compile(r"\bapproved?\b[^.\n]{0,30}\b(?:if|once|provided|pending|subject to|unless|assuming)\b", re.IGNORECASE),
+    re.compile(r"\bI\s+(?:reject|disapprove|block)\b", re.IGNORECASE),
+)
+_AGAINST_NO = (re.compile(r"\bI\s+(?:hereby\s+|fully\s+|now\s+)?approve\s+(?:this|it|the story)\b", re.IGNORECASE),)
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|`[^`\n]*`")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_PARTS = re.compile(
+    r"\b(?:acceptance criteria|criteria|user story|story|goal|tasks?(?:\s+\d+)?|dev notes|description|files|title|"
+    r"dependenc(?:y|ies)|technical notes|testing)\b"
+)
+_AC = re.compile(
+    r"\b(?:AC|acceptance criterion|criterion|criteria)s?\s*[:#]?\s*((?:#?\d+(?:\s*(?:,|and|&)\s*)?)+)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a reply says.
+
+    Attributes:
+        decision: the one that counts, "" where there is none.
+        problem: why it has none, with the text at fault; "" where it has one.
+        summary: what it says of itself; its first lines where it does not name a summary.
+        reasons: as given, references included.
+        files: path -> action, as claimed.
+        tests: number of a criterion -> names of the tests that are said to cover it.
+    """
+
+    decision: str = ""
+    problem: str = ""
+    summary: str = ""
+    reasons: tuple[str, ...] = ()
+    files: Mapping[str, Action] | None = None
+    tests: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+
+def read_reply(text: str, seat: Seat | None = None) -> Read:
+    """Read a reply; of a role that decides, its decision too."""
+    if not text.strip():
+        return Read(problem="the reply is empty")
+    if len(text) > MAX_REPLY:
+        return Read(problem=f"the reply has {len(text)} characters, more than {MAX_REPLY}")
+    if "\0" in text:
+        return Read(problem="the reply holds a NUL character")
+    fields, problem = _json_object(text)
+    if problem:
+        return Read(problem=problem)
+    if fields is not None:
+        return _of_fields(fields, seat)
+    lines = _own_lines(text)
+    if mixed := next((line for line in lines if re.search(r"[\"']decision[\"']\s*:", line, re.IGNORECASE)), ""):
+        return Read(problem=f"the reply is JSON only in part: {_shown(mixed)}")
+    summary, reasons, files, tests = _labelled(lines)
+    summary = summary or " ".join(line for line in lines if line and not _LABEL.match(_bare(line)))[:2_000]
+    decision, problem = _decided(lines, seat) if seat else ("", "")
+    return Read(decision, problem, summary, tuple(reasons), files, tests)
+
+
+def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:
+    """Parts of the story that reasons refer to: criteria that there are, and sections by name."""
+    found: list[str] = []
+    for reason in reasons:
+        for match in _AC.finditer(reason):
+            found += [f"AC {number}" for number in re.findall(r"\d+", match[1]) if 1 <= int(number) <= criteria]
+        found += [match[0].lower() for match in _PARTS.finditer(_AC.sub("", reason).lower())]
+    return tuple(dict.fromkeys(found))
+
+
+def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
+    """The reply as a JSON object where it is nothing else; its problem where it is a bad one."""
+    bare = text.strip()
+    if match := re.fullmatch(r"```(?:json)?[ \t]*\n(.*?)\n?```", bare, re.DOTALL):
+        bare = match[1].strip()
+    if not (bare.startswith("{") and bare.endswith("}")):
+        return None, ""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"names {', '.join(sorted(twice))} twice")
+        return dict(pairs)
+
+    try:
+        return json.loads(bare, object_pairs_hook=once), ""
+    except (ValueError, RecursionError) as error:
+        return None, f"the reply's JSON cannot be read: {error}"
+
+
+def _of_fields(fields: dict[str, Any], seat: Seat | None) -> Read:
+    given = fields.get("reasons", fields.get("reason", []))
+    rows = given if isinstance(given, list) else [given]
+    reasons = [
+        f"{one.get('text', '')} ({one.get('reference', '')})" if isinstance(one, dict) else str(one)
+        for one in rows
+        if one
+    ]
+    if reference := fields.get("reference"):
+        reasons.append(str(reference))
+    listed = fields.get("files")
+    files: dict[str, Action] | None = None
+    if isinstance(listed, list):
+        files = {
+            str(one["path"]): _ACTIONS.get(str(one.get("action", "")).lower(), "modified")
+            for one in listed
+            if isinstance(one, dict) and one.get("path")
+        }
+    given = fields.get("tests")
+    tests: dict[int, tuple[str, ...]] = {}
+    if isinstance(given, dict):
+        names = {number: one if isinstance(one, list) else [one] for number, one in given.items()}
+        tests = {int(re.sub(r"\D", "", number) or 0): tuple(map(str, one)) for number, one in names.items()}
+    decision, problem = "", ""
+    if seat:
+        told = fields.get("decision")
+        decision = _WORDS[seat].get(told.strip().upper(), "") if isinstance(told, str) else ""
+        problem = "" if decision else f"the field decision is {told!r}"
+    return Read(decision, problem, str(fields.get("summary", "")), tuple(reasons), files, tests)
+
+
+def _own_lines(text: str) -> list[str]:
+    """The lines that the agent says itself: no fences, indented code, quotations or comments."""
+    text = re.sub(r"<!--.*?(?:-->|\Z)", "", text.replace("\r\n", "\n"), flags=re.DOTALL)
+    kept: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = re.match(r"\s{0,3}(```+|~~~+)", line)
+        if fence:
+            fence = "" if mark and mark[1].startswith(fence) else fence
+        elif mark:
+            fence = mark[1]
+        elif not re.match(r"\s{0,3}>|\t| {4}", line):
+            kept.append(line.strip())
+    return kept
+
+
+def _bare(line: str) -> str:
+    """Without heading marks, list marks and emphasis."""
+    line = re.sub(r"^(?:#{1,6}\s+|[-*+]\s+)", "", line)
+    return re.sub(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)", "", line).strip()
+
+
+def _decided(lines: Sequence[str], seat: Seat) -> tuple[str, str]:
+    words = _WORDS[seat]
+    found: dict[str, str] = {}
+    waits = ""  # a label with its value in the next line
+    for line in lines:
+        bare = _bare(line)
+        label = _LABEL.match(bare)
+        if waits and bare:
+            label, bare, waits = _LABEL.match(f"decision: {bare}"), f"{waits} {bare}", ""
+        if label and not (label[1] or "").strip():
+            waits = bare
+        elif label:
+            value = label[1].strip().rstrip(".!").strip("`").strip()
+            decision = words.get(value.upper(), "")
+            if not decision:
+                return "", f"it is no decision: {_shown(bare)}"
+            found[decision] = bare
+        elif decision := words.get(bare.rstrip(".!"), ""):
+            found[decision] = bare
+    if waits:
+        return "", f"it is no decision: {_shown(waits)}"
+    if not found:
+        return "", f"the reply has no decision: {_shown(' '.join(filter(None, lines)))}"
+    if len(found) > 1:
+        return "", f"the reply has several decisions: {' and '.join(map(_shown, found.values()))}"
+    decision = next(iter(found))
+    against = _AGAINST_YES if decision in (_APPROVED, _PASS) else _AGAINST_NO
+    for sentence in (part for line in lines for part in _SENTENCE.split(_QUOTED.sub("", line))):
+        if any(pattern.search(sentence) for pattern in against):
+            return "", f"the reply decides {decision} and says: {_shown(sentence)}"
+    return decision, ""
+
+
+def _labelled(
+    lines: Sequence[str],
+) -> tuple[str, list[str], dict[str, Action] | None, dict[int, tuple[str, ...]]]:
+    """Summary, reasons, files and tests: what follows their labels, on the line or in a list below it."""
+    summary: list[str] = []
+    reasons: list[str] = []
+    files: dict[str, Action] | None = None
+    tests: dict[int, tuple[str, ...]] = {}
+    into = ""
+    for line in lines:
+        bare = _bare(line)
+        field = _FIELD.match(bare)
+        if field and (":" in bare or line.startswith("#") or not field[2]):
+            into = field[1].lower()[:3]
+            if into == "fil":
+                files = {} if files is None else files
+            rest = field[2]
+        elif _LABEL.match(bare) or line.startswith("#"):
+            into, rest = "", ""
+        else:
+            rest = line if into == "fil" else bare
+        if not rest:
+            continue
+        if into == "sum":
+            summary.append(rest)
+        elif into in ("rea", "ref"):
+            reasons.append(rest)
+        elif into == "tes" and (covers := _COVERS.match(rest)):
+            names = re.split(r"[\s,;`]+", covers[2])
+            tests[int(covers[1])] = tuple(name for name in names if re.search(r"\w", name))
+        elif into == "fil" and files is not None and (claim := _claim(rest)):
+            files[claim[0]] = claim[1]
+    return " ".join(summary), reasons, files, tests
+
+
+def _claim(line: str) -> tuple[str, Action] | None:
+    line = line.replace("**", "")
+    if (match := _ACTION_FIRST.match(line)) and match[1].lower() in _ACTIONS:
+        return match[2].rstrip(",;"), _ACTIONS[match[1].lower()]
+    if (match := _FILE_FIRST.match(line)) and match[2].lower() in _ACTIONS:
+        return match[1], _ACTIONS[match[2].lower()]
+    if match := re.match(r"^[-*+]\s+`?([\w./@+-]+\.\w+|[\w.@+-]+/[\w./@+-]+)`?\s*$", line):
+        return match[1], "modified"
+    return None
+
+
+def _shown(text: str) -> str:
+    text = " ".join(text.split())
+    return repr(text if len(text) <= 120 else text[:119] + "…")

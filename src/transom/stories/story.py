@@ -1,0 +1,152 @@
+"""The story: what a backlog says of one piece of work, whatever file it was written in."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Status = Literal["backlog", "ready", "in-progress", "review", "done", "blocked", "unknown"]
+
+_STATUSES: tuple[tuple[str, Status], ...] = (
+    ("not started", "backlog"),
+    ("draft", "backlog"),
+    ("backlog", "backlog"),
+    ("optional", "backlog"),
+    ("ready for review", "review"),
+    ("in review", "review"),
+    ("review", "review"),
+    ("ready for done", "review"),
+    ("ready", "ready"),
+    ("approved", "ready"),
+    ("in progress", "in-progress"),
+    ("inprogress", "in-progress"),
+    ("blocked", "blocked"),
+    ("done", "done"),
+    ("complete", "done"),
+)
+_MARKS = (
+    re.compile(r"\{\{[^{}\n]{1,60}\}\}"),
+    re.compile(r"(?<!\{)\{(?:title|date|project_name|todo)\b[^{}\n]{0,60}\}", re.IGNORECASE),
+    re.compile(
+        r"\[(?:add|insert|describe|brief|your|feature name|title|entity\d*|endpoint|###)\b[^\]\n]{0,80}\](?!\()", re.I
+    ),
+    re.compile(r"\[(?:TODO|TBD|PLACEHOLDER|NEEDS CLARIFICATION)\b[^\]\n]*\]"),
+    re.compile(r"<(?:TO_BE_\w+|TODO|TBD|PLACEHOLDER)[^>\n]*>"),
+    re.compile(r"^\W*(?:TODO|TBD|PLACEHOLDER)\b\W*(?::.*)?$", re.IGNORECASE | re.MULTILINE),
+    re.compile(r"\b(?:ONE_TO_TWO_SENTENCES|INVARIANT_RULES|EXPECTED_RESULT|ADDITIONAL_CRITERIA)\b"),
+    re.compile(r"\bAs an? \[[^\]\n]+\](?!\()"),
+)
+_FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_SPAN = re.compile(r"`[^`\n]*`")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Criterion(_Model):
+    """An acceptance criterion; `number` counts from 1 in its story."""
+
+    number: int
+    text: str
+
+
+class Task(_Model):
+    """A task, the criteria that it serves, and the line of its box in the story's file (0: it has none)."""
+
+    text: str
+    done: bool = False
+    criteria: tuple[int, ...] = ()
+    line: int = 0
+
+
+class Story(_Model):
+    """One story.
+
+    Attributes:
+        id: as its backlog calls it, e.g. `1.2`, `story-1`, `US1`.
+        key: its name in the sprint status and in file names, e.g. `1-2-create-finding-dataclass`.
+        epic: the epic it belongs to.
+        text: all of it, as a person wrote it.
+        goal: what is wanted and why.
+        status: read from `status_text`, which is as written and empty where the format has none.
+        depends_on: ids of stories that come first.
+        creates, changes: files that the story names; for finding conflicts.
+        allowed: globs of the files that may change; empty: the story does not say.
+        source: its file, relative to the project; `line` is where it begins there.
+        owns_file: whether the file holds this story alone.
+        spec_checkpoint, done_checkpoint: whether a person looks at it before Dev, and after it is done.
+        instructions: words for Dev, as written.
+    """
+
+    id: str
+    title: str
+    text: str
+    key: str = ""
+    epic: str = ""
+    goal: str = ""
+    criteria: tuple[Criterion, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    status: Status = "unknown"
+    status_text: str = ""
+    depends_on: tuple[str, ...] = ()
+    creates: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    source: str = ""
+    line: int = 1
+    owns_file: bool = False
+    spec_checkpoint: bool = False
+    done_checkpoint: bool = False
+    instructions: str = ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What it may be called on a command line."""
+        return frozenset({self.id, self.key, f"story-{self.id}"} - {""})
+
+    @property
+    def label(self) -> str:
+        """What it is called in sentences."""
+        return self.id if "story" in self.id.lower() else f"story {self.id}"
+
+    @property
+    def slug(self) -> str:
+        """A name for folders and branches."""
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", self.key or self.id).strip("-.")[:60] or "story"
+
+    @property
+    def touches(self) -> frozenset[str]:
+        return frozenset((*self.creates, *self.changes))
+
+
+def read_status(text: str) -> Status:
+    """A status in anybody's words: `InProgress`, `ready-for-dev`, `✅ Done (QA passed)`."""
+    plain = " ".join(re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()).split())
+    return next((status for words, status in _STATUSES if re.match(rf"{words}", plain)), "unknown")
+
+
+def placeholders(text: str) -> tuple[tuple[int, str], ...]:
+    """`(line, text)` of each placeholder that nobody filled in; code and comments are not looked at."""
+
+    def blank(match: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", " ", match[0])
+
+    for skipped in (_COMMENT, _FENCED, _SPAN):
+        text = skipped.sub(blank, text)
+    found = {
+        (text.count("\n", 0, match.start()) + 1, match[0].strip()) for one in _MARKS for match in one.finditer(text)
+    }
+    return tuple(sorted(found))
+
+
+_VAGUE = re.compile(r"^(?:criteri(?:a|on)|ac|works?|done|good|ok|as discussed|see \w+)\W*\d*\W*$", re.IGNORECASE)
+
+
+def is_testable(criterion: str) -> bool:
+    """Whether a criterion says something that could turn out false: three words or more, and no placeholder."""
+    words = re.findall(r"[^\W\d_]{2,}", criterion)
+    return len(words) >= 3 and not placeholders(criterion) and not _VAGUE.match(criterion.strip())

@@ -1,0 +1,104 @@
+"""AgentValidator: whether what an agent said may count, held against the hand-over and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from transom.stories.decisions import read_reply, references
+from transom.stories.handoff import Action, StoryHandoff
+from transom.stories.story import Story, is_testable, placeholders
+from transom.stories.testrun import Comparison
+
+Checked = tuple[bool, str]
+"""Whether it counts, and why not; of what counts, the decision."""
+
+_SHORTEST_REASON = 3  # words
+
+
+class AgentValidator:
+    """Validates agents' outputs. No message of an agent is evidence of anything but its own decision."""
+
+    @staticmethod
+    def validate_sm_output(story: Story | None, handoff: StoryHandoff) -> Checked:
+        """The story is there, has a goal and a testable criterion, and nothing in it is left to fill in."""
+        if story is None or not story.text.strip():
+            return False, "SM left no story"
+        where = story.source or handoff.story_id
+        if found := placeholders(story.text):
+            line, text = found[0]
+            return False, f"{where}:{line}: {text} is not filled in"
+        if len(story.goal.split()) < _SHORTEST_REASON:
+            return False, f"{where}: the story has no goal; say who wants what, and what for"
+        if not story.criteria:
+            return False, f"{where}: the story has no acceptance criterion"
+        if not any(is_testable(one.text) for one in story.criteria):
+            return False, f"{where}: no acceptance criterion can be tested: {story.criteria[0].text!r}"
+        return True, f"{len(story.criteria)} criteria"
+
+    @staticmethod
+    def validate_po_output(output: str, handoff: StoryHandoff) -> Checked:
+        """Exactly one decision, the hand-over has the same, and a refusal has a reason that points into the story."""
+        read = read_reply(output, "po")
+        if not read.decision:
+            return False, f"PO must say APPROVED, BLOCKED or CHANGES REQUESTED: {read.problem}"
+        recorded, decision = handoff.validate_po_decision()
+        if not recorded:
+            return False, decision
+        if decision != read.decision:
+            return False, f"PO's reply says {read.decision}, the hand-over says {decision}"
+        if decision == "APPROVED":
+            return True, decision
+        return _reasoned(decision, read.reasons, handoff)
+
+    @staticmethod
+    def validate_dev_output(output: str, handoff: StoryHandoff, changes: Mapping[str, Action] | None = None) -> Checked:
+        """Files really changed, and they are the files that Dev says it changed.
+
+        Args:
+            output: Dev's reply.
+            handoff: the story's.
+            changes: path -> action, as git has it; without it nothing counts.
+        """
+        if changes is None:
+            return False, f"{handoff.story_id}: nobody looked at what Dev changed"
+        if not changes:
+            return False, "Dev changed no file"
+        read = read_reply(output)
+        if read.problem:
+            return False, f"Dev: {read.problem}"
+        if not read.files:
+            return False, "Dev lists no files; the reply needs a list FILES: with one line for each file"
+        wrong = claims_against(read.files, changes)
+        return (
+            (False, f"Dev's list of files is wrong: {'; '.join(wrong)}") if wrong else (True, f"{len(changes)} files")
+        )
+
+    @staticmethod
+    def validate_qa_output(output: str, handoff: StoryHandoff, tests: Comparison | None = None) -> Checked:
+        """QA's one decision, which counts only where the orchestrator's own test run does not say otherwise."""
+        read = read_reply(output, "qa")
+        if not read.decision:
+            return False, f"QA must say PASS or FAIL: {read.problem}"
+        if read.decision == "FAIL":
+            return _reasoned("FAIL", read.reasons, handoff)
+        if tests is None:
+            return False, "QA says PASS, and no tests were run"
+        if tests.problems:
+            return False, f"QA says PASS, and the test run says: {tests.problems[0]}"
+        return True, "PASS"
+
+
+def claims_against(claims: Mapping[str, Action], changes: Mapping[str, Action]) -> list[str]:
+    """Where a list of files and the real changes differ, both ways."""
+    wrong = [f"{path} is listed and unchanged" for path in claims if path not in changes]
+    wrong += [f"{path} is {action} and not listed" for path, action in changes.items() if path not in claims]
+    gone = [path for path, claim in claims.items() if path in changes and "deleted" in (claim, changes[path])]
+    return wrong + [f"{path} is listed as {claims[path]}" for path in gone if claims[path] != changes[path]]
+
+
+def _reasoned(decision: str, reasons: tuple[str, ...], handoff: StoryHandoff) -> Checked:
+    if sum(len(reason.split()) for reason in reasons) < _SHORTEST_REASON:
+        return False, f"{decision} needs a reason; the reply has no line REASON: that says it"
+    if not references(reasons, handoff.criteria_total):
+        return False, f"{decision} needs a reference to a part of the story, e.g. AC 1 or Tasks: {reasons[0]!r}"
+    return True, decision

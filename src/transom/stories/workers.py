@@ -1,0 +1,202 @@
+"""Who does the work of a seat: an external coding agent, a recording, fixed rules, or a model.
+
+Each is a provider, so that windows, journal and resuming are the same for all. What a worker says is a claim.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from transom.canonical import canonical_json, digest
+from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
+from transom.llm import (
+    AnsweredFrom,
+    Capabilities,
+    Chain,
+    Provider,
+    Reply,
+    Request,
+    Role,
+    RulesProvider,
+    Text,
+    Usage,
+    render,
+)
+from transom.llm.deltas import OnDelta, tell
+from transom.llm.tokens import estimate_tokens
+from transom.stories.git import Git
+from transom.stories.handoff import STAGES, StoryHandoff
+from transom.stories.process import run_openly
+from transom.stories.story import Story
+from transom.stories.validators import AgentValidator
+from transom.stories.worktrees import Worktrees
+
+Kind = Literal["command", "model", "rules", "replay"]
+_MARK = "TRANSOM_WORKTREE"
+_NO_TOOLS = Capabilities(tools=False)
+
+
+@dataclass
+class _Worker:
+    """What the workers that act in a worktree have in common."""
+
+    places: Worktrees
+    name: str = "command"
+    local: bool = False
+    caps: Capabilities = _NO_TOOLS
+
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
+        at: Any = request.window.get("workplace").data
+        await self.places.restore(at["branch"], at["commit"])
+        text = await self.work(request, at, self.places.git(at["branch"]))
+        usage = Usage(self.estimate_tokens(request), estimate_tokens(text))
+        return tell(Reply((Text(text),), usage=usage, by=self.name), on_delta)
+
+    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
+        raise NotImplementedError
+
+    def estimate_tokens(self, request: Request) -> int:
+        return estimate_tokens(render(request).as_text())
+
+    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
+        return "1"
+
+    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
+        return True
+
+
+@dataclass
+class CommandWorker(_Worker):
+    """An external coding agent: a fresh process for each call, prompt on stdin, reply on stdout.
+
+    Its exit code is no evidence. It has the rights of the person who runs it: the orchestrator looks at what it left.
+    """
+
+    argv: tuple[str, ...] = ()
+
+    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
+        return digest(canonical_json(list(self.argv)))[:16]
+
+    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
+        seat = request.role.partition(".")[2]
+        _end_leftovers(here.folder)
+        told = {"TRANSOM_ROLE": seat, "TRANSOM_STORY": str(at["story"]), "TRANSOM_ATTEMPT": str(at["attempt"])}
+        prompt = render(request).as_text()
+        told[_MARK] = str(here.folder)
+        done = await run_openly(self.argv, here.folder, told, prompt=prompt, setting="agent.command")
+        if done.code and not done.stdout.strip():
+            what = (
+                f"the agent ended with exit code {done.code} and said nothing: {' '.join(done.stderr.split())[-300:]}"
+            )
+            raise ProviderError(what, where=self.argv[0], hint="run the command by hand", retryable=True)
+        return done.stdout.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _end_leftovers(folder: Path) -> None:
+    """End agents of this worktree that outlived a killed orchestrator; they would work beside the next one."""
+    mark = f"{_MARK}={folder}".encode()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
+@dataclass
+class ReplayWorker(_Worker):
+    """Recorded replies: `FOLDER/STORY/SEAT-N.txt`, and beside a reply of Dev's what it did, `dev-N.patch`."""
+
+    folder: Path = Path()
+
+    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
+        name = f"{request.role.partition('.')[2]}-{at['attempt']}"
+        reply = self.folder / str(at["story"]) / f"{name}.txt"
+        if not re.fullmatch(r"[\w.-]+", str(at["story"])) or not reply.is_file():
+            raise ReplayMiss("there is no such recording", where=str(reply), hint="record it, or choose another worker")
+        patch = reply.with_suffix(".patch")
+        if patch.is_file():
+            await here("apply", "--whitespace=nowarn", str(patch.resolve()))
+        return reply.read_text(encoding="utf-8")
+
+
+def rules_worker() -> Provider:
+    """Fixed rules for SM, PO and QA; Dev abstains."""
+    table = {"stories.sm": _sm, "stories.po": _po, "stories.qa": _qa, "stories.dev": _dev}
+    return RulesProvider(table, dict.fromkeys(table, 1), {})
+
+
+def _story(request: Request) -> Story:
+    return Story.model_validate(request.window.get("story").data)
+
+
+def _say(*lines: str) -> Reply:
+    return Reply((Text("\n".join(lines)),), by="rules")
+
+
+def _sm(request: Request) -> Reply:
+    story = _story(request)
+    return _say(f"SUMMARY: {story.title}: {story.goal} ({len(story.criteria)} acceptance criteria)")
+
+
+def _po(request: Request) -> Reply:
+    story = _story(request)
+    ready, why = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
+    vague = [one.number for one in story.criteria if len(one.text.split()) < 3]
+    if ready and not vague:
+        return _say("SUMMARY: goal and criteria are there; contradictions are not looked for.", "DECISION: APPROVED")
+    return _say(
+        "DECISION: CHANGES REQUESTED", f"REASON: {why if not ready else f'AC {vague[0]} says too little'} (Story)"
+    )
+
+
+def _qa(request: Request) -> Reply:
+    tests: Any = request.window.get("tests").data
+    if tests["uncovered"]:
+        return _say("DECISION: FAIL", f"REASON: no test that ran is named for AC {tests['uncovered'][0]}")
+    return _say(f"SUMMARY: {tests['passed']} tests pass, and each criterion has one.", "DECISION: PASS")
+
+
+def _dev(request: Request) -> Reply:
+    raise NeedsModel(
+        [NotUnderstood(_story(request).title, "story")],
+        hint="set agent.command, or choose a model: rules write no code",
+    )
+
+
+def check_kind(seat: str, kind: str) -> Kind:
+    """The kind of a seat's worker.
+
+    Raises:
+        InputError: there is no such kind.
+    """
+    for one in get_args(Kind):
+        if kind == one:
+            return cast("Kind", one)
+    hint = f"say {', '.join(get_args(Kind))}"
+    raise InputError(f"there is no worker {kind!r}", where=f"stories.workers.{seat}", hint=hint)
+
+
+def worker_chain(chain: Chain, kinds: Mapping[str, Kind], makers: Mapping[Kind, Provider | None]) -> Chain:
+    """The chain with each seat's worker in its place; seats of kind `model` stay with the chain.
+
+    Raises:
+        InputError: a worker that is not set up.
+    """
+    seats = {}
+    for seat in STAGES:
+        kind = kinds[seat]
+        if kind != "model":
+            worker = makers.get(kind)
+            if worker is None:
+                key = "agent.command" if kind == "command" else "stories.replay"
+                raise InputError(
+                    f"{kind} works as {seat}, and {key} is not set", where="stories.workers", hint=f"set {key}"
+                )
+            seats[f"stories.{seat}"] = Chain((worker,), chain.policy)
+    return replace(chain, seats={**chain.seats, **seats})

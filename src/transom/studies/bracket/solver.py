@@ -1,0 +1,103 @@
+"""The bracket as a solver: gmsh and CalculiX where both are installed, else the emulator."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from transom.errors import InputError
+from transom.studies.bracket import build
+from transom.studies.bracket.emulator import Emulator
+from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis
+from transom.studies.solver import Solved, run_and_judge, write_json
+from transom.studies.study import Extractor, JobLimits, Number, Study
+
+DEFAULTS: dict[str, Number] = {
+    "length": 80.0,
+    "load": 400.0,
+    "young": 70000.0,
+    "poisson": 0.33,
+    "yield_stress": 240.0,
+    "density": 2.7e-6,
+    "mesh": 6.0,
+    "step": 0.5,
+}
+"""What a study need not say: an aluminium bracket (mm, N, MPa, kg/mm³)."""
+VARIABLES = ("width", "hole", "fillet", "thickness")
+OUTPUTS = {
+    "mass": Extractor.model_validate({"file": "mesh.json", "json": "/mass"}),
+    "displacement": Extractor.model_validate({"file": "job.dat", "calculix": "displacement"}),
+    "stress": Extractor.model_validate({"file": "job.dat", "calculix": "mises"}),
+}
+
+
+class Bracket:
+    """Outputs: `mass` in kg, `displacement` of the tip in mm, `stress` (largest von Mises) in MPa.
+
+    Option `emulate`: `auto` (the emulator where `ccx` or gmsh is missing), `never`, `always`.
+    """
+
+    def __init__(self, study: Study, taxonomy: Taxonomy) -> None:
+        self.study, self.taxonomy = study, taxonomy
+        self.ccx = shutil.which(str(study.solver.options.get("ccx", "ccx")))
+        mode = study.solver.options.get("emulate", "auto")
+        if mode not in ("auto", "never", "always"):
+            raise InputError(f"emulate is {mode!r}", where="solver.options", hint="write auto, never or always")
+        there = self.ccx is not None and gmsh_works()
+        self.emulator = Emulator.load() if mode == "always" or (mode == "auto" and not there) else None
+        self.by = "emulator of ccx" if self.emulator else "ccx"
+
+    def check(self) -> None:
+        given = {*self.study.variables, *self.study.fixed}
+        if missing := sorted(set(VARIABLES) - given):
+            raise InputError(f"the bracket needs {missing[0]}", where=self.study.study, hint="add it to `variables`")
+        if not self.emulator and self.ccx is None:
+            hint = "apt install calculix-ccx, or solver.options.emulate: auto"
+            raise InputError("the solver ccx is not there", where="solver", hint=hint)
+        if not self.emulator and not gmsh_works():
+            hint = "apt install libglu1-mesa libxcursor1 libxft2 libxinerama1; pip install 'transom[studies]'"
+            raise InputError("gmsh cannot be loaded", where="solver", hint=hint)
+
+    def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
+        job = {name: float(values.get(name, default)) for name, default in {**DEFAULTS, **values}.items()}
+        if self.emulator:
+            began = time.monotonic()
+            failure, why, outputs = self.emulator(job)
+            found = diagnosis(failure, self.taxonomy, Evidence("message", why)) if failure else Diagnosis(None)
+            return Solved(found, outputs, time.monotonic() - began, by=self.by)
+        write_json(folder / "job.json", job)
+        command = [sys.executable, "-I", build.__file__, self.ccx or "ccx", "job.json"]
+        return run_and_judge(command, folder, limits, self.taxonomy, OUTPUTS, set(OUTPUTS), self.by)
+
+    def draw(self, axes: Any, values: Mapping[str, Number]) -> None:
+        """Draw the bracket's outline, its bolts and its load."""
+        from matplotlib.patches import Circle, Polygon  # noqa: PLC0415  slow
+
+        job = {name: float(values.get(name, default)) for name, default in {**DEFAULTS, **values}.items()}
+        length, width, fillet = job["length"], job["width"], min(job["fillet"], job["length"] - job["width"])
+        turn = [math.pi * (1.5 - n / 32) for n in range(17)]
+        corner = [(width + fillet * (1 + math.cos(a)), width + fillet * (1 + math.sin(a))) for a in turn]
+        outline = [(0, 0), (length, 0), (length, width), *corner, (width, length), (0, length)]
+        axes.add_patch(Polygon(outline, facecolor="#9db4c0", edgecolor="#253237"))
+        axes.add_patch(Circle((build.HOLE_AT * length, width / 2), job["hole"], facecolor="white", edgecolor="#253237"))
+        for at in build.BOLTS_AT:
+            axes.add_patch(Circle((width / 2, at * length), build.BOLT * length, facecolor="#253237"))
+        axes.annotate("", (length, -0.12 * length), (length, 0), arrowprops={"arrowstyle": "->", "color": "#b3412f"})
+        axes.set(xlim=(-0.1 * length, 1.1 * length), ylim=(-0.15 * length, 1.05 * length), aspect="equal", xlabel="mm")
+
+
+def gmsh_works() -> bool:
+    """Whether gmsh is installed, and the libraries that it loads."""
+    if importlib.util.find_spec("gmsh") is None:
+        return False
+    try:
+        import gmsh  # type: ignore[import-untyped]  # noqa: F401, PLC0415  slow; loads its libraries
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,355 @@
+"""How a solve ended: a class of failure with the evidence for it, or none.
+
+Judged by return code, messages that begin a line, completion lines, the input deck and the numbers that came out.
+A bare word in a log proves nothing. Classes and patterns are data (`failures.yaml`); a file of the same shape adds to
+them.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import re
+import signal
+from bisect import bisect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from transom.errors import InputError
+from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_models import validate_yaml
+from transom.studies.job_files import Deck, Results, read_dat, read_deck, read_f06, read_text
+
+Severity = Literal["design", "machine", "study", "warning"]
+
+_DECK, _TABLES = ".inp", {".dat": read_dat, ".f06": read_f06, ".out": read_f06}
+_SILENT = {".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
+_LINES, _CHARACTERS = 5, 700
+_CALCULIX_ROW = re.compile(r"^\s*\d+\s+\d+\s+\d+(U?)\s+\d+\s+[\d.E+-]+", re.MULTILINE)
+_OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
+"""Classes that name what was seen; a free body, which the deck shows, is the reason behind them."""
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+    return pattern
+
+
+class Message(_Data):
+    """A line that begins a message of a solver."""
+
+    kind: Literal["error", "warning", "info"]
+    starts: str
+    ignore_case: bool = False
+
+    _checked = field_validator("starts")(_compiles)
+
+
+class Completion(_Data):
+    """What a tool prints when it is through; `results`: tables that prove it went far enough where that is cut off."""
+
+    tool: str
+    of: str
+    ends: str
+    otherwise: str
+    file: str | None = None
+    results: str | None = None
+
+    _checked = field_validator("of", "ends", "results")(lambda value: value and _compiles(value))
+
+
+class FailureClass(_Data):
+    """A class of failure; `words` are searched in messages only."""
+
+    title: str
+    severity: Severity
+    advice: str = ""
+    words: tuple[str, ...] = ()
+
+    _checked = field_validator("words")(lambda words: tuple(map(_compiles, words)))
+
+
+class Limits(_Data):
+    """Where numbers stop being results."""
+
+    displacement_to_size: float = Field(1000, gt=0)
+    displacement: float = Field(1e9, gt=0)
+    epsilon: float = Field(1.0, gt=0)
+
+
+class Taxonomy(_Data):
+    """All classes and patterns."""
+
+    limits: Limits = Limits()
+    messages: tuple[Message, ...] = ()
+    completion: tuple[Completion, ...] = ()
+    return_codes: dict[int, str] = {}
+    classes: dict[str, FailureClass] = {}
+
+    @cached_property
+    def starts(self) -> re.Pattern[str]:
+        """One pattern whose groups `m0`, `m1`, ... are the messages in order."""
+        parts = (f"(?P<m{n}>(?{'i' if m.ignore_case else '-i'}:{m.starts}))" for n, m in enumerate(self.messages))
+        return re.compile("^(?:" + ("|".join(parts) or r"(?!)") + ")", re.MULTILINE)
+
+    @cached_property
+    def words(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        return tuple(
+            (name, re.compile("|".join(f"(?:{w})" for w in one.words), re.IGNORECASE))
+            for name, one in self.classes.items()
+            if one.words
+        )
+
+    def class_of(self, text: str) -> str | None:
+        """The first class whose words a message holds."""
+        return next((name for name, words in self.words if words.search(text)), None)
+
+    def merged(self, own: Taxonomy) -> Taxonomy:
+        """This one with a person's own before it."""
+        classes = dict(own.classes)
+        for name, one in self.classes.items():
+            mine = own.classes.get(name)
+            classes[name] = mine.model_copy(update={"words": (*mine.words, *one.words)}) if mine else one
+        return Taxonomy(
+            limits=own.limits if "limits" in own.model_fields_set else self.limits,
+            messages=(*own.messages, *self.messages),
+            completion=(*own.completion, *self.completion),
+            return_codes={**self.return_codes, **own.return_codes},
+            classes=classes,
+        )
+
+
+def load_taxonomy(*own: Path) -> Taxonomy:
+    """The shipped taxonomy, and files of a person's own over it.
+
+    Raises:
+        InputError: a file is wrong, or names a class that is nowhere described.
+    """
+    taxonomy = Taxonomy()
+    for path in (Path(__file__).with_name("failures.yaml"), *own):
+        file = load_yaml(path)
+        taxonomy = taxonomy.merged(validate_yaml(Taxonomy, file))
+        for name in (*taxonomy.return_codes.values(), *(one.otherwise for one in taxonomy.completion)):
+            if name not in taxonomy.classes:
+                raise InputError(f"{name} is no class", where=str(path), hint="describe it under `classes`")
+    return taxonomy
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One thing that was seen: `kind` is message, completion, return code, input, result, limit."""
+
+    kind: str
+    text: str
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{where}: {self.text}" if where else self.text
+
+
+_Seen: TypeAlias = tuple[str, Evidence]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """How a solve ended.
+
+    Attributes:
+        failure: the class, None for a solve whose results can be used.
+        severity: of the class; `warning` where there is none.
+        title: what a person reads.
+        advice: what to do about it.
+        evidence: what decides, most telling first.
+        warnings: what was seen besides.
+    """
+
+    failure: str | None
+    severity: Severity = "warning"
+    title: str = "solved"
+    advice: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    warnings: tuple[Evidence, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """One sentence: the title and the first evidence."""
+        return f"{self.title} ({self.evidence[0]})" if self.evidence else self.title
+
+
+@dataclass(frozen=True)
+class JobOutput:
+    """What is left of a solve.
+
+    Attributes:
+        texts: file name -> its text, for all files that may hold messages.
+        return_code: exit status, negative for a signal, None where nobody kept it.
+        stopped: why we ended it ourselves: `timeout` or `memory_error`.
+        deck: the input deck, where it is one that we can read.
+        results: numbers of the result tables.
+        values: what extractors read.
+        missing: output files that were expected and are not there.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    return_code: int | None = None
+    stopped: str | None = None
+    deck: Deck | None = None
+    results: tuple[tuple[str, Results], ...] = ()
+    values: Mapping[str, float] = field(default_factory=dict)
+    missing: Sequence[str] = ()
+
+    @staticmethod
+    def read(folder: Path, return_code: int | None = None, **known: Any) -> JobOutput:
+        """Read a job's folder, or a single output file; files of any size are read by their beginning and end.
+
+        Args:
+            known: the other fields.
+        """
+        paths = [folder] if folder.is_file() else sorted(path for path in folder.iterdir() if path.is_file())
+        deck, results, texts = None, [], {}
+        for path in paths:
+            kind = path.suffix.lower()
+            if kind == _DECK:
+                deck = read_deck(read_text(path))
+            elif kind not in _SILENT:
+                texts[path.name] = read_text(path)
+                if read := _TABLES.get(kind):
+                    results.append((path.name, read(texts[path.name].splitlines())))
+        return JobOutput(texts, return_code, deck=deck, results=tuple(results), **known)
+
+
+def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
+    """Say how a solve ended."""
+    said = list(_messages(job, taxonomy))
+    warnings = [one for one, kind in said if kind == "warning"]
+    found = list(_input_faults(job.deck)) or _seen(
+        job, taxonomy, [one for one, kind in said if kind == "error"], warnings
+    )
+    motion = job.deck.free_motion() if job.deck else None
+    if motion and found and found[0][0] in _OPEN:
+        found.insert(0, ("singularity", Evidence("input", motion)))
+    if not found:
+        return Diagnosis(None, warnings=tuple(warnings))
+    return diagnosis(found[0][0], taxonomy, *(evidence for _, evidence in found), warnings=tuple(warnings))
+
+
+def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence, warnings: tuple[Evidence, ...] = ()) -> Diagnosis:
+    """A failure of a class, with its evidence."""
+    one = taxonomy.classes[name]
+    return Diagnosis(name, one.severity, one.title, one.advice, evidence, warnings)
+
+
+def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]) -> list[_Seen]:
+    """Everything that says the solve failed, the most telling first."""
+    if job.stopped:
+        return [(job.stopped, Evidence("limit", "it was ended at its limit"))]
+    code = list(_by_code(job.return_code, taxonomy))
+    messages = [(taxonomy.class_of(one.text) or "solver_error", one) for one in errors]
+    messages.sort(key=lambda one: one[0] == "solver_error")  # stable: the first that a class describes comes first
+    if code and code[0][0] in ("timeout", "missing_solver", "killed"):
+        return [*code, *messages]
+    unfinished = list(_unfinished(job, taxonomy, warnings))
+    if not messages and (code or unfinished):
+        hints = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))]
+        messages = [*hints[:1], *_by_status(job)]
+    rest = [*_insane(job, taxonomy.limits), *unfinished]
+    missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
+    # A return code that only says "not 0" tells less than numbers and missing lines do.
+    rest = [*rest, *code] if code and code[0][0] == "solver_error" else [*code, *rest]
+    return [*messages, *rest, *missing]
+
+
+def _by_code(code: int | None, taxonomy: Taxonomy) -> Iterator[_Seen]:
+    if code:
+        named = code < 0 and -code in set(signal.Signals)
+        words = f"ended by {signal.Signals(-code).name}" if named else f"return code {code}"
+        name = taxonomy.return_codes.get(code) or ("crash" if code < 0 else "solver_error")
+        yield name, Evidence("return code", words)
+
+
+def _messages(job: JobOutput, taxonomy: Taxonomy) -> Iterator[tuple[Evidence, str]]:
+    """Messages of all files, errors and warnings; equal texts once."""
+    known: set[tuple[str, str]] = set()
+    for name, text in job.texts.items():
+        starts = list(taxonomy.starts.finditer(text))
+        lines = [0, *(match.end() for match in re.finditer("\n", text))] if starts else []
+        for number, match in enumerate(starts):
+            kind = taxonomy.messages[int((match.lastgroup or "m0")[1:])].kind
+            end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
+            said = _block(text[match.start() : min(end, match.start() + 4 * _CHARACTERS)])
+            if kind != "info" and (kind, said) not in known:
+                known.add((kind, said))
+                yield Evidence("message", said, name, bisect(lines, match.start())), kind
+
+
+def _block(text: str) -> str:
+    """A message's first lines up to an empty one, with white space collapsed."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if lines and (not line.strip() or len(lines) == _LINES or line.startswith("1   ")):  # a new page in Nastran
+            break
+        lines.append(line)
+    return " ".join(" ".join(lines).split())[:_CHARACTERS]
+
+
+def _unfinished(job: JobOutput, taxonomy: Taxonomy, warnings: list[Evidence]) -> Iterator[_Seen]:
+    for name, text in job.texts.items():
+        for tool in taxonomy.completion:
+            named = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
+            if not named and not re.search(tool.of, text, re.MULTILINE):
+                continue
+            if not re.search(tool.ends, text, re.MULTILINE):
+                seen = Evidence("completion", f"{tool.tool} does not say that it finished", name)
+                if tool.results and not job.return_code and re.search(tool.results, text):
+                    warnings.append(seen)
+                else:
+                    yield tool.otherwise, seen
+            break
+
+
+def _by_status(job: JobOutput) -> Iterator[_Seen]:
+    """CalculiX's table of increments ends with an attempt that found no equilibrium."""
+    for name, text in job.texts.items():
+        rows = _CALCULIX_ROW.findall(text) if name.endswith(".sta") else []
+        if rows and rows[-1] == "U":
+            yield "convergence_failure", Evidence("completion", "the last increment found no equilibrium", name)
+
+
+def _input_faults(deck: Deck | None) -> Iterator[_Seen]:
+    if deck and deck.undefined:
+        numbers = ", ".join(map(str, deck.undefined[:3]))
+        yield "input_error", Evidence("input", f"elements name nodes that are not there: {numbers}")
+    if deck and deck.zero_thickness:
+        yield "input_error", Evidence("input", "a section has thickness 0")
+
+
+def _insane(job: JobOutput, limits: Limits) -> Iterator[_Seen]:
+    """Numbers that are no results: not finite, or a body that went away."""
+    for key, value in job.values.items():
+        if not math.isfinite(value):
+            yield "not_finite", Evidence("result", f"{key} is {value}")
+    for name, one in job.results:
+        size = one.size or (job.deck.size if job.deck else 0.0)
+        bound = size * limits.displacement_to_size or limits.displacement
+        if one.displacement is not None and one.displacement > bound:
+            against = f" in a model of size {size:.3g}" if size else ""
+            apart = f"; it has {job.deck.bodies} separate bodies" if job.deck and job.deck.bodies > 1 else ""
+            yield "singularity", Evidence("result", f"a displacement of {one.displacement:.3g}{against}{apart}", name)
+        if one.bad or (one.displacement is not None and not math.isfinite(one.displacement)):
+            yield "not_finite", Evidence("result", one.bad or "a displacement is not finite", name)
+        if one.epsilon is not None and one.epsilon >= limits.epsilon:
+            yield "singularity", Evidence("result", f"the residual is {one.epsilon:.3g} of the work done", name)

@@ -1,0 +1,48 @@
+"""Ending the processes of jobs: they carry a mark, whoever their parent is now.
+
+Run as a program, `guard.py WORKER:` waits until its standard input ends, which happens when the worker that holds the
+other end is gone, and ends that worker's jobs. It imports nothing of Transom, so that it starts and ends at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+
+import psutil
+
+MARK = "TRANSOM_STUDY_JOB"
+"""Environment variable of every process of a job: `WORKER:FOLDER`."""
+
+
+def end_marked(*, worker: str = "", folder: str = "", below: str = "") -> int:
+    """Kill the processes of jobs; returns their number.
+
+    Args:
+        worker: of this worker only (its mark with the colon).
+        folder: of the job in this folder only.
+        below: of jobs in folders below this one only.
+    """
+    number = 0
+    for process, mark in list(_marked()):
+        place = mark.partition(":")[2]
+        if mark.startswith(worker) and folder in ("", place) and place.startswith(below and below + "/"):
+            with suppress(psutil.Error):
+                process.kill()
+                number += 1
+    return number
+
+
+def _marked() -> Iterator[tuple[psutil.Process, str]]:
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            mark = process.environ().get(MARK, "")
+            if mark and process.pid != os.getpid():
+                yield process, mark
+
+
+if __name__ == "__main__":
+    sys.stdin.buffer.read()
+    end_marked(worker=sys.argv[1])

@@ -1,0 +1,179 @@
+"""What earlier studies do for this one, and what this one leaves for the next.
+
+Before a solve: requirements and rules reject designs, some of the rejected are solved all the same to score the rules.
+At the beginning: good designs of related studies, carried over by their dimensionless features. At the end: new rules,
+designs and numerical margins go to the advice store.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from transom.studies.advice import DESIGN, NUMERICS, AdviceStore, Insight, RowStore, active_rules, keep_rules
+from transom.studies.rules import Features, Row, Rule
+from transom.studies.study import Number, Study, random_design
+from transom.studies.trials import Trial, Wanted
+from transom.studies.verify import Verification
+
+_HANDED_ON = 2
+_SEARCHED, _REFINED = 300, 200  # designs that a carried-over one is chosen from
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Why a design is not worth a solve: one sentence, and the ids of the rules that say so; none for a requirement."""
+
+    reason: str
+    rules: tuple[str, ...] = ()
+    failure: str = "requirement"
+
+
+@dataclass
+class Guide:
+    """The knowledge of a scope as it was when the study began."""
+
+    study: Study
+    advice: AdviceStore
+    rows: RowStore
+    features: Features = field(init=False)
+    rules: list[Rule] = field(init=False)
+    insights: list[Insight] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.features = Features.of(self.study)
+        own = {**dict.fromkeys(self.study.learning.pin, "pin"), **dict.fromkeys(self.study.learning.veto, "veto")}
+        known = self.advice.insights(self.study.scope)
+        self.insights = [replace(one, mark=own.get(one.id, one.mark)) for one in known]
+        rows = self.rows.rows(self.study.scope)
+        rules = active_rules(self.insights) if self.study.learning.rules else []
+        self.rules = [rule for rule in rules if rule.id in self.study.learning.pin or rule.stands(rows)]
+
+    @property
+    def margin(self) -> dict[str, float]:
+        """Output -> factor by which finer settings were seen to differ, where that makes designs worse."""
+        found = next((one for one in self.insights if one.kind == NUMERICS and one.mark != "veto"), None)
+        return {name: float(factor) for name, factor in found.data["factors"].items()} if found else {}
+
+    def judge(self, values: Mapping[str, Number]) -> Rejection | None:
+        """Whether a design is rejected before it is solved."""
+        for formula in self.study.requirements:
+            if formula(values) != 1:
+                return Rejection(f"it does not meet the requirement {formula.text}")
+        features = self.features(values)
+        hit = [rule for rule in self.rules if rule.matches(features)]
+        return (
+            Rejection(self._in_words(hit[0].sentence), tuple(rule.id for rule in hit), hit[0].failure) if hit else None
+        )
+
+    def _in_words(self, sentence: str) -> str:
+        """A rule's sentence with the titles of variables and constants."""
+        named = {**self.study.variables, **self.study.constants}
+        titles = {name: title for name, one in named.items() if (title := getattr(one, "title", ""))}
+        return re.sub(r"\b\w+\b", lambda match: titles.get(match[0], match[0]), sentence)
+
+    def score(self, trial: Trial) -> None:
+        """Count how a design ended that rules had rejected, or that came from another study."""
+        source = f"{self.study.study}/{trial.number}"
+        for rule in trial.audit:
+            self.advice.outcome(rule, helpful=trial.kind == "failed", source=source)
+        if trial.source in {one.id for one in self.insights}:
+            self.advice.outcome(trial.source, helpful=trial.feasible, source=source)
+
+    def designs(self) -> list[tuple[str, dict[str, Number]]]:
+        """Designs to begin with, and the insights that they come from."""
+        known = [one for one in self.insights if one.kind == DESIGN and one.mark != "veto"]
+        known.sort(key=lambda one: (one.harmful - one.helpful, one.id))
+        pick = random.Random(len(known))
+        found: list[tuple[str, dict[str, Number]]] = []
+        for insight in known:
+            design = self._carried_over(insight.data["features"], insight.data["params"], pick)
+            if design and self.judge(self.study.values(design)) is None:
+                found.append((insight.id, design))
+            if len(found) == self.study.learning.warm_start:
+                break
+        return found
+
+    def _carried_over(
+        self, wanted: Mapping[str, float], params: Mapping[str, Number], pick: random.Random
+    ) -> dict[str, Number] | None:
+        """The design of this study whose features are nearest to those of another study's design."""
+        chosen = {name: params[name] for name, one in self.study.variables.items() if params.get(name) in one.choices}
+
+        def distance(design: Mapping[str, Number]) -> float:
+            values = self.study.values(design)
+            if any(formula(values) != 1 for formula in self.study.requirements):
+                return math.inf
+            mine = self.features(values)
+            pairs = [(mine[name], wanted[name]) for name in wanted if name in mine]
+            return sum(math.log(a / b) ** 2 for a, b in pairs if a > 0 < b) if pairs else math.inf
+
+        best = min((random_design(self.study, pick) | chosen for _ in range(_SEARCHED)), key=distance)
+        for at in range(_REFINED):
+            near = self._near(best, 0.2 * (1 - at / _REFINED) + 0.002, pick) | chosen
+            best = min(best, near, key=distance)
+        return best if math.isfinite(distance(best)) else None
+
+    def _near(self, design: Mapping[str, Number], spread: float, pick: random.Random) -> dict[str, Number]:
+        moved = random_design(self.study, pick)
+        for name, one in self.study.variables.items():
+            if one.choices or one.integer or one.step:
+                moved[name] = moved[name] if pick.random() < spread else design[name]
+                continue
+            low, high = one.bounds
+            moved[name] = min(high, max(low, float(design[name]) + pick.gauss(0, spread) * (high - low)))
+        return moved
+
+    def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
+        """Leave what this study found for the next: ids of the insights that are new."""
+        mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
+        self.rows.keep(self.study.scope, self.study.study, mine)
+        known = {one.id for one in self.insights}
+        found = keep_rules(self.advice, self.rows, self.study.scope, self.study.study, self._in_words)
+        found += [self.advice.add(self._design(trial)) for trial in self._exemplary(trials, verification)]
+        self._learn_margin(verification.factors())
+        return [one for one in dict.fromkeys(found) if one not in known]
+
+    def _exemplary(self, trials: Sequence[Trial], verification: Verification) -> list[Trial]:
+        """Designs that other studies may begin with: those that hold on finer settings, where that was tried."""
+        ranked = Wanted.of(self.study).ranked(trials)
+        if not verification.asked:
+            return ranked[:_HANDED_ON]
+        held = {one.number for one in verification.tried if one.verdict in ("verified", "drifts")}
+        return [trial for trial in ranked if trial.number in held][:_HANDED_ON]
+
+    def _design(self, trial: Trial) -> Insight:
+        names = [f"{name} = {_short(value)}" for name, value in trial.params.items()]
+        wanted = zip(self.study.objectives, trial.values, strict=True)
+        reached = ", ".join(f"{one.name} {value:.4g}" for one, value in wanted)
+        features = self.features(self.study.values(trial.params))
+        key = f"{self.study.study}/{trial.number}"
+        data = {"features": features, "params": dict(trial.params), "values": list(trial.values), "key": key}
+        content = f"{self.study.study}: {', '.join(names)} is feasible with {reached}"
+        return Insight(self.study.scope, DESIGN, content, data, sources=(self.study.study,))
+
+    def _learn_margin(self, factors: Mapping[str, Sequence[float]]) -> None:
+        """Leave how much finer settings changed outputs: the upper end of what was seen in this study."""
+        seen = {name: sorted(values) for name, values in factors.items() if values}
+        if not seen:
+            return
+        factors_: dict[str, float] = {}
+        for name, values in seen.items():
+            upper = max(1.0, values[round(0.75 * (len(values) - 1))])
+            factors_[name] = round((upper + self.margin.get(name, upper)) / 2, 4)
+        data = {"key": NUMERICS, "factors": factors_}
+        said = ", ".join(f"{name} {factor:.2f} times" for name, factor in factors_.items())
+        content = f"on a finer mesh: {said} what the study's settings give"
+        self.advice.add(Insight(self.study.scope, NUMERICS, content, data, sources=(self.study.study,)))
+
+
+def _counts(trial: Trial) -> bool:
+    """Whether a trial says something about its design."""
+    return trial.kind == "solved" or (trial.kind == "failed" and trial.failure not in ("timeout", "output_flood"))
+
+
+def _short(value: Number) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,175 @@
+"""Learning for people who have a runner of their own: a mixin for new code, a wrapper for existing code.
+
+Both watch one method of the runner, which takes an Optuna trial (or a mapping of parameters) and returns the objective
+or raises. Every outcome is classified, and at the end of `run` rules are learned for the next study of the scope.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transom.errors import InputError
+from transom.studies.advice import AdviceStore, FileAdvice, FileRows, RowStore, active_rules, keep_rules
+from transom.studies.expression import Formula
+from transom.studies.failures import JobOutput, classify, load_taxonomy
+from transom.studies.rules import Features, Row, Rule
+
+OBJECTIVE = ("objective", "_objective", "_objective_function", "evaluate")
+"""Names under which a runner's objective is looked for."""
+
+
+class Learning:
+    """What a runner's trials taught.
+
+    Args:
+        study: its name; its rows take the place of those that it left before.
+        scope: the family of studies that share insights; the study alone where None.
+        folder: where insights are kept, unless `advice` and `rows` say otherwise.
+        features: name -> formula of parameters, such as `hole / width`; the parameters themselves where empty.
+    """
+
+    def __init__(
+        self,
+        study: str = "study",
+        scope: str | None = None,
+        folder: Path | str = "knowledge_base",
+        *,
+        features: Mapping[str, str] | None = None,
+        advice: AdviceStore | None = None,
+        rows: RowStore | None = None,
+    ) -> None:
+        self.study, self.scope = study, scope or study
+        self.advice: AdviceStore = advice or FileAdvice(Path(folder))
+        self.rows: RowStore = rows or FileRows(Path(folder))
+        self._taxonomy = load_taxonomy()
+        self._features = Features({name: Formula.parse(text) for name, text in (features or {}).items()})
+        self._known = {one.id: one for one in self.advice.insights(self.scope)}
+        self.rules = active_rules(self._known.values())
+        self.seen: list[Row] = []
+        self.used: Counter[str] = Counter()
+        self.added: list[str] = []
+
+    def _measure(self, params: Mapping[str, Any]) -> dict[str, float]:
+        numbers = {name: float(value) for name, value in params.items() if isinstance(value, int | float)}
+        return self._features(numbers) if self._features.formulas else numbers
+
+    def warnings(self, params: Mapping[str, Any]) -> list[Rule]:
+        """The rules of earlier studies that expect this design to fail; ask before a solve that costs much."""
+        features = self._measure(params)
+        return [rule for rule in self.rules if rule.matches(features)]
+
+    def record(self, number: int, params: Mapping[str, Any], error: str | None = None) -> str | None:
+        """Take in how a trial ended; `error` is what the solver or an exception said. Gives the class of failure."""
+        failure = None
+        if error is not None:
+            failure = classify(JobOutput({"error": f"Error: {error}"}, return_code=1), self._taxonomy).failure
+        for rule in self.warnings(params):
+            self.used[rule.id] += 1
+            self.advice.outcome(rule.id, helpful=failure is not None, source=f"{self.study}/{number}")
+        self.seen.append(Row(self._measure(params), failure))
+        return failure
+
+    def finish(self) -> None:
+        """Learn from what was recorded."""
+        self.rows.keep(self.scope, self.study, self.seen)
+        ids = keep_rules(self.advice, self.rows, self.scope, self.study)
+        self.added = [one for one in ids if one not in self._known]
+
+    def report(self) -> dict[str, Any]:
+        """Trials, failures by class, insights that were added and those that acted, with their standing."""
+        failures = Counter(row.failure for row in self.seen if row.failure)
+        total = len(self.seen)
+        standing = [one for one in self.advice.insights(self.scope) if one.id in {*self.used, *self.added}]
+        return {
+            "study": self.study,
+            "scope": self.scope,
+            "total_trials": total,
+            "success_rate": 1 - failures.total() / total if total else None,
+            "failures": dict(failures.most_common()),
+            "insights_added": len(self.added),
+            "insights_used": dict(self.used),
+            "insights": [
+                {"id": one.id, "content": one.content, "helpful_count": one.helpful, "harmful_count": one.harmful}
+                for one in standing
+            ],
+        }
+
+    def watch(self, runner: object, name: str | None = None) -> None:
+        """Take in the outcomes of a runner's objective, the method `name` or the first of `OBJECTIVE` that it has.
+
+        Raises:
+            InputError: it has none.
+        """
+        names = (name,) if name else OBJECTIVE
+        found = next((one for one in names if callable(getattr(runner, one, None))), None)
+        if found is None:
+            what = f"{type(runner).__name__} has no method {', '.join(names)}"
+            raise InputError(what, where="context engineering", hint="name it with objective=")
+        setattr(runner, found, self._watched(getattr(runner, found)))
+
+    def _watched(self, objective: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(objective)
+        def watched(trial: Any, *args: Any, **kwargs: Any) -> Any:
+            error: str | None = "no result"
+            try:
+                value = objective(trial, *args, **kwargs)
+                values = value if isinstance(value, Sequence) else [value]
+                if all(isinstance(one, int | float) and math.isfinite(one) for one in values):
+                    error = None
+                return value
+            except Exception as raised:
+                error = f"{type(raised).__name__}: {raised}"
+                raise
+            finally:
+                params = trial if isinstance(trial, Mapping) else trial.params
+                self.record(getattr(trial, "number", len(self.seen)), params, error)
+
+        return watched
+
+
+class ContextEngineeringMixin:
+    """Adds learning to a runner: `class Mine(ContextEngineeringMixin, TheirRunner)`, `init_context_engineering()`."""
+
+    _learning: Learning
+
+    def init_context_engineering(self, *given: Any, objective: str | None = None, **more: Any) -> None:
+        """Begin to watch the method `objective`; call it at the end of `__init__`, with the arguments of `Learning`."""
+        self._learning = Learning(*given, **more)
+        self._learning.watch(self, objective)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the runner; what it learned is kept, also where it was interrupted."""
+        try:
+            return super().run(*args, **kwargs)  # type: ignore[misc]  # the runner that this is mixed into has it
+        finally:
+            self._learning.finish()
+
+    def get_learning_report(self) -> dict[str, Any]:
+        """What was learned; see `Learning.report`."""
+        return self._learning.report()
+
+
+class ContextAwareRunner(ContextEngineeringMixin):
+    """Adds learning to a runner that is there: `ContextAwareRunner(runner).run(n_trials=100)`.
+
+    Arguments are those of `Learning`, and `objective`. Everything else is the runner's own.
+    """
+
+    def __init__(self, runner: Any, *given: Any, objective: str | None = None, **more: Any) -> None:
+        self._runner, self._learning = runner, Learning(*given, **more)
+        self._learning.watch(runner, objective)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runner, name)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the runner; what it learned is kept, also where it was interrupted."""
+        try:
+            return self._runner.run(*args, **kwargs)
+        finally:
+            self._learning.finish()

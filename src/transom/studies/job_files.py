@@ -1,0 +1,262 @@
+"""What the files of a solve hold beyond messages: the model that went in, and the displacements that came out.
+
+Read are input decks of Abaqus and CalculiX, result tables of CalculiX (`.dat`) and of the Nastran family (F06).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_CARD = re.compile(r"^\*(?!\*)\s*([A-Z][A-Z ]*)", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[EeDd][+-]?\d+|[+-]\d+)?")
+_NOT_A_NUMBER = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])|\*{8,}", re.IGNORECASE)
+_EPSILON = re.compile(r"EPSILON (?:SUB E|ERROR ESTIMATE)\s*=\s*([-+.\dEe]+)")
+_TITLE = re.compile(r"(?:[A-Z] ){5}")
+
+# With one of these cards, nodes stand elsewhere, or more holds the model than *BOUNDARY says, or it may move freely.
+_ELSEWHERE = {"INCLUDE", "PART", "INSTANCE", "NGEN", "NFILL", "NCOPY", "ELGEN", "ELCOPY", "NMAP"}
+_TIED = {"EQUATION", "MPC", "TIE", "RIGID BODY", "COUPLING", "CONTACT PAIR", "CONTACT", "SPRING", "TRANSFORM"}
+_FREE = {"FREQUENCY", "DYNAMIC", "BUCKLE", "HEAT TRANSFER", "COMPLEX FREQUENCY", "MODAL DYNAMIC"}
+_PLANE, _ROUND = ("CPS", "CPE", "B21", "B22", "B23", "T2D"), "CAX"
+_NAMED = {"ENCASTRE": (1, 6), "PINNED": (1, 3)}
+
+
+@dataclass
+class Deck:
+    """What an input deck says that decides whether it can be solved.
+
+    Attributes:
+        nodes: number -> coordinates; elements: number -> nodes.
+        supports: (node, direction) pairs that are held; directions 1 to 6.
+        zero_thickness: a section of a plane element has thickness 0.
+        cards: names of all keyword cards; types: of elements.
+    """
+
+    nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    elements: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    supports: set[tuple[int, int]] = field(default_factory=set)
+    zero_thickness: bool = False
+    cards: set[str] = field(default_factory=set)
+    types: set[str] = field(default_factory=set)
+
+    @property
+    def undefined(self) -> list[int]:
+        """Nodes that an element names and that are not there, where all nodes stand in the deck itself."""
+        if not self.nodes or self.cards & _ELSEWHERE:
+            return []
+        return sorted({node for nodes in self.elements.values() for node in nodes} - self.nodes.keys())
+
+    @property
+    def size(self) -> float:
+        """Diagonal of the bounding box, in the model's unit; 0 without nodes."""
+        axes = list(zip(*self.nodes.values(), strict=False))
+        return math.dist([min(axis) for axis in axes], [max(axis) for axis in axes])
+
+    @property
+    def bodies(self) -> int:
+        """Groups of elements that share no node with another group."""
+        parent: dict[int, int] = {}
+
+        def root(node: int) -> int:
+            while parent.setdefault(node, node) != node:
+                parent[node] = node = parent[parent[node]]
+            return node
+
+        for nodes in self.elements.values():
+            for node in nodes[1:]:
+                parent[root(node)] = root(nodes[0])
+        return len({root(nodes[0]) for nodes in self.elements.values() if nodes})
+
+    def free_motion(self) -> str | None:
+        """Why the model as a whole can move, where that is certain: too few held directions, or none along an axis."""
+        if not self.elements or self.cards & (_TIED | _FREE | _ELSEWHERE):
+            return None
+        if not self.supports:
+            return "nothing is held: the deck has no supports"
+        plane = all(kind.startswith(_PLANE) for kind in self.types)
+        axes = {2} if any(kind.startswith(_ROUND) for kind in self.types) else {1, 2} if plane else {1, 2, 3}
+        if missing := sorted(axes - {direction for _, direction in self.supports}):
+            return f"nothing is held along direction {', '.join(map(str, missing))}"
+        needed = {1: 1, 2: 3, 3: 6}[len(axes)]
+        if len(self.supports) < needed:
+            return f"only {len(self.supports)} directions are held, a free body has {needed}"
+        return None
+
+
+def read_deck(text: str) -> Deck:
+    """Read an Abaqus or CalculiX input deck as far as `Deck` goes; what it does not know is passed over."""
+    deck = Deck()
+    sets: dict[str, list[int]] = {}
+    for name, options, rows in _cards(text):
+        deck.cards.update({name, "INCLUDE"} if "INPUT" in options else {name})
+        members = sets.setdefault(options.get("NSET", ""), [])
+        if name == "NODE":
+            numbers = [row for row in map(_numbers, rows) if row]
+            deck.nodes.update({int(row[0]): tuple(row[1:4]) for row in numbers})
+            members.extend(int(row[0]) for row in numbers)
+        elif name == "ELEMENT":
+            deck.types.add(options.get("TYPE", "").upper())
+            for row in _joined(rows):
+                deck.elements[int(row[0])] = tuple(map(int, row[1:]))
+        elif name == "NSET":
+            members.extend(_members(rows, "GENERATE" in options, sets))
+        elif name == "BOUNDARY":
+            deck.supports.update(_held(rows, sets))
+        elif name in ("SOLID SECTION", "SHELL SECTION"):
+            values = [value for row in rows for value in _numbers(row)]
+            plane = name == "SHELL SECTION" or any(kind.startswith(("CPS", "CPE")) for kind in deck.types)
+            deck.zero_thickness |= plane and values[:1] == [0]
+    return deck
+
+
+def _cards(text: str) -> list[tuple[str, dict[str, str], list[str]]]:
+    """Each card's name, options and data lines."""
+    found: list[tuple[str, dict[str, str], list[str]]] = []
+    for line in text.splitlines():
+        if card := _CARD.match(line):
+            parts = [part.partition("=") for part in line[1:].split(",")[1:]]
+            options = {key.strip().upper(): value.strip().upper() for key, _, value in parts}
+            found.append((card[1].strip().upper(), options, []))
+        elif found and line.strip() and not line.startswith("**"):
+            found[-1][2].append(line)
+    return found
+
+
+def _numbers(line: str) -> list[float]:
+    try:
+        return [float(part.replace("D", "E")) for part in line.upper().split(",") if part.strip()]
+    except ValueError:
+        return []
+
+
+def _joined(rows: list[str]) -> Iterator[list[float]]:
+    """Element lines; one that ends with a comma goes on in the next."""
+    text = re.sub(r",\s*\n", ",", "\n".join(rows))
+    return (numbers for line in text.split("\n") if (numbers := _numbers(line)))
+
+
+def _members(rows: list[str], generate: bool, sets: dict[str, list[int]]) -> Iterator[int]:
+    for row in rows:
+        parts = [part.strip().upper() for part in row.split(",") if part.strip()]
+        if generate and len(parts) >= 2 and all(part.isdigit() for part in parts):
+            first, last, *step = map(int, parts)
+            yield from range(first, last + 1, *(step[:1] or [1]))
+            continue
+        for part in parts:
+            yield from [int(part)] if part.isdigit() else sets.get(part, [])
+
+
+def _held(rows: list[str], sets: dict[str, list[int]]) -> Iterator[tuple[int, int]]:
+    for row in rows:
+        who, *directions = (part.strip().upper() for part in row.split(","))
+        nodes = [int(who)] if who.isdigit() else sets.get(who, [])
+        numbers = [int(part) for part in directions[:2] if part.isdigit()]
+        first, last = _NAMED.get("".join(directions[:1])) or (
+            numbers[0] if numbers else 1,
+            numbers[-1] if numbers else 0,
+        )
+        yield from ((node, direction) for node in nodes for direction in range(first, last + 1))
+
+
+@dataclass(frozen=True)
+class Results:
+    """Numbers that came out of a solve.
+
+    Attributes:
+        displacement: the largest length of a displacement vector, in the model's unit; None where none is listed.
+        size: diagonal of the model's bounding box where the output echoes it, else 0.
+        epsilon: largest relative residual of a linear solution, None where none is printed.
+        bad: the first line with a value that is not a number.
+    """
+
+    displacement: float | None = None
+    size: float = 0.0
+    epsilon: float | None = None
+    bad: str | None = None
+
+
+def read_dat(lines: Iterable[str]) -> Results:
+    """Read the tables of a CalculiX `.dat` file."""
+    moved: list[float] = []
+    bad, inside = None, False
+    for line in lines:
+        if _NOT_A_NUMBER.search(line):
+            bad = bad or line.strip()
+        if "for set" in line or "for all" in line:
+            inside = line.strip().startswith("displacements")
+        elif inside and (numbers := _floats(line.split()[1:4])):
+            moved.append(math.hypot(*numbers))
+    return Results(max(moved, default=None), bad=bad)
+
+
+def read_f06(lines: Iterable[str]) -> Results:
+    """Read static displacements, echoed grid points and residuals; eigenvectors have no scale and are left out."""
+    moved: list[float] = []
+    residuals: list[float] = []
+    points: list[tuple[float, ...]] = []
+    bad, inside = None, False
+    for line in lines:
+        if found := _EPSILON.search(line):
+            residuals += map(abs, _floats([found[1]]))
+        elif "D I S P L A C E M E N T" in line:
+            inside = "C O M P L E X" not in line
+        elif inside and ((line.startswith("1") and not line[1:2].isspace()) or _TITLE.search(line)):
+            inside = False
+        elif inside and (length := _displacement(line)) is not None:
+            bad = bad or (line.strip() if math.isnan(length) else None)
+            moved.append(length)
+        elif "GRID" in line and (point := _grid(line)):
+            points.append(point)
+    size = Deck(nodes=dict(enumerate(points))).size
+    return Results(max(moved, default=None), size, max(residuals, default=None), bad)
+
+
+def _displacement(line: str) -> float | None:
+    """Length of the translation in a row of a displacement table: `POINT TYPE T1 T2 T3 R1 R2 R3`."""
+    parts = line.split()
+    if len(parts) != 8 or not parts[0].isdigit() or not (parts[1] == "G" or parts[1].isdigit()):
+        return None
+    if any(_NOT_A_NUMBER.fullmatch(part) for part in parts[2:]):
+        return math.nan
+    numbers = _floats(parts[2:5])
+    return math.hypot(*numbers) if numbers else None
+
+
+def _grid(line: str) -> tuple[float, ...] | None:
+    """Coordinates of a GRID card in the echo of the bulk data, in free or fixed fields."""
+    card = line[line.index("GRID") :]
+    fields = card.split(",") if "," in card else [card[at : at + 8] for at in range(0, 48, 8)]
+    if len(fields) < 6 or not fields[1].strip().isdigit():
+        return None
+    numbers = [_nastran(text.strip()) for text in fields[3:6]]
+    return tuple(number for number in numbers if number is not None) if None not in numbers else None
+
+
+def _nastran(text: str) -> float | None:
+    """A number as Nastran writes it: `7.+4` is 7.0e4; empty is 0."""
+    if not _NUMBER.fullmatch(text or "0"):
+        return None
+    return float(re.sub(r"(?<=[\d.])([+-]\d+)$", r"E\1", text.upper().replace("D", "E") or "0"))
+
+
+def _floats(parts: list[str]) -> list[float]:
+    try:
+        return [float(part) for part in parts]
+    except ValueError:
+        return []
+
+
+def read_text(path: Path, limit: int = 8_000_000) -> str:
+    """Text of an output file of any size: at most `limit` bytes, half from its beginning and half from its end."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        if size <= limit:
+            return file.read().decode("utf-8", "replace")
+        head = file.read(limit // 2)
+        file.seek(size - limit // 2)
+        return (head + b"\n" + file.read()).decode("utf-8", "replace")

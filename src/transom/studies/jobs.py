@@ -1,0 +1,151 @@
+"""Running a solver's command: one folder, one thread, limits on time, memory and disk, and no process left behind.
+
+Every process of a job carries a mark in its environment, so that those that left the tree are found too. A
+guard process (`guard.py`) ends the jobs of a worker that was killed.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from transom.errors import InputError
+from transom.studies import guard
+from transom.studies.guard import MARK, end_marked
+from transom.studies.study import JobLimits
+
+_POLL, _WATCH = 0.02, 0.25
+_GRACE = 2.0
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CCX_NPROC_STIFFNESS", "NUMBER_OF_CPUS")
+_KEPT = 1_000_000
+
+_WORKER = secrets.token_hex(8)
+_guard: subprocess.Popen[bytes] | None = None
+_guard_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended.
+
+    Attributes:
+        return_code: exit status, negative for a signal, None where it could not be started.
+        stopped: the class of failure where a limit ended it: `timeout`, `memory_error`, `disk_full` or `output_flood`.
+        seconds: wall time.
+        memory: the most that its processes held at once, in bytes, as far as it was seen.
+    """
+
+    return_code: int | None
+    stopped: str | None
+    seconds: float
+    memory: int
+
+
+def run_job(command: Sequence[str], folder: Path, limits: JobLimits, env: Mapping[str, str] | None = None) -> Ended:
+    """Run a command in its folder; what it prints goes to `stdout.txt` and `stderr.txt` there.
+
+    Raises:
+        InputError: the command is not there.
+        OSError: the folder cannot be written.
+    """
+    _ensure_guard()
+    environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), **(env or {}), MARK: f"{_WORKER}:{folder}"}
+    began = time.monotonic()
+    with (folder / "stdout.txt").open("wb") as out, (folder / "stderr.txt").open("wb") as err:
+        try:
+            process = subprocess.Popen(
+                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                start_new_session=True,
+            )  # fmt: skip
+        except (FileNotFoundError, PermissionError) as error:
+            hint = "install it or correct solver.command; `transom doctor` lists what is found"
+            raise InputError(f"the solver {command[0]} cannot be started: {error.strerror}", hint=hint) from error
+        try:
+            stopped, memory = _watch(process, folder, limits, began)
+        finally:
+            _end_tree(process)
+            end_marked(worker=f"{_WORKER}:", folder=str(folder))
+    for name in ("stdout.txt", "stderr.txt"):
+        _shorten(folder / name)
+    return Ended(process.returncode, stopped, time.monotonic() - began, memory)
+
+
+def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float) -> tuple[str | None, int]:
+    """Wait for the end, or for a limit."""
+    memory, looked = 0, began
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_POLL)
+            return None, memory
+        now = time.monotonic()
+        if now - began > limits.seconds:
+            return "timeout", memory
+        if now - looked > _WATCH:
+            looked = now
+            memory = max(memory, sum(_memory(process.pid)))
+            if memory > limits.memory:
+                return "memory_error", memory
+            if sum(_sizes(folder)) > limits.disk:
+                return "output_flood", memory
+
+
+def _memory(pid: int) -> Iterator[int]:
+    with suppress(psutil.Error):
+        parent = psutil.Process(pid)
+        for process in (parent, *parent.children(recursive=True)):
+            with suppress(psutil.Error):
+                yield process.memory_info().rss
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            yield path.lstat().st_blocks * 512
+
+
+def _end_tree(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all that it started; what left the tree is found by its mark."""
+    with suppress(psutil.Error):
+        parent = psutil.Process(process.pid)
+        for one in (*parent.children(recursive=True), parent):
+            with suppress(psutil.Error):
+                one.kill()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE)
+
+
+def _ensure_guard() -> None:
+    """Have a process that ends this worker's jobs when the worker is gone: its standard input ends then."""
+    global _guard
+    with _guard_lock:
+        if _guard is None or _guard.poll() is not None:
+            _guard = subprocess.Popen(
+                [sys.executable, "-I", guard.__file__, f"{_WORKER}:"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+
+def _shorten(path: Path) -> None:
+    """Keep the beginning and the end of what a solver printed without end."""
+    size = path.stat().st_size
+    if size <= 4 * _KEPT:
+        return
+    with path.open("r+b") as file:
+        file.seek(size - _KEPT)
+        end = file.read()
+        file.seek(_KEPT)
+        file.write(b"\n... %d bytes left out ...\n" % (size - 2 * _KEPT) + end)
+        file.truncate()

@@ -1,0 +1,223 @@
+"""Rules learned from the solves of related studies: which designs fail, in words and as a test.
+
+A rule holds for ratios and for dimensionless features that a study declares, so that it carries over to parts of
+another size. Rules are found by sequential covering: the next rule is the one that explains most failures that no rule
+explains yet, among those whose precision is certain enough (Wilson's lower bound on rows that are not yet covered).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from transom.studies.expression import Formula
+from transom.studies.study import Constant, Number, Study
+
+CERTAIN = 0.75
+"""A rule's precision is at least this with a confidence of 90 %."""
+_Z = 1.2816
+_COST = 4.0  # failures that a rule must explain for each success that it would reject
+_FEWEST = 6  # failures that a rule explains
+_SEEDS = 12  # conditions to which a second one is added
+
+
+def wilson(hits: Any, total: Any) -> Any:
+    """Lower bound of a share of which `hits` of `total` (above 0) were seen; numbers or arrays of them."""
+    share, square = hits / total, _Z * _Z
+    spread = _Z * (share * (1 - share) / total + square / (4 * total * total)) ** 0.5
+    return (share + square / (2 * total) - spread) / (1 + square / total)
+
+
+@dataclass(frozen=True, order=True)
+class Condition:
+    """A feature at or beyond a threshold."""
+
+    feature: str
+    above: bool
+    threshold: float
+
+    def holds(self, features: Mapping[str, float]) -> bool:
+        value = features.get(self.feature, math.nan)
+        return value >= self.threshold if self.above else value <= self.threshold
+
+    def __str__(self) -> str:
+        return f"{self.feature} {'≥' if self.above else '≤'} {self.threshold:.3g}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Where all conditions hold, a design fails so; seen on `hits` of `total` rows, `audits` of its own predictions."""
+
+    conditions: tuple[Condition, ...]
+    failure: str
+    hits: int
+    total: int
+    helpful: int = 0
+    harmful: int = 0
+    id: str = ""
+
+    def matches(self, features: Mapping[str, float]) -> bool:
+        return all(condition.holds(features) for condition in self.conditions)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two rules the same one with other numbers."""
+        return self.failure, tuple(sorted((one.feature, one.above) for one in self.conditions))
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its own predictions, where they were tried, do not condemn it."""
+        return self.harmful < 2 or self.helpful >= 4 * self.harmful
+
+    def stands(self, rows: Sequence[Row]) -> bool:
+        """Whether it holds on all rows that are known by now; it was learned from those of its time."""
+        covered = [row.failure is not None for row in rows if self.matches(row.features)]
+        return not covered or wilson(sum(covered), len(covered)) >= CERTAIN - 0.1
+
+    @property
+    def sentence(self) -> str:
+        """For example: hole / width ≥ 0.48 → geometry error, 392 of 392."""
+        what = " and ".join(map(str, self.conditions))
+        audits = f"; tried {self.helpful + self.harmful}, right {self.helpful}" if self.helpful + self.harmful else ""
+        return f"{what} → {self.failure.replace('_', ' ')}, {self.hits} of {self.total}{audits}"
+
+    def to_data(self) -> dict[str, Any]:
+        conditions = [[one.feature, one.above, one.threshold] for one in self.conditions]
+        return {"conditions": conditions, "failure": self.failure, "hits": self.hits, "total": self.total}
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any], *, helpful: int = 0, harmful: int = 0, id: str = "") -> Rule:  # noqa: A002
+        conditions = tuple(Condition(str(name), bool(above), float(at)) for name, above, at in data["conditions"])
+        return Rule(conditions, data["failure"], data["hits"], data["total"], helpful, harmful, id)
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of a study's designs: its own, and ratios of numbers that have the same unit."""
+
+    formulas: Mapping[str, Formula] = field(default_factory=dict)
+
+    @staticmethod
+    def of(study: Study) -> Features:
+        """All features of a study; a variable that nothing shares its unit with is a feature itself."""
+        formulas = {name: Formula.parse(text) for name, text in study.features.items()}
+        units = {name: one.unit for name, one in study.variables.items() if not one.choices}
+        units |= {name: one.unit for name, one in study.constants.items() if isinstance(one, Constant) and one.unit}
+        for one, other in itertools.combinations(sorted(units), 2):
+            if units[one] == units[other] and units[one] and {one, other} & study.variables.keys():
+                formulas[f"{one} / {other}"] = Formula.parse(f"{one} / {other}")
+        for name in study.variables.keys() & units.keys():
+            if not any(name in formula.names for formula in formulas.values()):
+                formulas[name] = Formula.parse(name)
+        return Features(formulas)
+
+    def __call__(self, values: Mapping[str, Number]) -> dict[str, float]:
+        """Feature -> value, for those that are defined here."""
+        numbers = {name: formula(values) for name, formula in self.formulas.items()}
+        return {name: value for name, value in numbers.items() if math.isfinite(value)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One solve: its features, and the class of its failure or None."""
+
+    features: Mapping[str, float]
+    failure: str | None
+
+
+def learn(rows: Sequence[Row], most: int = 12) -> list[Rule]:
+    """Find rules that explain the failures among rows, the most telling first."""
+    import numpy as np  # noqa: PLC0415  slow
+
+    names = sorted(set.intersection(*(set(row.features) for row in rows))) if rows else []
+    failed = np.array([row.failure is not None for row in rows])
+    if not names or not failed.any():
+        return []
+    table = np.array([[row.features[name] for name in names] for row in rows], dtype=float)
+    open_rows = np.ones(len(rows), dtype=bool)
+    found: list[Rule] = []
+    while len(found) < most and (best := _best(table, failed, open_rows, names)):
+        here = best.covered & open_rows
+        kinds = Counter(row.failure for row, inside in zip(rows, here, strict=True) if inside and row.failure)
+        hits, total = int((best.covered & failed).sum()), int(best.covered.sum())
+        found.append(Rule(best.conditions, str(kinds.most_common(1)[0][0]), hits, total))
+        open_rows &= ~best.covered
+    return found
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Conditions with what they cover among the rows that no rule explains yet."""
+
+    conditions: tuple[Condition, ...]
+    covered: Any
+    hits: int
+    total: int
+
+    @property
+    def score(self) -> float:
+        # A second condition makes a sentence longer; it has to be worth that.
+        return self.hits - _COST * (self.total - self.hits) - 2 * (len(self.conditions) - 1)
+
+
+def _best(table: Any, failed: Any, open_rows: Any, names: list[str]) -> _Cut | None:
+    """The rule of one or two conditions that explains most open failures, weighed against what it would reject."""
+    everything = _Cut((), open_rows | True, 0, 0)
+    candidates = _cuts(table, failed, open_rows, names, everything)
+    base = float((open_rows & failed).sum()) / max(1, int(open_rows.sum()))
+    # A first condition may be too weak by itself: those are taken that tell most of failures (information gain).
+    seeds = _cuts(table, failed, open_rows, names, everything, base)
+    for seed in sorted(seeds, key=lambda one: -one.hits * math.log2(max(one.hits / one.total, base) / base))[:_SEEDS]:
+        candidates += _cuts(table, failed, open_rows, names, seed)
+    best = max(candidates, key=lambda one: one.score, default=None)
+    return best if best and best.score > 0 else None
+
+
+def _cuts(table: Any, failed: Any, open_rows: Any, names: list[str], within: _Cut, base: float = 0.0) -> list[_Cut]:
+    """The best further condition for each feature and direction.
+
+    Args:
+        base: where above 0, the one that tells most of failures against this share, however imprecise it is;
+            otherwise the one with the best score among those whose precision is certain.
+    """
+    import numpy as np  # noqa: PLC0415  slow
+
+    inside = open_rows & within.covered
+    used = {condition.feature for condition in within.conditions}
+    found = []
+    for at, name in enumerate(names):
+        order = np.argsort(table[inside, at], kind="stable")
+        values, bad = table[inside, at][order], failed[inside][order]
+        ends = np.flatnonzero(np.diff(values)) + 1  # a cut is between two different values
+        if name in used or not len(ends):
+            continue
+        below, all_bad = np.concatenate(([0], np.cumsum(bad)))[ends], int(bad.sum())
+        for above in (True, False):
+            hits = all_bad - below if above else below
+            total = len(values) - ends if above else ends
+            share = hits / total
+            if base:
+                worth = hits * np.log2(np.maximum(share, base) / base)
+            else:
+                worth = np.where(wilson(hits, total) >= CERTAIN, hits - _COST * (total - hits), -np.inf)
+            worth = np.where(hits >= _FEWEST, worth, -np.inf)
+            cut = int(np.argmax(worth))
+            if worth[cut] > 0:
+                threshold = _between(float(values[ends[cut] - 1]), float(values[ends[cut]]))
+                covered = within.covered & (table[:, at] >= threshold if above else table[:, at] <= threshold)
+                conditions = tuple(sorted((*within.conditions, Condition(name, above, threshold))))
+                found.append(_Cut(conditions, covered, int(hits[cut]), int(total[cut])))
+    return found
+
+
+def _between(low: float, high: float) -> float:
+    """A number between two, with as few digits as that takes."""
+    for digits in range(2, 17):
+        middle = float(f"{(low + high) / 2:.{digits}g}")
+        if low < middle < high:
+            return middle
+    return high

@@ -1,0 +1,186 @@
+"""Who computes a design: command lines with templates and extractors, and plug-ins such as the shipped bracket."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from transom.errors import InputError
+from transom.studies.expression import fill
+from transom.studies.extract import extract
+from transom.studies.failures import Diagnosis, Evidence, JobOutput, Taxonomy, classify, diagnosis
+from transom.studies.jobs import run_job
+from transom.studies.study import Extractor, JobLimits, Number, SolverSpec, Study, needed_outputs
+
+PLUGINS = {"bracket": "transom.studies.bracket.solver:Bracket"}
+"""Plug-ins that ship; `use: package.module:Class` names any other."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a solve left.
+
+    Attributes:
+        diagnosis: how it ended.
+        outputs: numbers by name; empty where it failed.
+        seconds: wall time.
+        memory: the most that it held, in bytes; 0 where nobody looked.
+        by: who computed it, e.g. `ccx` or `emulator`.
+    """
+
+    diagnosis: Diagnosis
+    outputs: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    memory: int = 0
+    by: str = ""
+
+
+class Solver(Protocol):
+    """What computes designs. A plug-in is made as `Class(study, taxonomy)`; `by` says who computes, e.g. `ccx`."""
+
+    @property
+    def by(self) -> str: ...
+
+    def check(self) -> None:
+        """Raise InputError where it cannot run here, with what to do."""
+
+    def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
+        """Compute one design in a folder of its own; whatever goes wrong is in the diagnosis.
+
+        Args:
+            folder: empty; what is left there is kept.
+            values: variables, constants and settings by name.
+            limits: what it may use.
+        """
+
+
+def make_solver(study: Study, taxonomy: Taxonomy) -> Solver:
+    """The solver that a study names, checked.
+
+    Raises:
+        InputError: there is no such plug-in, or it cannot run here.
+    """
+    solver: Solver = _plugin(study, taxonomy) if study.solver.use else CommandSolver(study, taxonomy)
+    solver.check()
+    return solver
+
+
+def load_object(name: str, where: str) -> object:
+    """What `package.module:name` names.
+
+    Raises:
+        InputError: it cannot be imported.
+    """
+    module, found, attribute = name.partition(":")
+    if not found:
+        raise InputError(f"{name!r} names nothing", where=where, hint="write package.module:name")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"{name} cannot be imported: {error}", where=where, hint="install it or correct it") from error
+
+
+def _plugin(study: Study, taxonomy: Taxonomy) -> Solver:
+    name = study.solver.use or ""
+    if ":" not in name and name not in PLUGINS:
+        hint = f"there are {', '.join(PLUGINS)}, and yours as package.module:Class"
+        raise InputError(f"there is no solver {name!r}", where="solver.use", hint=hint)
+    made = load_object(PLUGINS.get(name, name), "solver.use")
+    if not callable(made):
+        raise InputError(f"{name} cannot be called", where="solver.use", hint="name a class")
+    solver: Solver = made(study, taxonomy)
+    return solver
+
+
+@dataclass
+class CommandSolver:
+    """Any command line: templates are filled into its folder, its outputs are read from there."""
+
+    study: Study
+    taxonomy: Taxonomy
+
+    @property
+    def by(self) -> str:
+        return Path(self.spec.command[0]).name
+
+    @property
+    def spec(self) -> SolverSpec:
+        return self.study.solver
+
+    def check(self) -> None:
+        program = self.spec.command[0]
+        if "{{" not in program and _program(program, self.study.folder) is None:
+            hint = "install it or correct solver.command; `transom doctor` lists the solvers that are found"
+            raise InputError(f"the solver {program} is not there", where="solver.command", hint=hint)
+        # Whatever is wrong with a template is wrong for every design: say it before anything is solved.
+        example = {**self.study.fixed, **dict.fromkeys(self.study.variables, 1.0)}
+        for name, path in self.spec.templates.items():
+            try:
+                fill((self.study.folder / path).read_text("utf-8"), example)
+            except ValueError as error:
+                raise InputError(str(error), where=f"template {name}", hint="correct the placeholder") from error
+
+    def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
+        names = {**values, "folder": str(folder), "study_folder": str(self.study.folder)}
+        try:
+            for name, path in self.spec.templates.items():
+                target = folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(fill((self.study.folder / path).read_text("utf-8"), names), "utf-8")
+            program, *arguments = (fill(part, names) for part in self.spec.command)
+        except ValueError as error:
+            raise InputError(str(error), where="solver", hint="correct the template or the command") from error
+        command = [_program(program, self.study.folder) or program, *arguments]
+
+        outputs, needed = self.spec.outputs, needed_outputs(self.study)
+        return run_and_judge(command, folder, limits, self.taxonomy, outputs, needed, self.by)
+
+
+def run_and_judge(
+    command: list[str],
+    folder: Path,
+    limits: JobLimits,
+    taxonomy: Taxonomy,
+    outputs: Mapping[str, Extractor],
+    needed: set[str],
+    by: str,
+) -> Solved:
+    """Run a command in its folder, read its outputs, and say how it ended.
+
+    Args:
+        needed: outputs without which there is no result.
+        by: who computes.
+    """
+    try:
+        ended = run_job(command, folder, limits)
+        read = {} if ended.stopped else {name: extract(one, folder) for name, one in outputs.items()}
+        values = {name: value for name, value in read.items() if value is not None}
+        missing = sorted(needed - values.keys()) if ended.return_code == 0 else ()
+        job = JobOutput.read(folder, ended.return_code, stopped=ended.stopped, values=values, missing=missing)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return Solved(diagnosis("disk_full", taxonomy, Evidence("limit", str(error))), by=by)
+    found = classify(job, taxonomy)
+    return Solved(found, {} if found.failure else values, ended.seconds, ended.memory, by)
+
+
+def _program(name: str, folder: Path) -> str | None:
+    """A command's path: a file beside the study, or one on the search path."""
+    beside = folder / name
+    if "/" in name and beside.is_file():
+        return str(beside.resolve())
+    return shutil.which(name)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a small JSON file so that it is there whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(value, sort_keys=True) + "\n", "utf-8")
+    part.replace(path)

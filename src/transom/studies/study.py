@@ -1,0 +1,353 @@
+"""`study.yaml`: what is varied, what is wanted, what must hold, and who computes it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ByteSize, ConfigDict, Field, model_validator
+
+from transom.canonical import digest
+from transom.errors import InputError
+from transom.formats.yaml_files import Key, YamlFile, load_yaml
+from transom.formats.yaml_models import validate_yaml
+from transom.studies.expression import Formula
+
+Number: TypeAlias = float | int | str
+"""A value of a variable, constant or setting: a number, or a word for the solver."""
+
+_TRIED = 4000  # random designs; where none of them meets the requirements, no sampler would find one either
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Variable(_Model):
+    """A design variable: a range, or choices. Numbers of one unit are compared by their ratios."""
+
+    low: float | None = None
+    high: float | None = None
+    step: float | None = Field(None, gt=0)
+    log: bool = False
+    integer: bool = False
+    choices: tuple[Number, ...] = ()
+    unit: str = ""
+    title: str = ""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Variable:
+        if self.choices:
+            if self.low is not None or self.high is not None:
+                raise ValueError("has choices and bounds; keep one of them")
+            return self
+        if self.low is None or self.high is None:
+            raise ValueError("needs low and high, or choices")
+        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+            raise ValueError("its bounds must be finite")
+        if self.low > self.high:
+            raise ValueError(f"its bounds contradict each other: low {self.low:g} is above high {self.high:g}")
+        if self.log and self.low <= 0:
+            raise ValueError(f"is logarithmic, so low must be above 0, not {self.low:g}")
+        if self.integer and (self.low != int(self.low) or self.high != int(self.high)):
+            raise ValueError("is an integer, so its bounds must be whole numbers")
+        if self.log and self.step:
+            raise ValueError("has log and step; keep one of them")
+        return self
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Low and high; 0 and 0 for choices."""
+        return (self.low or 0.0, self.high or 0.0)
+
+    def distribution(self) -> Any:
+        """The variable as Optuna has it."""
+        from optuna import distributions as kinds  # noqa: PLC0415  slow
+
+        if self.choices:
+            return kinds.CategoricalDistribution(self.choices)
+        low, high = self.bounds
+        if self.integer:
+            return kinds.IntDistribution(int(low), int(high), log=self.log, step=int(self.step or 1))
+        return kinds.FloatDistribution(low, high, log=self.log, step=self.step)
+
+
+class Constant(_Model):
+    """A number of the study that does not vary; a plain number is read as one without unit."""
+
+    value: Number
+    unit: str = ""
+    title: str = ""
+
+
+class Wish(_Model):
+    """Something computed: the output `name`, or the formula `value` of outputs, variables and constants."""
+
+    name: str
+    value: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.value or self.name
+
+
+class Objective(Wish):
+    """What is wanted."""
+
+    direction: Literal["minimize", "maximize"] = "minimize"
+
+
+class Bound(Wish):
+    """What must hold."""
+
+    max: float | None = None
+    min: float | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Bound:
+        if self.max is None and self.min is None:
+            raise ValueError("needs max or min")
+        if self.max is not None and self.min is not None and self.min > self.max:
+            raise ValueError(f"its bounds contradict each other: min {self.min:g} is above max {self.max:g}")
+        return self
+
+
+class Extractor(_Model):
+    """Where an output stands: in `file`, by one of the other keys."""
+
+    file: str
+    json_pointer: str | None = Field(None, alias="json")
+    regex: str | None = None
+    calculix: Literal["displacement", "mises"] | None = None
+    nastran: Literal["displacement", "mises", "mass", "frequency"] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Extractor:
+        kinds = (self.json_pointer, self.regex, self.calculix, self.nastran)
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError("needs one of json, regex, calculix, nastran")
+        return self
+
+
+class SolverSpec(_Model):
+    """Who computes: a command line with templates and outputs, or a plug-in (`use`)."""
+
+    use: str | None = None
+    options: dict[str, Number | bool] = {}
+    command: tuple[str, ...] = ()
+    templates: dict[str, str] = {}
+    outputs: dict[str, Extractor] = {}
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> SolverSpec:
+        if bool(self.use) == bool(self.command):
+            raise ValueError("needs either use: NAME or command: [...]")
+        if self.command and not self.outputs:
+            raise ValueError("a command needs outputs: where its results stand")
+        return self
+
+
+class Verification(_Model):
+    """How a best design is verified: solved again with these settings; outputs may differ by `tolerance`."""
+
+    settings: dict[str, Number]
+    tolerance: float = Field(0.1, gt=0)
+
+
+class Budget(_Model):
+    """How much may be spent: solves that end with a result or failure of the design, and time."""
+
+    trials: int = Field(40, ge=1)
+    seconds: float | None = Field(None, gt=0)
+    workers: int = Field(1, ge=1, le=256)
+
+
+class JobLimits(_Model):
+    """What one solve may use: seconds of wall time, memory of all its processes, files that it writes (`1.5 GB`)."""
+
+    seconds: float = Field(600, gt=0)
+    memory: ByteSize = Field(ByteSize(4e9), gt=0)
+    disk: ByteSize = Field(ByteSize(2e9), gt=0)
+
+
+class Learning(_Model):
+    """What earlier studies of the same scope may do: rules that reject, designs to begin with.
+
+    `audit` is the share of rejected designs that is solved all the same, to score the rules. Insights named in `veto`
+    do nothing, those in `pin` act whatever came of them.
+    """
+
+    rules: bool = True
+    audit: float = Field(0.07, ge=0, le=1)
+    warm_start: int = Field(5, ge=0)
+    veto: tuple[str, ...] = ()
+    pin: tuple[str, ...] = ()
+
+
+class SamplerSpec(_Model):
+    """Which of Optuna's samplers proposes designs."""
+
+    kind: Literal["tpe", "random", "nsga2"] = "tpe"
+    seed: int | None = None
+    startup: int = Field(10, ge=1)
+
+
+class PlaybookSpec(_Model):
+    """Whose knowledge counts: `scope` names a family of studies."""
+
+    scope: str
+
+
+class Study(_Model):
+    """A study as written; paths are relative to `folder`."""
+
+    study: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")
+    description: str = ""
+    variables: dict[str, Variable] = Field(min_length=1)
+    constants: dict[str, Number | Constant] = {}
+    features: dict[str, str] = {}
+    require: tuple[str, ...] = ()
+    objectives: tuple[Objective, ...] = Field(min_length=1)
+    constraints: tuple[Bound, ...] = ()
+    settings: dict[str, Number] = {}
+    verify: Verification | None = None
+    solver: SolverSpec
+    budget: Budget = Budget()
+    limits: JobLimits = JobLimits()
+    learning: Learning = Learning()
+    sampler: SamplerSpec = SamplerSpec()
+    playbook: PlaybookSpec | None = None
+    failures: tuple[str, ...] = ()
+    hooks: dict[Literal["pre_solve", "post_solve", "on_failure", "study_end"], tuple[str, ...]] = {}
+    folder: Path = Field(Path(), exclude=True)
+
+    @property
+    def scope(self) -> str:
+        """The family of studies that it shares insights with."""
+        return self.playbook.scope if self.playbook else self.study
+
+    @cached_property
+    def fixed(self) -> dict[str, Number]:
+        """Constants and numerical settings by name."""
+        constants = {name: one.value if isinstance(one, Constant) else one for name, one in self.constants.items()}
+        return {**constants, **self.settings}
+
+    @cached_property
+    def requirements(self) -> tuple[Formula, ...]:
+        return tuple(Formula.parse(text) for text in self.require)
+
+    def values(self, params: Mapping[str, Number], settings: Mapping[str, Number] | None = None) -> dict[str, Number]:
+        """Everything that has a name before the solve: constants, settings, variables."""
+        return {**self.fixed, **(settings or {}), **params}
+
+    @cached_property
+    def problem(self) -> str:
+        """Digest of what a trial's result rests on; trials of another problem are not mixed with these."""
+        keys = ("variables", "constants", "require", "objectives", "constraints", "settings", "solver")
+        data = self.model_dump(mode="json", include=set(keys), by_alias=True)
+        texts = {name: (self.folder / path).read_text("utf-8") for name, path in self.solver.templates.items()}
+        return digest({**data, "templates": texts})
+
+
+def load_study(path: Path) -> Study:
+    """Read a study.
+
+    Raises:
+        InputError: what is wrong, with file:line and what to do.
+    """
+    file = load_yaml(path)
+    study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
+    _check_names(study, file)
+    for at, text, names in _formulas(study):
+        place, where = ".".join(map(str, at)), file.where(*at)
+        try:
+            formula = Formula.parse(text)
+        except ValueError as error:
+            raise InputError(f"{place}: {error}", where=where) from error
+        if names is not None and (unknown := sorted(formula.names - names)):
+            hint = f"there are {', '.join(sorted(names))}"
+            raise InputError(f"{place}: there is no {unknown[0]}", where=where, hint=hint)
+        if at[0] == "require" and not formula.compares:
+            raise InputError(f"{place}: {text!r} compares nothing", where=where, hint="use < or <=")
+    files: list[tuple[tuple[Key, ...], str]] = [(("failures", n), name) for n, name in enumerate(study.failures)]
+    files += [(("solver", "templates", name), path) for name, path in study.solver.templates.items()]
+    for at, name in files:
+        if not (study.folder / name).is_file():
+            hint = f"paths are relative to {study.folder}"
+            raise InputError(f"there is no file {name}", where=file.where(*at), hint=hint)
+    _check_space(study, file)
+    return study
+
+
+def _check_names(study: Study, file: YamlFile) -> None:
+    seen: dict[str, str] = {}
+    for group, names in (("variables", study.variables), ("constants", study.constants), ("settings", study.settings)):
+        for name in names:
+            if not name.isidentifier():
+                hint = "use letters, digits and _"
+                raise InputError(f"{name!r} cannot be a name", where=file.where(group, name), hint=hint)
+            if name in seen:
+                where = file.where(group, name)
+                raise InputError(f"{name} stands in {seen[name]} and {group}", where=where, hint="rename one")
+            seen[name] = group
+    if study.verify and (unknown := sorted(study.verify.settings.keys() - study.settings.keys())):
+        where = file.where("verify", "settings", unknown[0])
+        raise InputError(f"verify.settings.{unknown[0]} is no setting", where=where, hint="name one of `settings`")
+
+
+def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str, set[str] | None]]:
+    """Every formula with its place and the names that it may use; None: only a plug-in knows its outputs."""
+    before = {*study.variables, *study.fixed}
+    after = before | study.solver.outputs.keys() if study.solver.command else None
+    for name, text in study.features.items():
+        yield ("features", name), text, before
+    for number, text in enumerate(study.require):
+        yield ("require", number), text, before
+    groups: dict[str, tuple[Wish, ...]] = {"objectives": study.objectives, "constraints": study.constraints}
+    for group, wishes in groups.items():
+        for number, one in enumerate(wishes):
+            yield (group, number, "value" if one.value else "name"), one.text, after
+
+
+def _check_space(study: Study, file: YamlFile) -> None:
+    """Refuse requirements that no design meets."""
+    if not study.requirements:
+        return
+    pick = random.Random(0)
+    designs = [study.values(random_design(study, pick)) for _ in range(_TRIED)]
+    held = [[formula(design) == 1 for formula in study.requirements] for design in designs]
+    if any(all(row) for row in held):
+        return
+    never = [number for number in range(len(study.requirements)) if not any(row[number] for row in held)]
+    number = never[0] if never else 0
+    what = f"{study.require[number]!r} holds for" if never else "all of `require` holds for"
+    raise InputError(
+        f"the space is infeasible: {what} none of {_TRIED} designs within the bounds",
+        where=file.where("require", number),
+        hint="widen the bounds of the variables, or relax it",
+    )
+
+
+def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
+    """A design drawn evenly from the bounds; its requirements may not hold."""
+    design: dict[str, Number] = {}
+    for name, one in study.variables.items():
+        if one.choices:
+            design[name] = pick.choice(one.choices)
+            continue
+        low, high = one.bounds
+        value = math.exp(pick.uniform(math.log(low), math.log(high))) if one.log else pick.uniform(low, high)
+        if step := one.step or (1.0 if one.integer else None):
+            value = min(high, low + round((value - low) / step) * step)
+        design[name] = int(value) if one.integer else value
+    return design
+
+
+def needed_outputs(study: Study) -> set[str]:
+    """Names of the outputs that the objectives and constraints use."""
+    wishes: list[Wish] = [*study.objectives, *study.constraints]
+    return set().union(*(Formula.parse(one.text).names for one in wishes)) - {*study.variables, *study.fixed}

@@ -1,0 +1,145 @@
+"""Trials as a study tells of them: what was tried, how it ended, and which is the best."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from transom.studies.expression import Formula
+from transom.studies.study import Bound, Number, Study
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
+
+Kind = Literal["solved", "failed", "rejected", "running", "lost"]
+
+RECORD = "transom"
+"""User attribute of a trial under which its record is kept."""
+FAILED_BY = 10.0
+"""Violation of a design that failed or was rejected: more than any of a design with results."""
+_MOST = 5.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One design.
+
+    Attributes:
+        number: from 0, as the storage has it.
+        kind: `solved` (it has results, whether or not it meets the constraints), `failed` (it has none), `rejected`
+            (by a requirement or rule, without a solve), `running`, `lost` (the machine failed it too often).
+        params: its variables.
+        outputs: of the solver.
+        values: of the objectives; empty without results.
+        violations: constraint -> how far it is violated, relative to its bound; at most 0 where it is met.
+        failure, reason: class and sentence, of a failed or rejected one.
+        audit: ids of rules that rejected it and that it was solved to score.
+        rules: ids or sentences of the rules that rejected it.
+        seconds: wall time of the solve; by: who solved it; attempts: how often.
+        ended: ISO time.
+    """
+
+    number: int
+    kind: Kind
+    params: Mapping[str, Number]
+    outputs: Mapping[str, float] = field(default_factory=dict)
+    values: tuple[float, ...] = ()
+    violations: Mapping[str, float] = field(default_factory=dict)
+    failure: str | None = None
+    reason: str = ""
+    audit: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    seconds: float = 0.0
+    by: str = ""
+    attempts: int = 1
+    ended: str = ""
+    source: str = "sampler"
+
+    @property
+    def feasible(self) -> bool:
+        return self.kind == "solved" and all(value <= 0 for value in self.violations.values())
+
+    def to_record(self) -> dict[str, Any]:
+        """What the storage keeps beside number and parameters."""
+        names = ("kind", "outputs", "values", "violations", "failure", "reason", "audit", "rules", "seconds", "by")
+        return {name: getattr(self, name) for name in (*names, "attempts", "ended", "source")}
+
+    @staticmethod
+    def of(frozen: FrozenTrial, study: Study) -> Trial:
+        """A trial of the storage."""
+        record = dict(frozen.user_attrs.get(RECORD) or {"kind": "lost" if frozen.state.is_finished() else "running"})
+        for name in ("values", "audit", "rules"):
+            record[name] = tuple(record.get(name) or ())
+        params = {name: frozen.params[name] for name in study.variables if name in frozen.params}
+        return Trial(number=frozen.number, params=params, **record)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A study's objectives and constraints as formulas."""
+
+    study: Study
+    objectives: tuple[Formula, ...]
+    constraints: tuple[tuple[Bound, Formula], ...]
+
+    @staticmethod
+    def of(study: Study) -> Wanted:
+        objectives = tuple(Formula.parse(one.text) for one in study.objectives)
+        constraints = tuple((one, Formula.parse(one.text)) for one in study.constraints)
+        return Wanted(study, objectives, constraints)
+
+    def values(self, names: Mapping[str, Number]) -> tuple[float, ...]:
+        """The objectives."""
+        return tuple(formula(names) for formula in self.objectives)
+
+    def violations(self, names: Mapping[str, Number], margin: Mapping[str, float] | None = None) -> dict[str, float]:
+        """How far each constraint is violated.
+
+        Args:
+            names: everything that has a name, outputs too.
+            margin: output -> factor by which a finer solve was seen to differ; outputs are judged as if they had it.
+        """
+        moved = {name: float(names[name]) * factor for name, factor in (margin or {}).items() if name in names}
+        return {bound.name: _violation(bound, formula({**names, **moved})) for bound, formula in self.constraints}
+
+    def better(self, one: Sequence[float], other: Sequence[float]) -> bool:
+        """Whether one design dominates another."""
+        signed = [(-a, -b) if o.direction == "maximize" else (a, b)
+                  for o, a, b in zip(self.study.objectives, one, other, strict=True)]  # fmt: skip
+        return all(a <= b for a, b in signed) and any(a < b for a, b in signed)
+
+    def front(self, trials: Iterable[Trial]) -> list[Trial]:
+        """The feasible trials that none dominates, best first by the first objective."""
+        feasible = [trial for trial in trials if trial.feasible]
+        kept = [one for one in feasible if not any(self.better(other.values, one.values) for other in feasible)]
+        sign = -1 if self.study.objectives[0].direction == "maximize" else 1
+        return sorted(kept, key=lambda trial: (sign * trial.values[0], trial.number))
+
+    def ranked(self, trials: Iterable[Trial]) -> list[Trial]:
+        """Feasible trials by the first objective, best first."""
+        sign = -1 if self.study.objectives[0].direction == "maximize" else 1
+        return sorted((one for one in trials if one.feasible), key=lambda one: (sign * one.values[0], one.number))
+
+
+def _violation(bound: Bound, value: float) -> float:
+    """Relative to the bound, so that constraints of different units add up; at most 5."""
+    if math.isnan(value):
+        return _MOST
+    over = [(value - bound.max) / (abs(bound.max) or 1.0)] if bound.max is not None else []
+    under = [(bound.min - value) / (abs(bound.min) or 1.0)] if bound.min is not None else []
+    return min(_MOST, max((*over, *under)))
+
+
+def counts(trials: Iterable[Trial]) -> dict[str, int]:
+    """Trials by how they ended, as `transom study run` reports them."""
+    kinds = Counter(trial.kind for trial in trials)
+    complete, failed, rejected = kinds["solved"], kinds["failed"], kinds["rejected"]
+    return {"total": complete + failed + rejected, "complete": complete, "failed": failed, "pruned": rejected}
+
+
+def failures(trials: Iterable[Trial]) -> dict[str, int]:
+    """Failed solves by class, the most frequent first."""
+    return dict(Counter(trial.failure for trial in trials if trial.kind == "failed" and trial.failure).most_common())

@@ -1,0 +1,108 @@
+"""Claims held to what they cite: honest renderings survive, everything else is struck."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from transom.gates.claims import Support, check_claims
+
+LEDGER = {
+    "E1": Support(Decimal(14), "", "tests failed", '"failed": 14'),
+    "E2": Support(Decimal(12480), "", "tests executed", '"executed": 12480'),
+    "E3": Support(Decimal("82.46"), "%", "coverage line", '"line_coverage": 82.46'),
+    "E4": Support(Decimal(1240), "ms", "performance latency POST /api/scan p95", '"p95_ms": 1240'),
+    "E5": Support(Decimal(800), "ms", "performance latency limit POST /api/scan p95", '"target_p95_ms": 800'),
+    "E6": Support(Decimal("0.0125"), "ratio", "performance error rate", '"error_rate": 0.0125'),
+    "E7": Support(Decimal(2), "", "vulnerability high", '"high": 2'),
+    "E8": Support(None, "", "review comment", "Holds sometimes lapse a minute early, and nobody knows why."),
+    "E9": Support(Decimal(3), "", "criteria passed", "count"),
+    "E10": Support(Decimal(5), "", "criteria", "count"),
+    "E11": Support(Decimal("-0.5"), "", "change of coverage", '"delta": -0.5'),
+    "E12": Support(Decimal(1500), "/s", "performance throughput", '"rps": 1500'),
+    "E13": Support(Decimal(90000), "ms", "duration of the run", '"duration_ms": 90000'),
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "14 tests failed [E1].",
+        "Failed: 14 [E1].",
+        "14 of 12,480 tests failed [E1][E2].",
+        "12480 tests were executed [E2].",
+        "12,480 tests were executed [E2].",
+        "About 12,500 tests were executed [E2].",
+        "Over 12,000 tests were executed [E2].",
+        "12.5k tests were executed [E2].",
+        "Line coverage is 82.46 % [E3].",
+        "Line coverage is 82.5% [E3].",
+        "82 percent of the lines are covered [E3].",
+        "Coverage stands at 82.5 per cent [E3].",
+        "The p95 latency is 1240 ms [E4].",
+        "The p95 latency is 1.24 s [E4].",
+        "The p95 latency is 1.24 seconds against a target of 800 ms [E4][E5].",
+        "The p95 latency of 1,240 ms misses its target of 0.8 s [E4][E5].",
+        "The error rate is 1.25 % [E6].",
+        "The error rate is 0.0125 [E6].",
+        "The error rate is 1.3 % [E6].",
+        "Two high vulnerabilities are open [E7].",
+        "There are 2 high-severity vulnerabilities [E7].",
+        'A tester wrote: "Holds sometimes lapse a minute early" [E8].',
+        "A tester wrote: “holds sometimes lapse … nobody knows why” [E8].",
+        "3 of 5 criteria passed [E9][E10].",
+        "Three of five criteria passed [E9][E10].",
+        "Coverage fell by 0.5 [E11].",
+        "The throughput is 1,500 requests/s [E12].",
+        "The run took 90 seconds [E13].",
+        "The run took 1.5 minutes [E13].",
+        "Nothing speaks against it.",
+        "1. 14 tests failed [E1]",
+    ],
+)
+def test_an_honest_rendering_survives(text: str) -> None:
+    assert check_claims(text, LEDGER).struck == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("15 tests failed [E1].", "15 is not what it cites"),
+        ("14 tests failed.", "14 has no evidence"),
+        ("14 tests failed [E3].", "14 is not what it cites"),
+        ("14 tests failed [E99].", "E99, which is not in the ledger"),
+        ("14 tests were skipped [E1].", "another quantity"),
+        ("14 vulnerabilities are open [E1].", "another quantity"),
+        ("Branch coverage is 82.46 % [E3].", "another quantity"),
+        ("The p99 latency is 1240 ms [E4].", "another quantity"),
+        ("The p95 latency is 1240 s [E4].", "1240 s is not"),
+        ("The p95 latency is 124 ms [E4].", "124 ms is not"),
+        ("Failed tests: 14 % [E1].", "is not what it cites"),
+        ("Line coverage is 83 % [E3].", "83"),
+        ("Line coverage is 82.47 % [E3].", "82.47"),
+        ("2 critical vulnerabilities are open [E7].", "another quantity"),
+        ("Four of five criteria passed [E9][E10].", "4 is not"),
+        ('A tester wrote: "Holds often lapse a minute early" [E8].', "quotation"),
+        ('A tester wrote: "Holds sometimes lapse an hour early" [E8].', "quotation"),
+        ('A tester wrote: "Holds sometimes lapse a minute early".', "quotation"),
+        ("CVE-2026-99999 is open [E7].", "CVE-2026-99999"),
+        ("Over 13,000 tests were executed [E2].", "13,000"),
+        ("The error rate is 12.5 % [E6].", "12.5"),
+        ("Coverage rose by 0.5 points [E11].", "0.5 is not"),
+    ],
+)
+def test_what_the_evidence_does_not_say_is_struck(text: str, why: str) -> None:
+    checked = check_claims(f"Honest words before it. {text} Honest words behind it.", LEDGER)
+    assert [why in one.why for one in checked.struck] == [True], checked
+    assert "Honest words before it." in checked.text
+    assert "Honest words behind it." in checked.text
+
+
+def test_names_that_the_question_has_are_no_claims() -> None:
+    assert check_claims("Feature LEND-118 goes to stage 2.", {}, names=["Is LEND-118 fit for stage 2?"]).struck == ()
+    assert check_claims("Feature LEND-118 has 2 failed tests.", {}, names=["Is LEND-118 fit for stage 2?"]).struck
+
+
+def test_what_is_cited_is_told_once_and_in_order() -> None:
+    assert check_claims("14 failed [E1][E2]. Coverage is 82.46 % [E3][E1].", LEDGER).cited == ("E1", "E2", "E3")

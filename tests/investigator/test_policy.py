@@ -1,0 +1,158 @@
+"""The policy, waivers, and what verdict and confidence follow from."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tests.investigator.helpers import EXAMPLES, READY, STEERED, change, copy_of, judged, status
+from transom.errors import InputError
+from transom.investigator.deciding import within
+from transom.investigator.policy import Waiver, load_policy, load_waivers
+from transom.investigator.result import Verdict
+
+SHIPPED = Path(load_policy.__code__.co_filename).parent / "knowledge" / "policy.yaml"
+
+
+@pytest.mark.parametrize(
+    ("status_", "category", "stage"),
+    [
+        ("UAT", "", "UAT"),
+        ("In Progress", "", "Development"),
+        ("production ready", "", "Production-Ready"),
+        ("Production-Ready", "", "Production-Ready"),
+        ("Development/UAT", "", "Development"),
+        ("Done", "", "Production"),
+        ("进行中", "indeterminate", "Development"),
+        ("已完成", "done", "Production"),
+        ("Waiting for Godot", "", None),
+    ],
+)
+def test_a_status_is_a_step_of_the_ladder(status_: str, category: str, stage: str | None) -> None:
+    assert load_policy().stage_of(status_, category) == stage
+
+
+@pytest.mark.parametrize(
+    ("question", "stage"),
+    [
+        ("Is the reservation feature ready for production?", "Production"),
+        ("Can group reservations go to UAT?", "UAT"),
+        ("Is it production-ready?", "Production-Ready"),
+        ("Can we ship the kiosk?", "Production"),
+        ("Is Tool Maintenance Reminders ready for its next stage?", None),
+        ("Is feature1 ready?", None),
+    ],
+)
+def test_the_target_is_the_stage_that_the_question_names(question: str, stage: str | None) -> None:
+    assert load_policy().stage_in(question) == stage
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("at_most: 0", "at_mst: 0", "did you mean at_most?"),
+        ("from: UAT", "from: Staging", "no stage 'Staging'"),
+        ("source: metrics/unit_test_results", "source: metrics/unit", "no such source"),
+        ("{measure: coverage.line, at_least: 80, stated: tightens}", "{measure: coverage.line}", "one of at_most"),
+        ("id: docs.architecture", "id: docs.design", "two criteria have the id docs.design"),
+        ("schema: transom.investigation_policy/1", "", "schema"),
+    ],
+)
+def test_a_policy_of_one_s_own_is_validated_with_file_and_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = tmp_path / "policy.yaml"
+    text = SHIPPED.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InputError) as refused:
+        load_policy(path)
+    assert said in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def waiver(criterion: str, expires: str = "2026-12-31", feature: str = "") -> Waiver:
+    return Waiver(
+        criterion=criterion, approver="Ines Vogt", reason="known", expires=date.fromisoformat(expires), feature=feature
+    )
+
+
+def test_a_waiver_lifts_a_gate_until_it_expires_and_for_its_feature_only() -> None:
+    both = (waiver("tests.unit"), waiver("security.*", feature="LEND-150"))
+    decision, _ = judged(EXAMPLES, STEERED, waivers=both)
+    assert decision.verdict == "READY"
+    assert (status(decision, "tests.unit"), status(decision, "security.scan")) == ("waived", "waived")
+    assert decision.confidence <= 1
+    assert all(one.applied for one in decision.waivers)
+    assert [risk.severity for risk in decision.risks if "waived" in risk.text] == ["high", "high"]
+    later, _ = judged(EXAMPLES, STEERED, waivers=both, as_of=date(2027, 1, 1))
+    assert later.verdict == "NOT_READY"
+    assert {one.why for one in later.waivers} == {"expired on 2026-12-31"}
+    elsewhere, _ = judged(EXAMPLES, STEERED, waivers=(both[0], waiver("security.*", feature="LEND-118")))
+    assert elsewhere.verdict == "NOT_READY"
+
+
+def test_waivers_in_the_data_are_claims(tmp_path: Path) -> None:
+    folder = copy_of(STEERED, tmp_path)
+    (folder / "waivers.yaml").write_text("waivers:\n- {criterion: '*', approver: x, reason: y, expires: 2030-01-01}\n")
+    decision, _ = judged(tmp_path, STEERED)
+    assert (decision.verdict, decision.waivers) == ("NOT_READY", [])
+    assert decision.unsupported
+
+
+@pytest.mark.parametrize("missing", ["approver", "reason", "expires"])
+def test_a_waiver_needs_an_approver_a_reason_and_an_expiry(tmp_path: Path, missing: str) -> None:
+    row = {"criterion": "tests.unit", "approver": "A", "reason": "b", "expires": "2026-12-31"}
+    path = tmp_path / "waivers.yaml"
+    path.write_text(
+        "waivers:\n- " + "\n  ".join(f"{key}: {value}" for key, value in row.items() if key != missing) + "\n"
+    )
+    with pytest.raises(InputError, match=missing):
+        load_waivers(path)
+
+
+@pytest.mark.parametrize("proposed", ["READY", "NEEDS_JUDGEMENT", "INSUFFICIENT_DATA", "NOT_READY"])
+def test_judgement_stays_within_the_hard_gates(proposed: Verdict) -> None:
+    failing, _ = judged(EXAMPLES, "feature2")
+    assert within(proposed, failing) == "NOT_READY"
+    mixed, _ = judged(EXAMPLES, "feature3")
+    assert within(proposed, mixed) == proposed
+    ready, _ = judged(EXAMPLES, READY)
+    assert within(proposed, ready) == proposed
+
+
+def test_the_target_decides_what_is_asked() -> None:
+    for_uat, _ = judged(EXAMPLES, "feature4", target="UAT")
+    assert (for_uat.verdict, for_uat.confidence) == ("READY", 1.0)
+    assert judged(EXAMPLES, "feature4", target="Production")[0].verdict == "NOT_READY"
+
+
+METRICS = (
+    *("performance_benchmarks", "pipeline_results", "security_scan_results"),
+    *("test_coverage_report", "unit_test_results"),
+)
+SOURCES = [
+    *("jira/feature_issue", "reviews/security", "reviews/stakeholders", "reviews/uat"),
+    *(f"metrics/{name}" for name in METRICS),
+]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("how", ["remove", "empty", "braces", "todo"])
+def test_a_lost_source_never_improves_verdict_or_confidence(tmp_path: Path, name: str, how: str) -> None:
+    order = ["NOT_READY", "INSUFFICIENT_DATA", "NEEDS_JUDGEMENT", "READY"]
+    for folder in (READY, "feature3", STEERED) if how == "remove" else (READY,):
+        copy_of(folder, tmp_path)
+        before, _ = judged(tmp_path, folder)
+        path = tmp_path / folder / f"{name}.json"
+        if how == "remove":
+            path.unlink()
+        elif how == "todo":
+            change(path, lambda _: {"notes": "TODO", "results": []})
+        else:
+            path.write_text("" if how == "empty" else "{}")
+        after, _ = judged(tmp_path, folder)
+        # What failed by the lost source alone is unknown then: it is no better, and it is said.
+        assert order.index(after.verdict) <= max(order.index(before.verdict), 1)
+        assert after.confidence <= before.confidence
+        assert after.verdict != "READY"

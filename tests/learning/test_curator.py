@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+
+from transom.errors import InputError
+from transom.learning import Curator, InsightCategory, Playbook, Source
+
+STR, MIS, *_ = InsightCategory
+
+
+@pytest.fixture
+def book() -> Playbook:
+    return Playbook(clock=lambda: "2026-11-23T00:00:00Z")
+
+
+@pytest.fixture
+def curator(book: Playbook) -> Curator:
+    book.add_insight(STR, "Begin with a coarse mesh", source_trial=1, tags=["mesh"])
+    book.add_insight(STR, "A first run needs no fine elements", tags=["start"], source=Source(run="r2"), egress="local")
+    book.add_insight(MIS, "Never leave a body without a fixed node")
+    return Curator(book)
+
+
+def test_a_merged_insight_gives_all_it_has_and_stands_for_the_other(book: Playbook, curator: Curator) -> None:
+    for key, good in (("str-00001", True), ("str-00002", True), ("str-00002", False)):
+        book.record_outcome(key, good)
+    kept = curator.merge("str-00001", "str-00002", by="ada")
+    assert (kept.helpful_count, kept.harmful_count, kept.tags) == (2, 1, ("mesh", "start"))
+    assert kept.sources == (Source(trial=1), Source(run="r2"))
+    assert kept.egress == "local"
+    assert {*book.items} == {"str-00001", "mis-00003"}
+    assert book.record_outcome("str-00002", True)
+    assert book.require("str-00001").helpful_count == 3
+    assert book.add_insight(STR, "a first run needs no fine elements").id == "str-00001"
+    assert [one.id for one in book.search_by_content("start")] == ["str-00001"]
+    curator.merge("mis-00003", "str-00001")
+    assert book.record_outcome("str-00002", True)
+    assert book.require("mis-00003").helpful_count == 4
+    for keep, other, why in (("mis-00003", "mis-00003", "into itself"), ("mis-00003", "str-00001", "it is retired")):
+        with pytest.raises(InputError, match=why):
+            curator.merge(keep, other)
+
+
+def test_an_edited_insight_keeps_its_standing_and_is_found_by_its_new_words(book: Playbook, curator: Curator) -> None:
+    book.record_outcome("str-00001", True)
+    edited = curator.edit("str-00001", content="Begin with few elements", tags=["b", "a"], valid_until="2027", by="ada")
+    assert (edited.helpful_count, edited.tags, edited.valid_until) == (1, ("a", "b"), "2027")
+    assert [one.id for one in book.search_by_content("few")] == ["str-00001"]
+    assert book.search_by_content("coarse") == []
+    assert curator.edit("str-00001", tags=[]).content == "Begin with few elements"
+    assert book.events("str-00001")[2].data["before"] == "Begin with a coarse mesh"
+    with pytest.raises(InputError, match=r"str-00002 says the same; merge them: transom playbook merge str-00002 str-"):
+        curator.edit("str-00001", content="A FIRST run needs no fine elements.")
+    with pytest.raises(InputError, match="content is empty"):
+        curator.edit("str-00001", content=" ")
+
+
+def test_a_retired_insight_can_be_restored(book: Playbook, curator: Curator) -> None:
+    assert curator.retire("str-00001", "wrong since release 9", by="ada").retired == "wrong since release 9"
+    assert "str-00001" not in book.items
+    with pytest.raises(InputError, match="it is retired"):
+        curator.retire("str-00001", "again")
+    assert curator.restore("str-00001", by="ada").retired == ""
+    assert "str-00001" in book.items
+    with pytest.raises(InputError, match="it is not retired"):
+        curator.restore("str-00001")
+    with pytest.raises(InputError, match="no reason"):
+        curator.retire("str-00001", " ")
+    curator.merge("str-00001", "str-00002")
+    with pytest.raises(InputError, match="merged into str-00001"):
+        curator.restore("str-00002")
+    with pytest.raises(InputError, match="no insight 'str-00099'"):
+        curator.confirm("str-00099", by="ada")
+
+
+def test_a_person_is_asked_of_the_uncertain_first_and_then_of_the_stale(book: Playbook, curator: Curator) -> None:
+    assert curator.questions() == []
+    for key, outcomes in (("str-00001", [True, False] * 2), ("str-00002", [True] * 4), ("mis-00003", [True])):
+        for good in outcomes:
+            book.record_outcome(key, good)
+    (asked,) = curator.questions()
+    assert (asked.kind, asked.insight.id) == ("uncertain", "str-00001")
+    assert asked.text.startswith("2 outcomes speak for it, 2 against it")
+    book.clock = lambda: "2027-11-23T00:00:00Z"
+    assert [(one.kind, one.insight.id) for one in curator.questions()] == [
+        ("uncertain", "str-00001"), ("stale", "str-00002"), ("stale", "mis-00003"),
+    ]  # fmt: skip
+    assert len(curator.questions(limit=1)) == 1
+    book.clock = lambda: "2026-11-23T00:00:00Z"
+    confirmed = curator.confirm("str-00002", by="ada")
+    assert confirmed.confirmed_at
+    assert confirmed.helpful_count == 5

@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.memory.embedders import HashedWords
+from transom.errors import InputError
+from transom.learning import InsightCategory, Outcome, Playbook, Source, TaskType, Wish
+
+STR, MIS, TOOL, CAL, DOM, WF = InsightCategory
+SHELLS = "Use shell elements for thin walls"
+TOLERANCE = "Never set convergence below 1e-8 for SOL 106"
+
+
+@pytest.fixture
+def book() -> Playbook:
+    return Playbook()
+
+
+# adding
+
+
+def test_ids_run_through_all_categories_and_are_never_given_twice(book: Playbook) -> None:
+    assert [book.add_insight(category, f"fact about {category.name}").id for category in InsightCategory] == [
+        "str-00001", "mis-00002", "tool-00003", "cal-00004", "dom-00005", "wf-00006",
+    ]  # fmt: skip
+    for _ in range(3):
+        book.record_outcome("wf-00006", False)
+    assert book.prune_harmful() == 1
+    assert book.add_insight(STR, "something new altogether").id == "str-00007"
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        SHELLS,
+        "  use SHELL elements -- for thin walls!\n",
+        "Use the shell elements for thin walls",
+        "Use a shell element for thin walls",
+    ],
+)
+def test_what_says_the_same_is_kept_once_with_both_sources(book: Playbook, again: str) -> None:
+    first = book.add_insight(STR, SHELLS, source_trial=67, tags=["mesh"])
+    book.record_outcome(first.id, True)
+    second = book.add_insight(TOOL, again, tags=["shell"], source=Source(run="r1", stage="build", trial=42))
+    assert second.id == first.id
+    assert second.tags == ("mesh", "shell")
+    assert second.source_trials == (42, 67)
+    assert second.sources == (Source(trial=67), Source("r1", "build", 42))
+    assert second.helpful_count == 1
+    assert len(book.items) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (TOLERANCE, "Never set convergence below 1e-10 for SOL 106"),
+        ("Always use reduced integration for thick solid parts", "Never use reduced integration for thick solid parts"),
+        ("Use symmetric supports for the whole mirror cell", "Do not use symmetric supports for the whole mirror cell"),
+        ("Increase the penalty factor when a contact chatters", "Decrease the penalty factor when a contact chatters"),
+        ("TPE works well for problems with many variables", "CMA-ES needs a large budget"),
+    ],
+)  # fmt: skip
+def test_what_says_the_opposite_or_another_number_is_kept_apart(book: Playbook, one: str, other: str) -> None:
+    assert book.add_insight(STR, one).id != book.add_insight(STR, other).id
+
+
+def test_what_to_do_and_what_to_avoid_are_two(book: Playbook) -> None:
+    words = "a relative tolerance of ten to the minus eight in the nonlinear solution step"
+    assert book.add_insight(STR, words).id != book.add_insight(MIS, f"{words} fails").id
+
+
+def test_a_paraphrase_is_found_where_there_is_an_embedder() -> None:
+    book = Playbook(embedder=HashedWords())
+    first = book.add_insight(STR, "replace a broken cellphone")
+    assert book.add_insight(STR, "a faulty telephone: replace").id == first.id
+    assert Playbook().add_insight(STR, "a faulty telephone: replace").id == first.id
+    other = Playbook()
+    other.add_insight(STR, "replace a broken cellphone")
+    assert other.add_insight(STR, "a faulty telephone: replace").id == "str-00002"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"content": " \n"}, "content is empty.*one fact"),
+        ({"content": "x" * 4001}, "4001 characters"),
+        ({"content": "x", "level": "study"}, "no study is named.*study=NAME"),
+        ({"content": "x", "level": "domain"}, "no domain is named"),
+        ({"content": "x", "personal": True}, "user=NAME"),
+        ({"content": "x", "overrides": "str-00099"}, "no insight 'str-00099'"),
+    ],
+)
+def test_what_cannot_be_added_says_why(book: Playbook, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        book.add_insight(STR, **arguments)  # type: ignore[arg-type]  # as in the table
+    assert not book.items
+
+
+# outcomes
+
+
+def test_the_example_of_a_mistake_is_not_pruned(book: Playbook) -> None:
+    mistake = book.add_insight(MIS, TOLERANCE)
+    advice = book.add_insight(STR, SHELLS)
+    for _ in range(6):
+        assert book.record_outcome(mistake.id, helpful=False)
+        assert book.record_outcome(advice.id, helpful=False)
+    assert book.prune_harmful(threshold=-3) == 1
+    stands = book.require(mistake.id)
+    assert (stands.helpful_count, stands.harmful_count, stands.net_score, stands.confidence) == (0, 6, 6, 1.0)
+    assert [*book.items] == [mistake.id]
+    gone = book.require(advice.id)
+    assert gone.retired == "net score -6: 6 outcomes against it, 0 for it"
+    assert not book.record_outcome("str-00099", helpful=True)
+
+
+def test_a_mistake_that_was_heeded_in_vain_or_made_without_harm_is_condemned(book: Playbook) -> None:
+    mistake = book.add_insight(MIS, TOLERANCE)
+    for n in range(3):
+        book.record_outcome(mistake.id, helpful=n % 2 == 0, followed=n % 2 != 0)
+    assert book.require(mistake.id).net_score == -3
+    assert book.prune_harmful() == 1
+
+
+def test_what_was_condemned_is_not_learned_again(book: Playbook) -> None:
+    first = book.add_insight(STR, SHELLS)
+    for _ in range(3):
+        book.record_outcome(first.id, False)
+    book.prune_harmful()
+    again = book.add_insight(STR, SHELLS.upper())
+    assert again.id == first.id
+    assert again.retired
+    assert not book.items
+
+
+def test_one_outcome_counts_once_and_only_for_what_was_cited(book: Playbook) -> None:
+    cited, other = book.add_insight(STR, SHELLS).id, book.add_insight(STR, "TPE suits ten variables").id
+    outcome = Outcome(True, "run-1", "build", 1, source=Source(by="gate"))
+    assert book.record(outcome, [cited, cited, "str-00099"]) == [cited]
+    assert book.record(outcome, [cited]) == []
+    assert book.record(Outcome(False, "run-1", "build", 2), [cited]) == [cited]
+    counts = [(one.helpful_count, one.harmful_count) for one in (book.require(cited), book.require(other))]
+    assert counts == [(1, 1), (0, 0)]
+    source = {"run": "run-1", "stage": "build", "by": "gate"}
+    assert [event.data.get("source") for event in book.events(cited)][1] == source
+
+
+def test_a_failure_of_another_kind_says_nothing_of_a_mistake(book: Playbook) -> None:
+    mistake = book.add_insight(MIS, TOLERANCE, tags=["convergence"]).id
+    assert book.record(Outcome(False, "r", "1", kinds=frozenset({"mesh"})), [mistake]) == []
+    assert book.record(Outcome(False, "r", "2", kinds=frozenset({"convergence"})), [mistake]) == [mistake]
+    assert book.record(Outcome(True, "r", "3"), [mistake]) == [mistake]
+    assert book.record(Outcome(True, "r", "4"), [], violated=[mistake]) == [mistake]
+    stands = book.require(mistake)
+    assert (stands.for_count, stands.against_count) == (2, 1)
+
+
+# scopes
+
+
+def test_narrower_scopes_inherit_and_override(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    everywhere = Playbook(path)
+    fea = Playbook(path, domain="fea")
+    bracket = Playbook(path, domain="fea", study="bracket")
+    eda = Playbook(path, domain="eda")
+    wide = everywhere.add_insight(STR, "Mesh size 2 mm is a good start")
+    domain = fea.add_insight(STR, SHELLS)
+    study = bracket.add_insight(STR, "Mesh size 0.5 mm is needed here", level="study", overrides=wide.id)
+    assert (wide.scope, domain.scope, study.scope) == ("global", "domain/fea", "study/bracket")
+    assert {*bracket.items} == {domain.id, study.id}
+    assert {*fea.items} == {wide.id, domain.id}
+    assert {*eda.items} == {*everywhere.items} == {wide.id}
+    with pytest.raises(InputError, match="narrower than an insight in global"):
+        fea.add_insight(STR, "Mesh size is anything", level="global", overrides=domain.id)
+    with pytest.raises(InputError, match="narrower"):
+        eda.add_insight(STR, "Mesh size is anything", overrides=domain.id)
+    assert eda.add_insight(STR, SHELLS).id != domain.id
+    assert len(fea.search_by_content("shell elements")) == 1
+
+
+def test_ones_own_goes_before_what_all_share(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    shared, ada, bob = Playbook(path), Playbook(path, user="ada"), Playbook(path, user="bob")
+    base = shared.add_insight(WF, "Reports go to the team folder")
+    own = ada.add_insight(WF, "Reports go to my own folder", personal=True, overrides=base.id)
+    assert {*ada.items} == {own.id}
+    assert {*bob.items} == {*shared.items} == {base.id}
+    ada.record_outcome(base.id, True)
+    assert shared.require(base.id).helpful_count == 1
+
+
+# what is shown
+
+
+def fill(book: Playbook) -> None:
+    topics = "rain hills paint lunch printer invoice parking holiday window garden"
+    for n, topic in enumerate(topics.split()):
+        key = book.add_insight(DOM, f"The weekly note {n} about the {topic} stands in the {topic} book").id
+        for _ in range(5):
+            book.record_outcome(key, True)
+
+
+def test_a_task_is_shown_what_fits_its_words_before_what_stands_better(book: Playbook) -> None:
+    fill(book)
+    gold = book.add_insight(STR, "Increase the penalty stiffness when contact chatters").id
+    text = book.get_context_for_task("a contact that chatters: which stiffness?", max_items=5)
+    assert text.splitlines()[1].startswith(f"[{gold}] helpful=0 harmful=0 :: Increase")
+    assert len(text.splitlines()) == 6
+    weak = book.get_context_for_task("rain or contact", max_items=5).splitlines()
+    assert "about the rain" in weak[1]
+    assert gold in weak[2]  # it fits a little; what only stands well comes after it
+    assert gold not in book.get_context_for_task("", max_items=5)
+    assert gold in book.get_context_for_task("", 5, query="contact chatters")
+
+
+def test_the_kind_of_work_decides_what_comes_first(book: Playbook) -> None:
+    strategy = book.add_insight(STR, "Begin with a coarse mesh of the bracket")
+    mistake = book.add_insight(MIS, "Never leave the bracket without a fixed node")
+    for _ in range(9):
+        book.record_outcome(strategy.id, True)
+        book.record_outcome(mistake.id, True)
+
+    def order(task: TaskType) -> list[str]:
+        return [line[1:4] for line in book.get_context_for_task(task).splitlines()[1:]]
+
+    assert order(TaskType.DEBUG_ERROR) == ["mis", "str"]
+    assert order(TaskType.CREATE_STUDY) == ["str", "mis"]
+
+
+def test_tags_confidence_and_tokens_choose(book: Playbook) -> None:
+    plain = book.add_insight(STR, "First fact of all")
+    tagged = book.add_insight(STR, "Second thing entirely", tags=["optics"])
+    bad = book.add_insight(STR, "Third matter apart")
+    book.record_outcome(bad.id, False)
+    text = book.get_context_for_task(TaskType.RUN_OPTIMIZATION, tags=["optics"])
+    assert [line[1:10] for line in text.splitlines()[1:]] == [tagged.id, plain.id]
+    assert bad.id in book.get_context_for_task(TaskType.RUN_OPTIMIZATION, min_confidence=0.0)
+    assert text.replace(f"\n{plain.line}", "") == book.get_context_for_task("", tags=["optics"], tokens=48)
+    assert book.get_context_for_task(TaskType.RUN_OPTIMIZATION, tokens=10) == ""
+    assert Playbook().get_context_for_task("anything") == ""
+
+
+def test_search_looks_at_words_tags_and_category(book: Playbook) -> None:
+    tagged = book.add_insight(STR, SHELLS, tags=["mesh"])
+    said = book.add_insight(MIS, "Meshing without midsurfaces fails")
+    book.add_insight(DOM, "Mirrors deform by Zernike terms")
+    assert {one.id for one in book.search_by_content("meshes")} == {tagged.id, said.id}
+    assert [one.id for one in book.search_by_content("mesh", MIS)] == [said.id]
+    assert book.search_by_content("") == []
+    assert book.search_by_content("turbine") == []
+    assert len(book.search_by_content("mesh", limit=1)) == 1
+    assert [one.id for one in book.get_by_category(MIS)] == [said.id]
+
+
+def test_an_insight_holds_in_its_time(book: Playbook) -> None:
+    book.clock = lambda: "2026-06-01T00:00:00Z"
+    book.add_insight(DOM, "Release nine is out", valid_from="2027-01-01")
+    book.add_insight(DOM, "Licence server two is down", valid_until="2026-05-01")
+    holds = book.add_insight(DOM, "Solver four is current", valid_from="2026-01-01", valid_until="2027-01-01")
+    book.add_insight(DOM, "Solver five is current", overrides=holds.id, valid_from="2027-01-01")
+    assert {*book.items} == {holds.id}
+    book.clock = lambda: "2026-12-31T00:00:00Z"
+    assert {*book.items} == {holds.id}
+    book.clock = lambda: "2027-06-01T00:00:00Z"
+    assert [one.content for one in book.items.values()] == ["Release nine is out", "Solver five is current"]
+
+
+def test_an_epoch_shows_what_was_there(book: Playbook) -> None:
+    old = book.add_insight(STR, SHELLS)
+    epoch = book.epoch
+    book.add_insight(STR, "Use shell elements for domes and spheres too")
+    found = book.choose(Wish("shell elements", before=epoch))
+    assert [one.insight.id for one in found] == [old.id]
+
+
+def test_statistics(book: Playbook) -> None:
+    assert book.get_stats()["average_confidence"] == 0.5
+    first, second, third = (book.add_insight(STR, text).id for text in (SHELLS, "another fact", "a third one here"))
+    book.add_insight(MIS, TOLERANCE)
+    for key, good in ((first, True), (first, True), (second, True), (second, False)):
+        book.record_outcome(key, good)
+    for _ in range(3):
+        book.record_outcome(third, False)
+    book.prune_harmful()
+    stats = book.get_stats()
+    assert stats["total_items"] == 3
+    assert stats["by_category"] == {"str": 2, "mis": 1}
+    assert (stats["total_helpful"], stats["total_harmful"], stats["untested"]) == (3, 1, 1)
+    assert (stats["average_confidence"], stats["retired"]) == (0.75, 1)

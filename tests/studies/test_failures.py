@@ -1,0 +1,264 @@
+"""How solves ended: own small cases through files, and every case of the acceptance data."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from transom.errors import InputError
+from transom.studies.failures import Diagnosis, JobOutput, Message, Taxonomy, classify, load_taxonomy
+
+TAXONOMY = load_taxonomy()
+
+PLATE = """*NODE,NSET=ALL
+1,0.,0.,0.
+2,10.,0.,0.
+3,10.,10.,0.
+4,0.,10.,0.
+*ELEMENT,TYPE=CPS4,ELSET=E
+1,1,2,3,4
+*NSET,NSET=LEFT
+1,4
+*SOLID SECTION,ELSET=E,MATERIAL=M
+{thickness}
+*BOUNDARY
+{held}
+*STEP
+*STATIC
+*END STEP
+"""
+CCX = "CalculiX Version 2.20\n the word ERROR, a singular matrix and no convergence in a sentence\n"
+
+FEA = {
+    "00_ok": None,
+    "01_geometry_disconnected": "geometry_error",
+    "02_negative_jacobian": "mesh_error",
+    "03_nonconv_collapse": "convergence_failure",
+    "04_underconstrained_nl": "singularity",
+    "05_singular_no_bc_linear": "singularity",
+    "06_singular_one_dir_linear": "singularity",
+    "07_singular_no_bc_nl": "singularity",
+    "08_undefined_material": "input_error",
+    "09_missing_elastic": "input_error",
+    "10_bad_card": "input_error",
+    "11_undefined_node_in_element": "input_error",
+    "12_inc_limit": "convergence_failure",
+    "13_memory_ulimit": "memory_error",
+    "14_timeout": "timeout",
+    "15_input_missing": "input_error",
+    "16_zero_thickness": "input_error",
+    "17_nu_half": "input_error",
+    "18_neg_E": "input_error",
+    "19_disconnected_piece_free": "singularity",
+    "20_unwritable_dir_bigdeck_segv": "input_error",
+    "30_gmsh_fillet_too_big": "geometry_error",
+    "31_gmsh_selfintersect": "geometry_error",
+    "32_gmsh_open_loop": "geometry_error",
+    "33_gmsh_plc_overlap": "geometry_error",
+    "34_gmsh_cut_all": "geometry_error",
+    "35_gmsh_curved_neg_jac": "mesh_error",
+}
+F06 = {
+    "GEN__mystran_bad_sol": "input_error",
+    "GEN__mystran_coincident": "mesh_error",
+    "GEN__mystran_missing_grid": "input_error",
+    "GEN__mystran_no_enddata": "input_error",
+    "GEN__mystran_no_spc_noauto": "input_error",
+    "GEN__mystran_singular_default": "singularity",
+    "GEN__mystran_zero_t": "input_error",
+    "GEN__nastran95_card": "input_error",
+    "GEN__nastran95_load": "input_error",
+    "GEN__nastran95_missgrid": "input_error",
+    "GEN__nastran95_one": "singularity",
+    "GEN__nastran95_spc": "singularity",
+    "NASTRAN-95__demoout__d01000a": "input_error",
+}
+"""The failures; all other files there are of runs that went well."""
+
+
+def judged(folder: Path, return_code: int | None = 0, **files: str) -> Diagnosis:
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+    return classify(JobOutput.read(folder, return_code), TAXONOMY)
+
+
+@pytest.mark.parametrize(
+    ("output", "return_code", "failure"),
+    [
+        (CCX + "\n Job finished\n", 0, None),
+        (CCX + "\n *ERROR: increment size smaller than minimum\n", 201, "convergence_failure"),
+        (CCX + "\n *ERROR in e_c3d: nonpositive jacobian\n        determinant in element 3\n", 201, "mesh_error"),
+        (CCX, 0, "no_result"),
+        ("", -11, "crash"),
+        ("", 3, "solver_error"),
+        ("", 127, "missing_solver"),
+        ("sh: 1: license-tool: command not found\n", 127, "missing_solver"),
+        ("***ERROR: TOO MANY ATTEMPTS MADE FOR THIS INCREMENT\n", 1, "convergence_failure"),
+        ("***ERROR: The volume of 4 elements is zero, small, or negative.\n", 1, "mesh_error"),
+        (
+            " *** USER FATAL MESSAGE 9050 (SEKRRS)\n     RUN TERMINATED DUE TO EXCESSIVE PIVOT RATIOS\n",
+            0,
+            "singularity",
+        ),
+        (" *** SYSTEM FATAL MESSAGE 3008\n     INSUFFICIENT CORE FOR MODULE\n", 0, "memory_error"),
+        ("Traceback (most recent call last):\n  ...\nOSError: [Errno 28] No space left on device\n", 1, "disk_full"),
+        ("ERROR: could not checkout a license from the server\n", 5, "license_error"),
+        ("Error: a message that nobody foresaw\n", 1, "solver_error"),
+        ("the iteration did not converge at first, then it did\n", 0, None),
+    ],
+)
+def test_messages_at_a_lines_beginning_decide_and_words_within_a_line_do_not(
+    tmp_path: Path, output: str, return_code: int, failure: str | None
+) -> None:
+    found = judged(tmp_path, return_code, stdout__txt=output)
+    assert found.failure == failure, found
+    assert bool(found.evidence) == (failure is not None)
+
+
+def test_what_the_deck_shows_is_the_reason_behind_what_was_seen(tmp_path: Path) -> None:
+    stopped = CCX + "\n *ERROR: increment size smaller than minimum\n"
+    deck = PLATE.format(thickness="1.", held="1,1,1\n4,1,1")
+    found = judged(tmp_path, 201, stdout__txt=stopped, job__inp=deck)
+    assert (found.failure, found.evidence[0].text) == ("singularity", "nothing is held along direction 2")
+    held = PLATE.format(thickness="1.", held="LEFT,1,2")
+    assert judged(tmp_path, 201, job__inp=held).failure == "convergence_failure"
+    finished = CCX + "\n Job finished\n"
+    thin = PLATE.format(thickness="0.", held="LEFT,1,2")
+    assert judged(tmp_path, stdout__txt=finished, job__inp=thin).failure == "input_error"
+    torn = held.replace("1,1,2,3,4", "1,1,2,3,77")
+    assert "77" in judged(tmp_path, -11, job__inp=torn).reason
+    assert judged(tmp_path, stdout__txt=finished, job__inp=held).failure is None
+
+
+def test_a_body_that_went_away_is_no_result_though_the_solver_is_content(tmp_path: Path) -> None:
+    table = " displacements (vx,vy,vz) for set ALL and time  0.1E+01\n\n      3  {}  0.0  0.0\n"
+    deck = PLATE.format(thickness="1.", held="LEFT,1,2")
+    finished = CCX + "\n Job finished\n"
+    here = judged(tmp_path, stdout__txt=finished, job__inp=deck, job__dat=table.format("1.5E-01"))
+    gone = judged(tmp_path, job__dat=table.format("3.0E+11"))
+    lost = judged(tmp_path, job__dat=table.format("NaN"))
+    assert (here.failure, gone.failure, lost.failure) == (None, "singularity", "not_finite")
+    assert "in a model of size 14.1" in gone.reason
+
+
+def test_a_log_of_any_size_is_judged_by_its_beginning_and_end(tmp_path: Path) -> None:
+    with (tmp_path / "stdout.txt").open("w") as file:
+        file.write(CCX)
+        file.seek(3_000_000_000)  # sparse: no disk is used
+        file.write("\n *ERROR in u_calloc: error allocating memory\n")
+    assert classify(JobOutput.read(tmp_path, 1), TAXONOMY).failure == "memory_error"
+
+
+def test_a_person_adds_a_class_and_words(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "messages:\n  - {kind: error, starts: 'E-\\d+ '}\n"
+        "return_codes: {42: hinge_error}\n"
+        "classes:\n"
+        "  hinge_error: {title: a hinge is loose, severity: design, words: ['hinge']}\n"
+        "  mesh_error: {title: bad elements, severity: design, words: ['crooked']}\n"
+    )
+    taxonomy = load_taxonomy(own)
+    for text, code, failure in [
+        ("E-17 the hinge of part 4\n", 0, "hinge_error"),
+        ("E-18 crooked\n", 0, "mesh_error"),
+        ("E-19 jacobian\n", 0, "mesh_error"),
+        ("", 42, "hinge_error"),
+    ]:
+        job = JobOutput(texts={"log.txt": text}, return_code=code)
+        assert classify(job, taxonomy).failure == failure
+    own.write_text("classes:\n  x: {title: t, severity: design, words: ['(']}\n")
+    with pytest.raises(InputError, match=r"own.yaml:2: .*no regular expression"):
+        load_taxonomy(own)
+    own.write_text("return_codes: {3: nowhere}\n")
+    with pytest.raises(InputError, match="nowhere is no class"):
+        load_taxonomy(own)
+
+
+def cases(data: Path) -> list[tuple[str, str, str | None, JobOutput]]:
+    """Source, name, class and output of every case of the acceptance data."""
+    found = []
+    for folder in sorted(path for path in (data / "fea").iterdir() if path.is_dir()):
+        kept = folder / "rc.txt"
+        code = int(kept.read_text()) if kept.exists() else _result_code(folder)
+        source = "gmsh" if folder.name[:2] in ("01", *(str(n) for n in range(30, 36))) else "calculix"
+        found.append((source, folder.name, FEA[folder.name], JobOutput.read(folder, code)))
+    for path in sorted((data / "f06").iterdir()):
+        if path.suffix != ".tsv":
+            source = next(one for one in ("mystran", "nastran95", "NASTRAN-95", "pyNastran") if one in path.name)
+            source = (
+                "nastran-95" if source in ("nastran95", "NASTRAN-95") else "msc-nastran" if "py" in source else source
+            )
+            found.append((source, path.stem, F06.get(path.stem), JobOutput.read(path)))
+    return found
+
+
+def _result_code(folder: Path) -> int | None:
+    kept = folder / "result.json"
+    code = json.loads(kept.read_text())["rc"] if kept.exists() else None
+    assert code is None or isinstance(code, int)
+    return code
+
+
+def test_every_case_of_the_acceptance_data(shared_data: Path) -> None:
+    wrong = {}
+    for _, name, failure, job in cases(shared_data):
+        found = classify(job, TAXONOMY)
+        if found.failure != failure:
+            wrong[name] = (found.failure, failure, found.reason)
+    assert not wrong
+
+
+@pytest.mark.slow
+def test_patterns_that_other_sources_support_find_the_failures_of_each_source(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Leave one source out: only message and word patterns that match a failure of another source are kept."""
+    every = cases(shared_data)
+    lines, recall = [], []
+    for held_out in sorted({source for source, *_ in every}):
+        texts = [
+            text for source, _, failure, job in every if source != held_out and failure for text in job.texts.values()
+        ]
+        kept = supported(TAXONOMY, texts)
+        mine = [(failure, classify(job, kept).failure) for source, _, failure, job in every if source == held_out]
+        failed = [(failure, found) for failure, found in mine if failure]
+        detected = sum(found is not None for _, found in failed)
+        named = sum(failure == found for failure, found in failed)
+        false_alarms = sum(found is not None for failure, found in mine if not failure)
+        lines.append(
+            f"{held_out}: detected {detected}/{len(failed)}, class {named}/{len(failed)}, alarms {false_alarms}"
+        )
+        assert not false_alarms
+        recall.append((detected, len(failed)))
+    with capsys.disabled():
+        sys.stdout.write("\n" + "\n".join(lines) + "\n")
+    assert sum(found for found, _ in recall) >= 0.75 * sum(all_ for _, all_ in recall)
+
+
+def supported(taxonomy: Taxonomy, texts: list[str]) -> Taxonomy:
+    """The taxonomy as it would be, had only these outputs been seen."""
+    starts = [line for text in texts for line in text.splitlines()]
+    messages = [one for one in taxonomy.messages if any(_starts(one, line) for line in starts)]
+    fields = {name: getattr(taxonomy, name) for name in Taxonomy.model_fields}
+    narrowed = Taxonomy.model_validate(fields | {"messages": tuple(messages)})
+    said = [one.text for text in texts for one in classify(JobOutput({"x.txt": text}, 1), narrowed).evidence]
+    classes = {
+        name: one.model_copy(
+            update={"words": tuple(word for word in one.words if any(_holds(word, text) for text in said))}
+        )
+        for name, one in taxonomy.classes.items()
+    }
+    return Taxonomy.model_validate(fields | {"messages": tuple(messages), "classes": classes})
+
+
+def _starts(message: Message, line: str) -> bool:
+    return Taxonomy(messages=(message,)).starts.match(line) is not None
+
+
+def _holds(word: str, text: str) -> bool:
+    return re.search(word, text, re.IGNORECASE) is not None

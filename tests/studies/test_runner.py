@@ -1,0 +1,216 @@
+"""A study's trials: budget, resume, kills, machines that fail, and what samplers are told."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.studies.helpers import TAXONOMY, runner, worker_command, write_command_study, write_study
+from tests.studies.test_solver import marked, wait_for
+from transom.errors import InputError
+from transom.studies.failures import Diagnosis, Evidence, diagnosis
+from transom.studies.runner import StudyStopped
+from transom.studies.solver import Solved
+from transom.studies.trials import counts, failures
+
+
+def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+    lines: list[str] = []
+    first = runner(tmp_path, write_study(tmp_path, trials=8), tell=lines.append)
+    trials = first.run()
+    assert counts(trials)["total"] == 8 == len(lines)
+    assert "left" in lines[-1]
+    assert set(failures(trials)) <= {"geometry_error"}
+    again = runner(tmp_path, write_study(tmp_path, trials=8))
+    assert again.run() == trials
+    more = again.run(12)
+    assert (counts(more)["total"], more[:8]) == (12, trials)
+    assert len({tuple(trial.params.items()) for trial in more}) == 12  # a resumed sampler repeats nothing
+    best = again.wanted.ranked(more)[0]
+    assert best.feasible and best.outputs["stress"] <= 100
+
+
+def test_another_problem_under_the_same_name_is_refused(tmp_path: Path) -> None:
+    runner(tmp_path, write_study(tmp_path, trials=2)).run()
+    with pytest.raises(InputError, match="trials of another problem are kept under this name"):
+        runner(tmp_path, write_study(tmp_path, trials=2, length=90))
+
+
+def test_a_failed_design_is_told_as_infeasible(tmp_path: Path) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=20))
+    trials = made.run()
+    stored = {one.number: one for one in made._optuna.trials}
+    assert failures(trials)
+    for trial in trials:
+        assert stored[trial.number].state.name == "COMPLETE"
+        assert (stored[trial.number].constraints["solved"] > 0) == (trial.failure is not None)
+
+
+class Machine:
+    """A solver whose machine fails at the given calls."""
+
+    by = "machine"
+
+    def __init__(self, fails: set[int], name: str = "killed") -> None:
+        self.fails, self.name, self.calls = fails, name, 0
+
+    def check(self) -> None:
+        """Always there."""
+
+    def solve(self, *given: Any) -> Solved:
+        self.calls += 1
+        if self.calls in self.fails:
+            return Solved(diagnosis(self.name, TAXONOMY, Evidence("limit", "it was ended")))
+        return Solved(Diagnosis(None), {"mass": 1.0, "stress": 1.0})
+
+
+def test_only_what_the_machine_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transom.studies.runner._PAUSES", (0, 0))
+    made = runner(tmp_path, write_study(tmp_path, trials=3))
+    made.solver = machine = Machine({1, 4, 5, 6})
+    trials = made.run()
+    assert [(trial.kind, trial.attempts) for trial in trials] == [
+        ("solved", 2),
+        ("solved", 1),
+        ("lost", 3),
+        ("solved", 1),
+    ]
+    assert machine.calls == 7
+    design = runner(tmp_path, write_study(tmp_path, "other", trials=2))
+    design.solver = machine = Machine({1}, "mesh_error")
+    assert [trial.attempts for trial in design.run()] == [1, 1]
+
+
+def test_a_full_disk_stops_the_study_which_stays_resumable(tmp_path: Path) -> None:
+    path = write_study(tmp_path, trials=4)
+    made = runner(tmp_path, path)
+    made.solver = Machine({3}, "disk_full")
+    with pytest.raises(StudyStopped, match=r"the disk is full .*make room.*then resume"):
+        made.run()
+    trials = runner(tmp_path, path).run()
+    assert [trial.number for trial in trials] == [0, 1, 2, 3]
+    assert counts(trials)["total"] == 4
+
+
+def test_a_journal_that_a_full_disk_cut_short_goes_on(tmp_path: Path) -> None:
+    path = write_study(tmp_path, trials=3)
+    before = runner(tmp_path, path).run()
+    with (tmp_path / "studies/plate/trials.journal").open("a") as journal:
+        journal.write('{"op_code":4,"worker_id":"a-1","stu')
+    after = runner(tmp_path, path).run(5)
+    assert (after[:3], counts(after)["total"]) == (before, 5)
+
+
+def test_a_hook_that_fails_loses_no_trial(tmp_path: Path) -> None:
+    more = "hooks: {post_solve: [error_tracker, 'tests.studies.test_runner:bad_hook'], pre_solve: [error_tracker]}\n"
+    lines: list[str] = []
+    trials = runner(tmp_path, write_study(tmp_path, trials=10, more=more), tell=lines.append).run()
+    assert counts(trials)["total"] == 10
+    assert (
+        sum("hook tests.studies.test_runner:bad_hook failed at post_solve: ValueError" in line for line in lines) == 10
+    )
+    history = (tmp_path / "studies/plate/error_history.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in history]
+    assert [row["trial"] for row in rows] == [trial.number for trial in trials if trial.failure]
+    assert rows[0]["error_type"] == "geometry_error"
+
+
+def bad_hook(occasion: object) -> None:
+    raise ValueError("no")
+
+
+def test_a_plug_in_that_raises_costs_one_design(tmp_path: Path) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=2))
+
+    class Broken(Machine):
+        def solve(self, *given: Any) -> Solved:
+            if not self.calls:
+                self.calls = 1
+                raise ZeroDivisionError("half a solver")
+            return super().solve(*given)
+
+    made.solver = Broken(set())
+    trials = made.run()
+    assert [trial.failure for trial in trials] == ["solver_error", None]
+    assert "ZeroDivisionError: half a solver" in trials[0].reason
+
+
+def test_a_solve_that_was_over_when_its_worker_was_killed_is_told_and_not_repeated(tmp_path: Path) -> None:
+    path = write_study(tmp_path, trials=1)
+    made = runner(tmp_path, path)
+    made.solver = Machine(set())
+
+    def stop(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    made._tell = stop  # type: ignore[assignment]  # as a kill between the solve and the storage
+    with pytest.raises(KeyboardInterrupt):
+        made.run()
+    again = runner(tmp_path, path)
+    again.solver = nobody = Machine(set())
+    assert [(trial.number, trial.kind) for trial in again.run()] == [(0, "solved")]
+    assert nobody.calls == 0
+
+
+def run_workers(folder: Path, path: Path, number: int) -> list[subprocess.Popen[bytes]]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])}
+    command = worker_command(folder, path)
+    return [subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) for _ in range(number)]
+
+
+def finished(folder: Path, path: Path, trials: int) -> None:
+    """Go on until the budget is used up, and hold the result to what no kill may change."""
+    for worker in run_workers(folder, path, 1):
+        assert worker.wait(120) == 0
+    ended = runner(folder, path).trials()
+    assert [trial.number for trial in ended] == list(range(len(ended)))
+    # A solver that was killed itself is tried again; where it is killed thrice its trial is lost, and another is made.
+    assert Counter(trial.kind for trial in ended)["solved"] == trials
+    for trial in ended:
+        if trial.kind == "solved":
+            assert trial.outputs["y"] == pytest.approx((float(trial.params["x"]) - 3) ** 2)
+    wait_for(lambda: not marked(folder))
+
+
+@pytest.mark.slow
+def test_two_workers_share_a_study_and_one_is_killed(tmp_path: Path) -> None:
+    path = write_command_study(tmp_path, trials=6, workers=1)
+    workers = run_workers(tmp_path, path, 2)
+    calls = tmp_path / "calls.txt"
+    wait_for(lambda: calls.exists() and len(calls.read_text().split()) >= 3, 60)
+    workers[0].send_signal(signal.SIGKILL)
+    for worker in workers:
+        worker.wait(120)
+    finished(tmp_path, path, 6)
+    begun = Counter(calls.read_text().split())
+    assert sum(begun.values()) <= 6 + 1  # what was under way in the killed worker, and nothing else
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_kills_at_random_of_workers_and_solvers(tmp_path: Path, seed: int) -> None:
+    pick = random.Random(seed)
+    path = write_command_study(tmp_path, trials=10, workers=2)
+    for _ in range(4):
+        workers = run_workers(tmp_path, path, 2)
+        for _ in range(2):
+            time.sleep(pick.uniform(0.3, 1.2))
+            for pid in marked(tmp_path)[:1]:
+                psutil.Process(pid).kill()
+        time.sleep(pick.uniform(0.0, 0.5))
+        for worker in workers:
+            worker.send_signal(signal.SIGKILL)
+            worker.wait()
+        wait_for(lambda: not marked(tmp_path))
+    finished(tmp_path, path, 10)

@@ -1,0 +1,97 @@
+"""`study.yaml`: what can be wrong is said with its line and what to write instead."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fuzzing import examples
+from transom.errors import InputError
+from transom.studies.expression import Formula, fill
+from transom.studies.study import Study, load_study
+
+STUDY = """study: plate
+variables:
+  width: {low: 10, high: 40, unit: mm}
+  hole: {low: 2, high: 15, unit: mm}
+constants:
+  load: 100
+require:
+  - 2*hole + 3 <= width
+objectives:
+  - {name: mass}
+constraints:
+  - {name: stress, max: 200}
+settings: {mesh: 5}
+solver:
+  command: [sh, -c, "echo {{width}}"]
+  outputs:
+    mass: {file: out.json, json: /mass}
+    stress: {file: out.json, json: /stress}
+budget: {trials: 5}
+limits: {seconds: 120, memory: 1.5 GB}
+"""
+
+
+def read(folder: Path, text: str) -> Study:
+    path = folder / "study.yaml"
+    path.write_text(text)
+    return load_study(path)
+
+
+def test_a_study_is_read(tmp_path: Path) -> None:
+    study = read(tmp_path, STUDY)
+    assert (study.limits.seconds, study.limits.memory) == (120, 1.5e9)
+    assert study.fixed == {"load": 100, "mesh": 5}
+    assert study.problem != read(tmp_path, STUDY.replace("mesh: 5", "mesh: 6")).problem
+    assert study.problem == read(tmp_path, STUDY.replace("trials: 5", "trials: 50")).problem
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("low: 10, high: 40", "low: 50, high: 40", r"study.yaml:3: .*bounds contradict.*low 50 is above high 40"),
+        ("low: 10, high: 40", "low: 0, high: 40, log: true", r":3: .*logarithmic"),
+        ("low: 10, high: 40", "low: 10", r":3: .*needs low and high, or choices"),
+        ("high: 40", "hihg: 40", r"did you mean high\?"),
+        ("2*hole + 3 <= width", "2*hole >= 100 * width", r":8: the space is infeasible: '2\*hole >= 100 \* width'"),
+        ("2*hole + 3 <= width", "2*hole + 3", r":8: require.0: .* compares nothing"),
+        ("2*hole + 3 <= width", "2*radius <= width", r":8: require.0: there is no radius"),
+        ("2*hole + 3 <= width", "__import__('os').system('x') < 1", r":8: .*may not stand in a formula"),
+        ("{name: mass}", "{name: volume}", r":10: objectives.0.name: there is no volume"),
+        ("max: 200", "min: 300, max: 200", r":12: .*min 300 is above max 200"),
+        ("settings: {mesh: 5}", "settings: {width: 5}", r":13: width stands in variables and settings"),
+        ("command: [sh,", "use: bracket\n  command: [sh,", "needs either use: NAME or command"),
+        ("1.5 GB", "1.5 apples", r":20: limits.memory: could not interpret byte unit"),
+        ("mass: {file: out.json, json: /mass}", "mass: {file: out.json}", "needs one of json, regex"),
+        ("budget:", "failures: [own.yaml]\nbudget:", r":19: there is no file own.yaml"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in STUDY
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, STUDY.replace(old, new))
+
+
+def test_formulas_and_templates() -> None:
+    values: dict[str, float | int | str] = {"width": 10.0, "hole": 4.0, "name": "steel"}
+    assert Formula.parse("max(2*hole, 3) / width")(values) == 0.8
+    assert Formula.parse("1 / (hole - 4)")(values) != Formula.parse("1 / (hole - 4)")(values)  # nan
+    assert [Formula.parse(text)(values) for text in ("2*hole <= width", "3 <= hole < 4")] == [1, 0]
+    assert fill("w={{width:8.3f}} a={{pi*hole**2:.1f}} {{ name }}", values) == "w=  10.000 a=50.3 steel"
+    with pytest.raises(ValueError, match="there is no depth"):
+        fill("{{depth}}", values)
+
+
+@given(st.text(alphabet="0123456789.+-*/()<= abhole_,'[]{}:\n\\", max_size=30))
+@settings(max_examples=examples(60))
+def test_whatever_is_written_as_a_formula_is_refused_or_gives_a_number(text: str) -> None:
+    try:
+        formula = Formula.parse(text)
+    except ValueError:
+        return
+    assert isinstance(formula(defaultdict(lambda: -3.0, hole=2.0, a=1e200)), float)
