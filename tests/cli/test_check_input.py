@@ -131,7 +131,7 @@ def test_an_unknown_run_is_named_with_the_nearest(command: list[str], desk: Desk
 def test_an_undefined_variable_is_said_before_anybody_is_asked(desk: Desk) -> None:
     line = desk("check", "all", "VER-01.yaml", "-q").line()
     assert line == "VER-01.yaml:6: the variable ${CHECKLIST_ROOT} is not defined; add --var CHECKLIST_ROOT=PATH"
-    assert desk.records("reply") == []
+    assert desk.records("model_reply") == []
 
 
 # --- ItemSpecs

@@ -79,7 +79,7 @@ def main() -> None:
         work = begin(Path(base), number)
         killed = go(work, story, number)
         assert os.WIFSIGNALED(killed) and os.WTERMSIG(killed) == signal.SIGKILL, (number, killed)
-        journaled = sum(record.kind == "reply" for record in asyncio.run(records(work)))
+        journaled = sum(record.kind == "model_reply" for record in asyncio.run(records(work)))
         (work / "asked.txt").unlink(missing_ok=True)
         say(work, number, go(work, story, None), journaled)
 

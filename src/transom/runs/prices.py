@@ -1,4 +1,4 @@
-"""What models cost: dated data, which a user can lay data of her own over."""
+"""What models cost: dated data, which a user can lay a list of their own over."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,6 +15,11 @@ from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.llm import Provider, Usage
+from transom.telemetry.destination import exporter
+
+if TYPE_CHECKING:
+    from transom.telemetry.calls import Price as PriceOf
+    from transom.telemetry.otlp import Exporter
 
 _PUBLISHED = Path(__file__).with_name("prices.yaml")
 _MILLION = 1_000_000
@@ -99,3 +104,25 @@ class Prices(BaseModel):
 def published() -> Prices:
     """The published list, read once in the life of a process."""
     return Prices.load()
+
+
+def price_by(prices: Prices) -> PriceOf:
+    """A price list as telemetry asks it."""
+
+    def price(who: str, tokens: Mapping[str, int]) -> float | None:
+        return prices.of(Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"]), who)
+
+    return price
+
+
+def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> Exporter | None:
+    """The exporter that is configured, which then knows what calls cost.
+
+    Args:
+        endpoint: see `telemetry.destination.exporter`.
+        prices: a price list of one's own, see `Prices.load`.
+    """
+    found = exporter(endpoint)
+    if found and found.metrics.price is None:
+        found.metrics.price = price_by(Prices.load(prices))
+    return found

@@ -1,14 +1,13 @@
-"""The models of a stage: who answered first in it goes on, within what the run may spend and the time that there is."""
+"""Asking a model in a run: who answered first goes on, within what the run may spend and the time that there is."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable
+from dataclasses import replace
 
 from transom.errors import TransomError
 from transom.llm import Chain, Reply, Request
-from transom.llm.answering import Answering, Then
 from transom.llm.deltas import OnDelta, both
 from transom.llm.provider import of_provider
 from transom.runs.calls import logged
@@ -16,36 +15,8 @@ from transom.runs.host import Host
 from transom.telemetry import Span
 
 
-@dataclass(frozen=True, slots=True)
-class AskOptions:
-    """How a request is asked.
-
-    Attributes:
-        lasting: whether what was said in its conversation stays said.
-        answering: takes the reply, once that is journaled with how the answer stands after it.
-        on_delta: hears the reply as it comes; one from the journal at once.
-        seconds: how long to wait for it; what is on its way to the journal is waited for all the same.
-        else_raise: nobody is asked; this is raised where the journal has no reply.
-        held: takes a stop that comes while the reply is written, which counts; it is raised at once where None.
-    """
-
-    lasting: bool = False
-    answering: Answering | None = None
-    on_delta: OnDelta | None = None
-    seconds: float | None = None
-    else_raise: TransomError | None = None
-    held: Callable[[BaseException], None] | None = None
-
-    def judge(self, reply: Reply) -> Then:
-        """How the answer stands after a reply."""
-        return self.answering.judge(reply) if self.answering else "whole"
-
-
-PLAIN = AskOptions()
-
-
 class Models:
-    """Who answers in one attempt of a stage.
+    """Who answers in one stage.
 
     Attributes:
         pinned: who answered first, and is asked from then on, by the `id` of the chain.
@@ -56,26 +27,29 @@ class Models:
         self.pinned: dict[int, str] = {}
         self._first = asyncio.Lock()
 
-    async def reply(self, request: Request, chain: Chain, options: AskOptions, span: Span) -> Reply:
+    async def reply(
+        self, request: Request, chain: Chain, span: Span, *, on_delta: OnDelta | None, seconds: float | None
+    ) -> Reply:
         """Have a chain answer.
 
         Args:
             request: what is asked.
             chain: the one of the role that asks.
-            options: how it is asked.
             span: of the call; where that fails, it is told whose it was.
+            on_delta: hears the reply as it comes.
+            seconds: how long to wait for it.
 
         Raises:
-            See `Stage.ask`; and `options.else_raise`.
+            ProviderError, EgressError: from the chain.
+            CapReached: the run has cost what it may.
+            TimeoutError: no reply in time.
         """
-        if options.else_raise:
-            raise options.else_raise
         try:
             if self._run.spending:
                 self._run.spending.check()
-            asked = self._answer(request, id(chain), options.on_delta)
+            asked = self._answer(request, id(chain), on_delta)
             asked = logged(request, asked, self._run.chain, told=self._run.log_calls)
-            reply = await (asked if options.seconds is None else _in_time(asked, options.seconds))
+            reply = await (asked if seconds is None else _in_time(asked, seconds))
         except (TransomError, TimeoutError) as error:
             span.update(of_provider(self.pinned.get(id(chain)) or chain.failed(error)))
             raise
