@@ -27,7 +27,7 @@ from transom.studies.trials import counts, failures
 
 def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
     lines: list[str] = []
-    first = runner(tmp_path, write_study(tmp_path, trials=8), tell=lines.append)
+    first = runner(tmp_path, write_study(tmp_path, trials=8), progress=lines.append)
     trials = first.run()
     assert counts(trials)["total"] == 8 == len(lines)
     assert "left" in lines[-1]
@@ -115,7 +115,7 @@ def test_a_journal_that_a_full_disk_cut_short_goes_on(tmp_path: Path) -> None:
 def test_a_hook_that_fails_loses_no_trial(tmp_path: Path) -> None:
     more = "hooks: {post_solve: [error_tracker, 'tests.studies.test_runner:bad_hook'], pre_solve: [error_tracker]}\n"
     lines: list[str] = []
-    trials = runner(tmp_path, write_study(tmp_path, trials=10, more=more), tell=lines.append).run()
+    trials = runner(tmp_path, write_study(tmp_path, trials=10, more=more), progress=lines.append).run()
     assert counts(trials)["total"] == 10
     assert (
         sum("hook tests.studies.test_runner:bad_hook failed at post_solve: ValueError" in line for line in lines) == 10

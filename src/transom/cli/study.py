@@ -193,7 +193,7 @@ def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
 
     with opened(session, Scope(domain=study.scope), making=True) as playbook:
         root = session.workspace.root / "studies"
-        yield OpenStudy(study, root, PlaybookAdvice(root, playbook), tell=session.progress)
+        yield OpenStudy(study, root, PlaybookAdvice(root, playbook), progress=session.progress)
 
 
 def _found(session: Session, study: str) -> Study:
