@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.investigator.helpers import TODAY
-from transom.investigator.phases import Inquiry, investigate, judged
+from transom.investigator.dialogue import judged
+from transom.investigator.inquiry import Inquiry
+from transom.investigator.phases import investigate
 from transom.investigator.policy import Waiver, load_policy
 from transom.investigator.result import Investigation
 from transom.investigator.rules import investigator_rules

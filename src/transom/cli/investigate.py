@@ -19,7 +19,7 @@ from transom.errors import InputError, Paused
 
 if TYPE_CHECKING:
     from transom.canonical import Json
-    from transom.investigator.phases import Inquiry
+    from transom.investigator.inquiry import Inquiry
     from transom.investigator.result import Investigation
     from transom.runs import Run
 
@@ -94,7 +94,7 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
         InputError: no data, a policy or a file of waivers that cannot be read, a stage or a day that there is not.
     """
     from transom.formats.jira_rest import fetch_issues
-    from transom.investigator.phases import Inquiry
+    from transom.investigator.inquiry import Inquiry
     from transom.investigator.policy import load_policy, load_waivers
     from transom.investigator.sources import DataFolder
 
@@ -115,8 +115,8 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
     """The answer with the run's ids, and what it waits for where a person is to judge."""
+    from transom.investigator.dialogue import judged
     from transom.investigator.phases import investigate as investigated
-    from transom.investigator.phases import judged
     from transom.runs import trace_id
 
     result = await investigated(run, inquiry)
@@ -203,7 +203,7 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     """`--continue`: answer a question to an investigation, in its own run."""
     from transom.cli.history import found_run
     from transom.cli.options import session_of
-    from transom.investigator.phases import follow_up
+    from transom.investigator.dialogue import follow_up
     from transom.investigator.remembering import dependants
 
     async with found_run(session, name) as (_, found):
