@@ -164,8 +164,8 @@ class Index:
         if not terms:
             return {}
         name = f"{self._name}_text"
-        sql = (
-            f"SELECT rowid, bm25({name}) AS rank FROM {name} WHERE {name} MATCH ? AND rowid IN ({among}) "
+        sql = (  # With `+` the words are looked up first; without it SQLite asks FTS5 once for each text allowed.
+            f"SELECT rowid, bm25({name}) AS rank FROM {name} WHERE {name} MATCH ? AND +rowid IN ({among}) "
             "ORDER BY rank, rowid LIMIT ?"
         )
         rows = self._tables.query(sql, (_any_of(terms), *values, many))
