@@ -1,4 +1,4 @@
-"""Facts that are changed one by one, in several shapes: verdict, criterion and evidence follow, and no other."""
+"""A changed fact changes its criterion, the verdict and the evidence, whatever shape it has; nothing else does."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.forked import attempt
 from tests.stories.projects import EXAMPLE, TESTS, git, make_project, write
 from tests.stories.worlds import World
 from transom.formats.yaml_files import load_yaml
-from transom.stories.pipeline import StorySettings
+from transom.stories.shared import StorySettings
 
 DATA: Any = load_yaml(Path(__file__).with_name("data") / "courses.yaml").data
 QUICK = {

@@ -17,7 +17,7 @@ from transom.errors import InputError
 from transom.learning import InsightCategory, Playbook
 from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall
 from transom.stories.epic import open_project, plan
-from transom.stories.pipeline import StorySettings, project_tools
+from transom.stories.shared import StorySettings, project_tools
 from transom.stories.workers import Kind
 
 STORY = "docs/epics/epic-1/stories.yaml"
@@ -45,6 +45,7 @@ async def test_the_example_ends_with_two_merges_and_a_block_and_is_not_done_agai
     assert "test_a_fraction_of_a_cent_is_kept" in broken.evidence["findings"][0] and not mended.evidence["findings"]
     assert broken.quality and mended.quality and broken.quality < mended.quality  # it boasted of tests that failed
     assert third.tests == {"passed": 7, "failed": 0, "skipped": 0} and third.usage["input_tokens"] > 0
+    assert {row.by for row in third.stages} == {"replay"}
     assert "AC 1 wants a failed payment" in second.reason and second.blockers == [second.reason]
     log = git(at.project, "log", "--first-parent", "--format=%s").splitlines()
     assert log == ["Merge story-3: Totals in cents", "Merge story-1: Discounts", "A till"]
@@ -153,6 +154,18 @@ async def test_a_person_answers_and_the_story_goes_on(tmp_path: Path) -> None:
     at.answers = {"story-1/checkpoint": "begin"}
     (story,) = (await at.go("story-1")).stories
     assert story.status == "done"
+
+
+@pytest.mark.slow
+async def test_after_a_finished_story_nothing_begins_before_a_person_looked_at_it(tmp_path: Path) -> None:
+    at = replayed(tmp_path)
+    text = (EXAMPLE / "project" / STORY).read_text()
+    write(at.project, STORY, text.replace('title: "Discounts"', 'title: "Discounts"\n    done_checkpoint: true'))
+    git(at.project, "commit", "--quiet", "--all", "--message", "a person looks afterwards")
+    for _ in range(2):
+        assert states(await at.go()) == {"story-1": "done", "story-2": "paused", "story-3": "paused"}
+    at.answers = {"story-1/after": "go on"}
+    assert states(await at.go()) == {"story-1": "done", "story-2": "blocked", "story-3": "done"}
 
 
 @pytest.mark.slow

@@ -198,7 +198,7 @@ def test_hooks_and_settings_of_the_repository_run_nothing(tmp_path: Path) -> Non
         here = Git(project)
         base = await here("rev-parse", "HEAD")
         head = await here.commit_all("mine\n")
-        assert await here.changes(base, head) and await here.diff(base, head, ["a.py"])
+        assert await here.changes(base, head)
         await here.look()
 
     asyncio.run(work())
@@ -225,7 +225,9 @@ def test_the_orchestrator_runs_the_tests_itself_and_a_report_of_before_is_not_ta
     ],
 )
 def test_a_run_that_says_nothing_says_why(tmp_path: Path, code: str, why: str) -> None:
-    command = TestCommand(("{python}", "-c", f"from sys import argv\n{code}", "{junit}"), seconds=0.6)
+    command = TestCommand(
+        ("{python}", "-c", f"from sys import argv\n{code}", "{junit}"), seconds=0.6 if "while" in code else 60
+    )
     assert why in asyncio.run(run_tests(command, tmp_path, tmp_path)).problem
 
 

@@ -13,9 +13,10 @@ from transom.runs import Run, Workspace
 from transom.store import SqliteStore
 from transom.stories.backlog import find_backlog
 from transom.stories.epic import run_epic
-from transom.stories.pipeline import Epic, StorySettings, ToolMaker
 from transom.stories.results import EpicResult
-from transom.stories.workers import CommandWorker, Kind, ReplayWorker, Worktrees, rules_worker, worker_chain
+from transom.stories.shared import Epic, StorySettings, ToolMaker
+from transom.stories.workers import CommandWorker, Kind, ReplayWorker, rules_worker, worker_chain
+from transom.stories.worktrees import Worktrees
 
 REPLAY: dict[str, Kind] = dict.fromkeys(("sm", "po", "dev", "qa"), "replay")
 

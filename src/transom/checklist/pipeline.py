@@ -261,7 +261,7 @@ def _why_not(path: Path) -> str:
     return "a folder, not a file" if stat.S_ISDIR(mode) else "not a regular file"
 
 
-def told_inputs(
+def input_problems(
     item: Item | None, places: Places, otherwise: Path, result: SpecResult | BuildResult | Verdict
 ) -> list[str]:
     """What is wrong with input files, each with the item's line that names it and where it was looked for.
@@ -275,7 +275,7 @@ def told_inputs(
         wrong = {one.source_file: one.message for one in result.errors if one.line_number is None}
     else:
         wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
-    roots, told = places.roots(places.of(item, otherwise)), list[str]()
+    roots, problems = places.roots(places.of(item, otherwise)), list[str]()
     for name in item.input_files:
         path = roots.expand(name.written, item.where(name.line))
         called = {name.written, roots.shown(path, name.written), path.name}
@@ -283,8 +283,8 @@ def told_inputs(
         if message:
             hint = "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
             where = f"{item.where(name.line)}: {name.written}: {message}"
-            told.append(f"{where}; looked for at {path.absolute()}{hint}")
-    return told
+            problems.append(f"{where}; looked for at {path.absolute()}{hint}")
+    return problems
 
 
 def _nothing_to_check(run: Run, item: Item, unusable: Mapping[str, str]) -> BuildResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -90,10 +90,11 @@ class Survivor(Shape):
 
 
 class MutationRow(Shape):
-    """Alterations of the evidence that had to change the result: how many did, out of how many, and which did not."""
+    """What had to change the result: how many times it did, out of how many, which did not, and of what kinds."""
 
     killed: int
     applicable: int
+    kinds: tuple[str, ...] = ()
     survivors: tuple[Survivor, ...] = ()
 
 
@@ -157,15 +158,21 @@ class Intervention(Document):
     resume_command: str
 
 
+# What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
+DOUBTS: Final = frozenset({"mutation"})
+
+
 class LintResult(Document):
-    """`check lint --format json`."""
+    """`check lint --format json`. `remarks` are questions of the gates, and what they could not try."""
 
     schema_: Literal["transom.lint/1"] = Field(default="transom.lint/1", alias="schema")
     findings: tuple[FindingRow, ...] = ()
+    remarks: tuple[FindingRow, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        return 1 if self.findings else 0
+        """1 where something is wrong, 3 where the gates only doubt."""
+        return 3 if self.findings and {row.gate for row in self.findings} <= DOUBTS else bool(self.findings)
 
 
 class BuildRecord(Document):

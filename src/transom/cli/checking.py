@@ -22,10 +22,10 @@ from transom.checklist.pipeline import (
     check_all,
     checker_folder,
     checker_of,
+    input_problems,
     open_checker,
     read_spec,
     spec_of,
-    told_inputs,
     verdict_of,
 )
 from transom.checklist.results import BuildResult, SpecResult
@@ -235,7 +235,7 @@ async def _run_one(
 
 
 def _say_inputs(item: Item | None, places: Places, otherwise: Path, result: Answer) -> None:
-    for line in told_inputs(item, places, otherwise, result):
+    for line in input_problems(item, places, otherwise, result):
         say(f"transom: {line}")
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from transom.llm import Provider
-    from transom.stories.pipeline import Epic, StorySettings
     from transom.stories.results import EpicResult, StoryResult
+    from transom.stories.shared import Epic, StorySettings
     from transom.stories.workers import Kind
 
 story_app = group("story", "An epic's stories from SM to the merge, with evidence instead of claims.")
@@ -103,7 +103,7 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
     """
     from transom.stories.evidence import PROTECTED, Rules
     from transom.stories.handoff import STAGES, HandoffLimits, check_retention
-    from transom.stories.pipeline import StorySettings
+    from transom.stories.shared import StorySettings
     from transom.stories.testrun import TestCommand
     from transom.stories.workers import check_kind
 
@@ -139,8 +139,9 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
     """The run of an epic, with its workers in their seats."""
     from transom.learning import Playbook
     from transom.stories.backlog import find_backlog
-    from transom.stories.pipeline import Epic, project_tools
-    from transom.stories.workers import CommandWorker, ReplayWorker, Worktrees, rules_worker, worker_chain
+    from transom.stories.shared import Epic, project_tools
+    from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
+    from transom.stories.worktrees import Worktrees
 
     backlog = find_backlog(project, options.epic)
     sources = {one.source for one in backlog.stories} | ({backlog.sprint.source} if backlog.sprint else set())

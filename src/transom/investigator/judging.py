@@ -9,13 +9,17 @@ from pathlib import PurePosixPath
 
 from transom.formats.release.quoting import plain_number
 from transom.formats.release.shapes import Observation, Reading
-from transom.formats.release.words import key_words
+from transom.formats.release.words import key_words, word_set
 from transom.investigator.ledger import Ledger, words_of
 from transom.investigator.policy import Criterion, DocumentRule, Rule
 from transom.investigator.result import CriterionResult, CriterionStatus, Doubt
 
 _GRAVITY = ("fail", "absent", "not_measured", "mixed", "pass")
 _MOST_EVIDENCE = 6
+_GENERIC = word_set(
+    "doc document documentation overview plan guide note spec specification system technical detailed high level final "
+    "draft feature project v version the of and for"
+)
 
 
 @dataclass(frozen=True)
@@ -118,14 +122,13 @@ class Judge:
 
 def names_document(rule: DocumentRule, reading: Reading) -> bool:
     """Whether a document is one of those that a rule names, by its file's name or its title."""
-    wanted = [set(key_words(name)) for name in rule.names]
-    plain = set(key_words(PurePosixPath(reading.source).stem))
-    if any(set(key_words(name)) == plain for name in rule.names):
-        return True
-    titled = set(key_words(reading.title))
-    return any(len(name) > 1 and (name <= plain or name <= titled) for name in wanted) or any(
-        len(name) == 1 and name <= plain and len(plain) <= 3 for name in wanted
-    )
+    stem = {word for word in key_words(PurePosixPath(reading.source).stem) if not word.isdigit()}
+    title = set(key_words(reading.title.partition(":")[0]))
+    for name in rule.names:
+        words = set(key_words(name))
+        if any(words <= said and said - words <= _GENERIC for said in (stem, title)):
+            return True
+    return any(len(key_words(name)) > 1 and set(key_words(name)) <= stem for name in rule.names)
 
 
 def _measured(rule: Rule, seen: Sequence[Seen]) -> list[Seen]:
@@ -196,6 +199,8 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     figures = [one for one in seen if one.observation.measure.startswith("performance.")]
     measured = [one for one in figures if one.observation.nature == "measured" and one.number is not None]
     flags = [one for one in figures if one.observation.measure == "performance.flag"]
+    unclear = [one for one in measured if one.observation.unit == "?"]
+    measured = [one for one in measured if one not in unclear]
     held = [(one, bound) for one in measured if (bound := _bound(one.observation, limits)) is not None]
     missed = [one for one, bound in held if not _holds(one.observation, bound)]
     missed += [one for one in flags if one.observation.value == "fail"]
@@ -214,6 +219,10 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     if hoped:
         few = f"{len(hoped)} of {len(hoped) + len(measured)} figures are estimated or planned, no measurement"
         return Part("not_measured", few, hoped[:3])
+    high = [one for one in unclear if 100 * (one.number or 0) > limits.get("error_rate", 0)]
+    if high:
+        first = high[0].observation
+        return Part("mixed", f"{first.label} {plain_number(first.number or 0)}: the unit is not told", high)
     if not held and not flags:
         said = "no figure has a target" if measured else "no figure is told"
         return Part("mixed" if measured else "absent", said, measured[:2])

@@ -127,6 +127,11 @@ class Ledger:
     def calculated(self, expression: str, value: Decimal, measure: str = "", unit: str = "", label: str = "") -> str:
         """Take in a value that was calculated from others."""
         operands = names_in(expression)
+        units = {self._rows[one].unit for one in operands if one in self._rows}
+        if "percent(" in expression or expression.replace(" ", "").startswith("100*"):
+            unit = "%"
+        elif not unit and len(units) == 1 and not set("*/") & set(expression):
+            unit = units.pop()
         return self._put(
             source=CALCULATED, locator=",".join(operands), value=f"{value.normalize():f}", formula=expression,
             measure=measure, unit=unit, label=label,

@@ -119,7 +119,8 @@ def _plain(text: str) -> str:
         "*": "\\*",
         "_": "\\_",
     }
-    return "".join(table.get(sign, sign) for sign in " ".join(text.split()))
+    shown = "".join(table.get(sign, sign) for sign in " ".join(text.split()))
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in shown)
 
 
 def html_report(result: Investigation) -> str:

@@ -33,14 +33,6 @@ def fingerprint(content: str) -> str:
     return hashlib.blake2b(" ".join(words_of(content)).encode(), digest_size=16).hexdigest()
 
 
-def nearly_equal(one: str, other: str) -> bool:
-    """Whether two texts say the same in nearly the same words; numbers, negations and directions must agree."""
-    first, second = {*map(stem, words_of(one))}, {*map(stem, words_of(other))}
-    if not first or not second or len(first & second) < NEARLY * len(first | second):
-        return False
-    return not contradict(one, other)
-
-
 def may_paraphrase(one: str, other: str) -> bool:
     """Whether two texts of like meaning can be one: they do not contradict, nor say the same of two things.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, Entry, Source
 from transom.checklist.build.agreement import check_agreement
@@ -17,7 +18,7 @@ from transom.checklist.build.logic_gates import (
     check_vector,
     item_values,
 )
-from transom.checklist.build.mutation import Setting, mutate
+from transom.checklist.build.mutation import RealFile, Setting, mutate
 from transom.checklist.build.static_gates import (
     check_contract_names,
     check_forbidden,
@@ -25,12 +26,12 @@ from transom.checklist.build.static_gates import (
     check_signatures,
     check_syntax,
     check_yaml,
+    emitted,
 )
-from transom.checklist.build.trial_gates import Prober, check_schema, check_sources, take_samples
+from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources, take_samples
 from transom.checklist.item import Item
 from transom.checklist.results import FindingRow, GateRow, MutationRow
 from transom.checklist.run.files import classify
-from transom.checklist.run.roots import real_path
 from transom.checklist.spec.shapes import SpecDocument
 from transom.checklist.vectors import VECTORS
 from transom.errors import InputError
@@ -39,6 +40,8 @@ from transom.formats.yaml_models import validate_yaml
 from transom.gates import Finding
 from transom.sandbox import Sandbox
 from transom.telemetry import child_span, keys
+
+MOST_FILES: Final = 8  # of many files the item's own come first
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Trial:
         own: the item's input files; atom A must do with each of them.
         others: files that were seen beside them; only those of a kind in `SOURCES` are tried.
         roots: where files that others name may lie.
-        item: its patterns and waivers count in the mutation gate, and no atom may hold them.
+        item: no atom may hold its patterns and waivers.
     """
 
     sandbox: Sandbox
@@ -71,16 +74,6 @@ class Trial:
         """The files for the schema gate; those that do not exist any more are passed over."""
         fitting = [path for path in self.others if path not in self.own and classify(path.name, sources)[0]]
         return [path for path in (*self.own, *fitting) if path.is_file()]
-
-    def setting(self, texts: Mapping[Path, str] | None = None) -> Setting:
-        """What the mutation gate starts from: the item's files, without an item whatever was seen.
-
-        Args:
-            texts: excerpts of long files.
-        """
-        files = self.own or self.others
-        folders = self.roots or tuple(dict.fromkeys(path.parent for path in files))
-        return Setting(self.sandbox, tuple(path for path in files if path.is_file()), folders, self.item, texts or {})
 
 
 @dataclass(frozen=True)
@@ -139,24 +132,25 @@ async def _hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
     whole = parses(code)
     entries: list[Entry] = []
     parsed: list[GateRow] = []
-    texts: Mapping[Path, str] = {}
+    samples: list[Sample] = []
     if whole or parses(atoms.a):
         # Where all items forbid, a clean file is one in which nothing is found.
-        silent = config is not None and all(item.mode == "forbid" for item in config.items)
-        parsed, entries, texts = await _parser_rows(code if whole else atoms.a, atoms, trial, may_be_silent=silent)
+        silent = config is not None and all(item.mode == "forbid" or item.count for item in config.items)
+        parsed, entries, samples = await _parser_rows(code if whole else atoms.a, atoms, trial, may_be_silent=silent)
     own = item_values(config, trial.item, entries) if config else {}
     if whole or parses(atoms.logic):
         rows += await _logic_rows(code if whole else atoms.logic, atoms, trial, config, tuple(own))
     rows += parsed
     if config and file:
         rows.append(_row("hard_coding", check_hard_coding(atoms, own)))
-        rows.append(_row("yaml", check_yaml(config, file, atoms)))
+        rows.append(_row("yaml", check_yaml(config, file, atoms, emitted(entries))))
         rows.append(_row("agreement", check_agreement(config, yaml, spec.check)))
     else:
         rows.append(_row("yaml", unread))
     if config is None or not whole or not all(row.passed for row in rows):
         return Held(tuple(rows))
-    more, mutation = await _mutation_rows(atoms, config, spec, trial.setting(texts))
+    real = tuple(RealFile(sample.name, sample.text) for sample in samples[:MOST_FILES])
+    more, mutation = await _mutation_rows(atoms, config, spec, Setting(trial.sandbox, real))
     return Held((*rows, *more), mutation)
 
 
@@ -182,8 +176,8 @@ def _static_rows(atoms: Parts) -> list[GateRow]:
 
 async def _parser_rows(
     source: str, atoms: Parts, trial: Trial, *, may_be_silent: bool
-) -> tuple[list[GateRow], list[Entry], dict[Path, str]]:
-    """The gates of atom A, what it sees, and excerpts of the long files by their real paths."""
+) -> tuple[list[GateRow], list[Entry], list[Sample]]:
+    """The gates of atom A, what it sees, and the files that it was tried on."""
     async with Prober(source, atoms, trial.sandbox) as prober:
         sources, unfit = await check_sources(prober)
         paths = trial.paths(sources)
@@ -191,27 +185,21 @@ async def _parser_rows(
         entries: list[Entry] = []
         if not findings:
             entries, findings = await check_schema(prober, samples, may_be_silent=may_be_silent)
-    long = {real_path(path): one.text for path, one in zip(paths, samples, strict=True) if one.seen is not None}
-    return [_row("sources", unfit), _row("schema", findings)], entries, long
+    return [_row("sources", unfit), _row("schema", findings)], entries, samples
 
 
 async def _mutation_rows(
     atoms: Parts, config: CheckerConfig, spec: SpecDocument, setting: Setting
 ) -> tuple[list[GateRow], MutationRow | None]:
-    try:
-        mutation = await mutate(atoms.whole, config, spec, setting)
-    except InputError as error:
-        return [_row("mutation", [Finding("mutation", CHECKER, None, error.what)])], None
+    mutation = await mutate(atoms.whole, config, spec, setting)
     line = atoms.line_of(ATOM_A)
-    whole = [Finding("whole", ATOM_A, line, problem) for problem in mutation.unseen]
+    wrong = [Finding("examples", ATOM_A, line, problem) for problem in mutation.examples]
+    wrong += [Finding("examples", SPEC, None, problem) for problem in mutation.spec]
     missed = [Finding("mutation", ATOM_A, line, problem) for problem in mutation.problems]
-    if mutation.why_not:
-        missed.append(Finding("mutation", SPEC, None, f"no evidence could be altered: {mutation.why_not}"))
-    rows = [_row("whole", whole), _row("mutation", missed)]
-    if mutation.untried:  # what cannot be tried is not refused; it is said
-        untried = FindingRow(gate="mutation", artifact=SPEC, line=None, message=mutation.untried)
-        rows[-1] = GateRow(gate="mutation", passed=True, findings=(untried,))
-    return rows, mutation.row
+    # What cannot be tried is not refused, and a question is none to refuse for: both are said.
+    remarks = tuple(FindingRow(gate="questions", artifact=ATOM_A, line=line, message=one) for one in mutation.remarks)
+    said = GateRow(gate="questions", passed=True, findings=remarks)
+    return [_row("examples", wrong), _row("mutation", missed), said], mutation.row
 
 
 def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Finding]]:

@@ -43,6 +43,7 @@ class CheckedItem(Shape):
         source_file: None only where no file can be named.
         reason: why it was judged so, one clause.
         decided_by: every entry that decided, where it was not the one that is shown alone; absent otherwise.
+        mode: `forbid` where the item says what must not appear; absent otherwise.
     """
 
     id: str
@@ -54,6 +55,7 @@ class CheckedItem(Shape):
     parsed_fields: dict[str, Json]
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
+    mode: Annotated[Literal["require", "forbid"], Field(exclude_if=lambda mode: mode == "require")] = "require"
     decided_by: Annotated[tuple[DecidedBy, ...], Field(exclude_if=operator.not_)] = ()
 
 
@@ -161,7 +163,12 @@ class InputRead(Shape):
 
 
 class MadeBy(Shape):
-    """Who and what stands behind the verdict."""
+    """Who and what stands behind the verdict.
+
+    Attributes:
+        mutation_score: 0..1, how much of what the gates tried on the checker had to change its result and did.
+        mutation_kinds: what they tried; absent where nobody recorded it.
+    """
 
     transom: str
     item_sha256: str | None = None
@@ -170,6 +177,7 @@ class MadeBy(Shape):
     provider: str | None = None
     model: str | None = None
     mutation_score: float | None = None
+    mutation_kinds: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
     approved_by: str | None = None
 
 
@@ -213,9 +221,26 @@ class Verdict(Shape):
         return EXIT_CODES[self.counted_as]
 
     @property
+    def entries(self) -> dict[str, tuple[CheckedItem, ...]]:
+        """What was judged, by the word for it, the gravest first: what a forbidding item found is a violation."""
+        return {
+            "violations": tuple(one for one in (*self.missing_items, *self.extra_items) if _is_found(one)),
+            "missing": tuple(one for one in self.missing_items if not _is_found(one)),
+            "not wanted": tuple(one for one in self.extra_items if not _is_found(one)),
+            "waived": self.waived,
+            "holds": tuple(one for one in self.found_items if one.mode == "forbid"),
+            "found": tuple(one for one in self.found_items if one.mode != "forbid"),
+        }
+
+    @property
     def counted_as(self) -> Status:
         """The status; a doubted answer counts as none."""
         return "NEEDS_REVIEW" if self.doubted and self.status in ("PASS", "FAIL") else self.status
+
+
+def _is_found(one: CheckedItem) -> bool:
+    """Whether a violation is a line that must not be there; else something is not there, or not as it should be."""
+    return one.mode == "forbid" and one.line_number is not None
 
 
 class Summary(Shape):

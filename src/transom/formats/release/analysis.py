@@ -111,7 +111,7 @@ def _performance(root: Node) -> tuple[list[Observation], list[Remark]]:
     found = read_performance(root)
     plans = [node for node in root.walk() if node.nature in ("planned", "estimate")] if not found else []
     if plans:
-        found = [observe("performance.plan", plans[0], "pending", nature=plans[0].nature)]
+        found = [observe("performance.plan", plans[0], "pending", label=plans[0].label, nature=plans[0].nature)]
     return found, []
 
 
@@ -172,7 +172,7 @@ def _informs(node: Node) -> bool:
     if not isinstance(node.value, str) or not node.value.strip():
         return False
     vocabulary = words()
-    if vocabulary.placeholders.match(node.value) or vocabulary.placeholder_lines.search(node.value):
+    if vocabulary.placeholders.match(node.value) or vocabulary.placeholder_lines.match(node.value.strip()):
         return False
     return not _IDENTITY & set(node.words)
 

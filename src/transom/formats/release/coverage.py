@@ -65,11 +65,13 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
     if said & _TOTAL - _LINES - _WHOLE or (said & _COVERED and not said & {"percent", "pct", "percentage"}):
         return False
     covers = bool({"coverage", "covered"} & _context(node, 2)) or _document_of_coverage(node)
+    if said == {"total"} and node.parent is not None and node.parent.get("covered", "hit"):
+        return False
     return covers and bool(said & (_PERCENT | own | _WHOLE)) and not {"test", "count"} <= said
 
 
 def _document_of_coverage(node: Node) -> bool:
-    return bool(node.words and set(node.words) & (_LINES | _BRANCHES | {"coverage", "pct", "percent"}))
+    return bool(node.words and set(node.words) & (_LINES | _BRANCHES | _PERCENT | _WHOLE))
 
 
 def _in_part(node: Node) -> bool:

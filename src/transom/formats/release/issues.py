@@ -49,12 +49,10 @@ def _status(issue: Issue, root: Node) -> Observation:
 
 def _links(issue: Issue, root: Node) -> list[Observation]:
     blockers = [one for one in issue.links if "blocked by" in one.relation.lower() and not _done(one)]
-    subtasks = [one for one in issue.links if one.relation == "subtask"]
-    undone = [one for one in subtasks if not _done(one)]
+    undone = [one for one in issue.links if one.relation == "subtask" and not _done(one)]
     place = issue.status_at.partition("/status")[0]
     found = [_count("jira.open_blockers", blockers, "count of open blocking issues", place)]
-    if subtasks:
-        found.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
+    found.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
     for one in (*blockers[:_MOST_SHOWN], *undone[:_MOST_SHOWN]):
         measure = "jira.blocker" if one in blockers else "jira.subtask"
         label = f"{one.key} {one.summary} ({one.status})"

@@ -33,6 +33,7 @@ _AMOUNT = re.compile(
 )
 _MILLISECONDS = {"ms": 1.0, "millisecond": 1.0, "s": 1000.0, "sec": 1000.0, "second": 1000.0, "us": 0.001, "µs": 0.001,
                  "min": 60_000.0, "minute": 60_000.0}  # fmt: skip
+RATIO, UNKNOWN = "ratio", "?"
 _AT_LEAST = {"throughput", "availability", "success_rate"}
 
 
@@ -61,7 +62,11 @@ def read_performance(root: Node) -> list[Observation]:
         if amount is None:
             continue
         value, unit = amount
-        limit, place = _limit_of(node, quantity)
+        bound, place = _limit_of(node, quantity)
+        limit = bound[0] if bound is not None else None
+        if unit not in ("ms", "/s"):
+            value, unit = _in_percent((value, unit), quantity, bound)
+            limit = _in_percent(bound, quantity, bound)[0] if bound is not None else None
         found.append(
             observe(
                 f"performance.{quantity.kind}",
@@ -126,7 +131,7 @@ def _statistic(said: set[str]) -> str:
 
 
 def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
-    """The value in ms, % or /s, with its unit."""
+    """The value in ms, % or /s, with its unit; of a share without a unit `?`."""
     match = _AMOUNT.fullmatch(str(node.value)) if isinstance(node.value, int | float | str) else None
     if match is None:
         return None
@@ -140,21 +145,26 @@ def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
         return round(number * factor, 6), "ms"
     if quantity.kind == "throughput":
         return number, "/s"
-    ratio = unit != "%" and not {"percent", "pct", "percentage"} & set(node.words) and number <= 1
-    if ratio and (quantity.kind in ("availability", "success_rate", "cpu") or {"ratio", "rate"} & set(node.words)):
-        share = quantity.kind != "error_rate" or (number < 0.2 and number != 0.1)
-        return (round(number * 100, 6), "%") if share and _is_ratio(node, number) else (number, "%")
-    return number, "%"
+    told = unit == "%" or {"percent", "pct", "percentage"} & set(node.words)
+    return number, "%" if told else RATIO if "ratio" in node.words else UNKNOWN
 
 
-def _is_ratio(node: Node, number: float) -> bool:
-    """Whether a rate of at most 1 is a share of one: by a limit beside it that is one too, or by its own size."""
-    if "ratio" in node.words:
-        return True
-    beside = [
-        one.number for one in (node.parent.children if node.parent else ()) if one.nature == "limit" and one.number
-    ]
-    return all(limit <= 1 for limit in beside) and (bool(beside) or number < 0.05 or number > 0.5)
+def _in_percent(amount: tuple[float, str], quantity: Quantity, limit: tuple[float, str] | None) -> tuple[float, str]:
+    """A share in percent. Where no unit is told a limit beside it tells whether both are shares of one."""
+    number, unit = amount
+    if unit == RATIO:
+        return round(number * 100, 6), "%"
+    if unit != UNKNOWN:
+        return amount
+    most = 0.2 if quantity.kind == "error_rate" else 1.0
+    if limit is not None:
+        share = limit[0] <= most and limit[1] in (UNKNOWN, RATIO)
+    else:
+        share = quantity.kind != "error_rate" and number <= most
+    if share:
+        return round(number * 100, 6), "%"
+    # Without a limit 0.02 may be 2 % or 0.02 %.
+    return number, UNKNOWN if limit is None and 0 < number < 1 and quantity.kind == "error_rate" else "%"
 
 
 def _unit_beside(node: Node) -> str:
@@ -162,7 +172,7 @@ def _unit_beside(node: Node) -> str:
     return str(unit.value) if unit is not None and isinstance(unit.value, str) else ""
 
 
-def _limit_of(node: Node, quantity: Quantity) -> tuple[float | None, Node | None]:
+def _limit_of(node: Node, quantity: Quantity) -> tuple[tuple[float, str] | None, Node | None]:
     """The limit that stands nearest: beside the figure, beside what it is part of, or in targets further up."""
     around = node.parent
     inner = node
@@ -182,7 +192,7 @@ def _is_bound(child: Node, node: Node) -> bool:
     return bool(set(child.words) <= {"max", "min", "maximum", "minimum"} and set(node.words) <= _TRANSPARENT)
 
 
-def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[float, Node] | None:
+def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float, str], Node] | None:
     rest = {word for word in child.words if word not in _LIMIT_KEYS} - {"ms", "second", "s", "percent", "pct"}
     if not isinstance(child.value, dict | list):
         own = _named(rest | ({"latency"} if _STATISTIC.search(" ".join(rest)) and not _named(rest) else set()))
@@ -190,14 +200,14 @@ def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[float, Node]
         # A bare `target` is of the figure that it stands beside; a named one is of what it names.
         fits = _fits(own, quantity) if rest else beside and _is_only_figure(node)
         amount = amount_of(child, quantity) if fits else None
-        return (amount[0], child) if amount else None
+        return (amount, child) if amount else None
     for leaf in child.walk():
         same_place = set(leaf.words) - set(_LIMIT_KEYS)
         own = quantity_of(leaf) or _named(same_place | rest)
         if own is None and _statistic(same_place) and quantity.kind == "latency":
             own = Quantity("latency", _statistic(same_place))
         if own is not None and _fits(own, quantity) and (amount := amount_of(leaf, quantity)):
-            return amount[0], leaf
+            return amount, leaf
     return None
 
 
