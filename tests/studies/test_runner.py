@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
+from optuna.storages import InMemoryStorage
 
 from tests.studies.helpers import TAXONOMY, runner, worker_command, write_command_study, write_study
 from tests.studies.test_solver import marked, wait_for
@@ -214,3 +215,19 @@ def test_kills_at_random_of_workers_and_solvers(tmp_path: Path, seed: int) -> No
             worker.wait()
         wait_for(lambda: not marked(tmp_path))
     finished(tmp_path, path, 10)
+
+
+def test_several_objectives_have_a_front(tmp_path: Path) -> None:
+    path = write_study(tmp_path, trials=25)
+    path.write_text(
+        path.read_text().replace("objectives: [{name: mass}]", "objectives: [{name: mass}, {name: stress}]")
+    )
+    made = runner(tmp_path, path, storage=InMemoryStorage())
+    trials = made.run()
+    front = made.wanted.front(trials)
+    assert len(front) > 1
+    for one in front:
+        assert not any(made.wanted.better(other.values, one.values) for other in trials if other.feasible)
+    assert (
+        front == sorted(front, key=lambda trial: trial.values[0]) == sorted(front, key=lambda trial: -trial.values[1])
+    )

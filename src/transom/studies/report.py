@@ -175,6 +175,10 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
     made = result.trials
     lines = [f"{study.study}: {made.complete} solved, {made.failed} failed, {made.pruned} rejected, by {result.solver}"]
     lines += [f"  best: {best_line(study, result.best)}"] if result.best else ["  no feasible design was found"]
+    if result.front:
+        lines.append(
+            f"  front: {len(result.front)} designs, trials {', '.join(str(one.number) for one in result.front)}"
+        )
     for one in result.exploited:
         lines.append(f"  not a best: trial {one.number} {one.reason}")
     if result.failures:
