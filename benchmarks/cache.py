@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from transom.context import Budget, History, go_on
+from transom.context import History, WindowBudget, go_on
 from transom.context.cache import CacheMonitor
 from transom.context.segments import Ordered, piece_text
 from transom.llm import (
@@ -128,9 +128,9 @@ def run(*, chunked: bool = True) -> Result:
     """
     result = Result()
     vendor, monitor = Vendor(result.terms), CacheMonitor(result.terms)
-    budget = Budget(total=200_000)
+    budget = WindowBudget(total=200_000)
     if not chunked:
-        budget = Budget(total=200_000, compaction=type(budget.compaction)(50, 49))
+        budget = WindowBudget(total=200_000, compaction=type(budget.compaction)(50, 49))
     history = History()
     for number in range(1, EXCHANGES + 1):
         blocks = blocks_of(number)

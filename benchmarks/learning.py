@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transom.learning import InsightCategory, Playbook, Wish
-from transom.learning.playbook import Draft
+from transom.learning.insight import Draft
 from transom.memory import Embedder, find_embedder
 
 if TYPE_CHECKING:

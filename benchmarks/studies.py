@@ -1,4 +1,4 @@
-"""What learning across studies is worth: ten related bracket studies, three ways to treat failures, paired by study.
+"""The worth of learning across studies: ten related bracket studies, three ways to treat failures, paired by study.
 
     python benchmarks/studies.py                 20 seeds on the emulator, some minutes
     python benchmarks/studies.py --seeds 3 --ccx with CalculiX, under an hour

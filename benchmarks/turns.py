@@ -68,7 +68,7 @@ class Script:
 
 
 def transom() -> Talk:
-    from transom.agent import Agent, Caps, Home
+    from transom.agent import Agent, Budget, Home
     from transom.llm import Block, Capabilities, Reply, Role, Text, Tier, ToolCall, Usage
     from transom.runs import Workspace
     from transom.telemetry import read_trace
@@ -105,8 +105,8 @@ def transom() -> Talk:
             return script.look()
 
         lookup = ToolDefinition("lookup", "Look something up.", schema, look)
-        home, caps = Home(folder, "bench"), Caps(turns=turns + 1)
-        async with Agent(role, provider=Fake(script), tools=[lookup], at=home, caps=caps) as agent:
+        home, caps = Home(folder, "bench"), Budget(turns=turns + 1)
+        async with Agent(role, provider=Fake(script), tools=[lookup], at=home, budget=caps) as agent:
             response = await agent.send("go")
         return {"made": script.made, "text": response.text}
 

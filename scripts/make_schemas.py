@@ -46,7 +46,7 @@ class Shape:
         return self.name.removeprefix("transom.").replace("/", "-") + ".json"
 
 
-_PRINTED = frozenset({"run_id", "seconds", "applied_at", "decided_by"})
+_PRINTED = frozenset({"run_id", "seconds", "applied_at", "decided_by", "doubted", "mode", "mutation_kinds"})
 SHAPES = (
     Shape("transom.check/1", "transom.checklist.run.verdict:Verdict", printed_only=_PRINTED),
     Shape("transom.checks/1", "transom.checklist.run.verdict:Verdicts", printed_only=_PRINTED),
@@ -60,10 +60,13 @@ SHAPES = (
     Shape("transom.trace_stats/1", "transom.telemetry.stats:Stats"),
     Shape("transom.approval/1", "transom.checklist.run.approval:Approval"),
     Shape("transom.checker/1", "transom.checklist.atoms:CheckerConfig", mode="validation"),
-    Shape("transom.prices/1", "transom.agent.prices:Prices", mode="validation"),
+    Shape("transom.prices/1", "transom.runs.prices:Prices", mode="validation"),
     Shape("transom.eval/1", "transom.evals.document:Evaluation"),
     Shape("transom.story/1", "transom.stories.results:EpicResult"),
     Shape("transom.study/1", "transom.studies.result:StudyResult"),
+    Shape("transom.investigation/1", "transom.investigator.result:Investigation"),
+    Shape("transom.release_words/1", "transom.formats.release.words:Words", mode="validation"),
+    Shape("transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"),
     Shape("transom.knowledge/1", "transom.checklist.rules.knowledge:Domain", mode="validation"),
 )
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transom.agent import Agent as Agent
-    from transom.agent import Caps as Caps
+    from transom.agent import Budget as Budget
     from transom.agent import Home as Home
     from transom.agent import Response as Response
     from transom.agent import Setup as Setup
+    from transom.agent import SubAgent as SubAgent
     from transom.agent import SyncAgent as SyncAgent
     from transom.agent.events import Event as Event
     from transom.agent.models import Conversation as Conversation
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from transom.agent.models import SubConversation as SubConversation
     from transom.agent.models import ToolCall as ToolCall
     from transom.agent.models import ToolResult as ToolResult
-    from transom.agent.prices import Prices as Prices
     from transom.context import Mark as Mark
     from transom.errors import ApprovalNeeded as ApprovalNeeded
     from transom.errors import Paused as Paused
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from transom.runs import Run as Run
     from transom.runs import Stage as Stage
     from transom.runs import Workspace as Workspace
+    from transom.runs.prices import Prices as Prices
     from transom.tools import ToolDefinition as ToolDefinition
     from transom.tools import ToolLimits as ToolLimits
     from transom.tools import ToolReturn as ToolReturn
@@ -51,13 +52,13 @@ __version__ = "0.1.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _WHERE = {
-    "transom.agent": ("Agent", "Caps", "Home", "Response", "Setup", "SyncAgent"),
+    "transom.agent": ("Agent", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent"),
     "transom.agent.events": ("Event",),
     "transom.agent.models": (
         *("Conversation", "ConversationContext", "MemoryEntry", "Message", "SubConversation"),
         *("ToolCall", "ToolResult"),
     ),
-    "transom.agent.prices": ("Prices",),
+    "transom.runs.prices": ("Prices",),
     "transom.context": ("Mark",),
     "transom.errors": ("ApprovalNeeded", "Paused", "TransomError"),
     "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),

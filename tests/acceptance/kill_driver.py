@@ -105,7 +105,7 @@ def main() -> None:
         work.mkdir()
         killed = walk(item, data, work, number, counted=counted)
         assert os.WIFSIGNALED(killed) and os.WTERMSIG(killed) == signal.SIGKILL, (number, killed)
-        journaled = [r.data["request"] for r in asyncio.run(records(work)) if r.kind == "reply"]
+        journaled = [r.data["request"] for r in asyncio.run(records(work)) if r.kind == "model_reply"]
         asked(work)
         status = walk(item, data, work, 0, counted=counted)
         _say(number, status, journaled, asked(work), left(work))

@@ -45,9 +45,9 @@ async def _talk(work: Path, failpoint: int) -> None:
     tools = [tool(run), tool(run, name="send", effect="once")]
     async with Agent(SEAT, provider=ScriptedProvider(answer), tools=tools, at=Home(work / "w", "talk")) as agent:
         texts = [(await agent.send("one")).text]
-        sub = await agent.create_sub_conversation("Look at both.", "There are two.")
+        sub = await agent.open_sub("Look at both.", "There are two.")
         await sub.send("Well?")
-        texts.append((await agent.complete_sub_conversation(sub.id)).text)
+        texts.append((await agent.close_sub(sub)).text)
         texts.append((await agent.send("two")).text)
         texts += [f"{message.role}: {message.content}" for message in agent.history()]
     (work / "answer.txt").write_text("\n".join(texts))

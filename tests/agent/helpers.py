@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from transom.agent import Agent, Response
 from transom.canonical import Json
 from transom.llm import Block, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall, render
 from transom.tools import Arguments, ToolDefinition
@@ -20,7 +21,7 @@ def tool(run: Callable[[str], Awaitable[Any]] | None = None, *, name: str = "loo
         at = str(arguments["at"])
         return await run(at) if run else f"saw {at}"
 
-    return ToolDefinition(name, "Looks.", AT, handler, **more)
+    return ToolDefinition(name, "Looks.", AT, handler, **{"effect": "pure", **more})
 
 
 def asks(*calls: ToolCall, text: str = "") -> Reply:
@@ -37,3 +38,10 @@ def scripted(*answers: Any) -> ScriptedProvider:
 
 def sent(request: Request) -> str:
     return render(request).as_text()
+
+
+async def resumed(agent: Agent) -> Response:
+    """What the open message came to, or the last one."""
+    found = await agent.resume()
+    assert found is not None
+    return found

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, scripted, sent, tool
-from transom.agent import Agent, Caps, Home, SyncAgent
-from transom.agent.events import Began, CameOf, Event, Heard, Replied
+from tests.agent.helpers import SEAT, asks, look, resumed, scripted, sent, tool
+from transom.agent import Agent, Budget, Home, SyncAgent
+from transom.agent.events import Event, ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
 from transom.context.cache import CacheMonitor
 from transom.errors import InputError, NetworkFailed, ProviderError, RunError, ToolError, TransomError
 from transom.llm import (
@@ -104,8 +104,8 @@ async def test_a_chat_is_found_again_by_its_name(tmp_path: Path) -> None:
         assert [message.content for message in agent.history()] == ["one", "first", "two", "second", "three", "third"]
         assert [message.content for message in agent.history(2)] == ["three", "third"]
         assert agent.history(0) == []
-        with pytest.raises(RunError, match="under way already"):
-            await agent.resume()
+        again = await agent.resume()
+        assert again is not None and again.text == "third", "nothing is open: what was said last is said again"
 
 
 async def test_after_an_error_it_goes_on_where_it_was() -> None:
@@ -113,19 +113,18 @@ async def test_after_an_error_it_goes_on_where_it_was() -> None:
     async with Agent(SEAT, provider=provider, tools=[tool()]) as agent:
         with pytest.raises(ProviderError):
             await agent.send("go")
-        assert (await agent.go_on()).text == "there"
-        with pytest.raises(RunError, match="nothing to go on with"):
-            await agent.go_on()
+        assert (await resumed(agent)).text == "there"
+        assert (await resumed(agent)).text == "there"
     assert [len(request.window.turns) for request in provider.requests] == [1, 3, 3]
 
 
-@pytest.mark.parametrize("caps", [Caps(), Caps(seconds=3_600)])
-async def test_a_provider_that_gives_up_waiting_is_no_cap(caps: Caps) -> None:
+@pytest.mark.parametrize("caps", [Budget(), Budget(seconds=3_600)])
+async def test_a_provider_that_gives_up_waiting_is_no_cap(caps: Budget) -> None:
     provider = scripted(TimeoutError("no answer from the far side"), "at last")
-    async with Agent(SEAT, provider=provider, caps=caps) as agent:
+    async with Agent(SEAT, provider=provider, budget=caps) as agent:
         with pytest.raises(NetworkFailed, match="it gave up waiting: no answer from the far side"):
             await agent.send("go")
-        assert (await agent.go_on()).text == "at last"
+        assert (await resumed(agent)).text == "at last"
 
 
 async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
@@ -145,7 +144,7 @@ async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
         (lambda: Agent(SEAT, provider=scripted(), tools=[len]), "this is builtin_function_or_method; say ToolDef"),  # type: ignore[list-item]  # on purpose
         (lambda: Agent(SEAT, provider=scripted(), tools=len), "tools are a list"),  # type: ignore[arg-type]  # on purpose
         (lambda: Home(".transom", 3), 'these are str and int; say Home(".transom"'),  # type: ignore[arg-type]  # on purpose
-        (lambda: Caps(tokens="5"), "tokens='5' caps nothing; give a number"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Budget(tokens="5"), "tokens must be a number from 0 on, and is '5'"),  # type: ignore[arg-type]  # on purpose
     ],
 )
 def test_a_slip_is_one_line_that_says_what_to_write(slip: Callable[[], object], told: str) -> None:
@@ -155,7 +154,7 @@ def test_a_slip_is_one_line_that_says_what_to_write(slip: Callable[[], object], 
     assert "\n" not in str(caught.value)
 
 
-async def test_a_listener_hears_the_same_of_a_fresh_and_a_resumed_conversation(tmp_path: Path) -> None:
+async def test_a_listener_hears_what_goes_on_and_nothing_of_the_journal(tmp_path: Path) -> None:
     async def heard(*answers: Any) -> list[Event]:
         events: list[Event] = []
         provider = scripted(*answers)
@@ -165,13 +164,15 @@ async def test_a_listener_hears_the_same_of_a_fresh_and_a_resumed_conversation(t
         return events
 
     fresh = await heard(asks(look("a"), text="I look."), "done")
-    assert [type(event) for event in fresh if not isinstance(event, Heard)] == [Replied, Began, CameOf, Replied]
-    pieces = [event.piece for event in fresh if isinstance(event, Heard)]
+    assert [type(event) for event in fresh if not isinstance(event, ReplyDelta)] == [
+        ReplyReceived,
+        ToolCallStarted,
+        ToolCallFinished,
+        ReplyReceived,
+    ]
+    pieces = [event.piece for event in fresh if isinstance(event, ReplyDelta)]
     assert "".join(piece.text for piece in pieces if isinstance(piece, Text)) == "I look.done"
-    again = await heard()
-    assert [event for event in again if not isinstance(event, Heard)] == [e for e in fresh if not isinstance(e, Heard)]
-    told = [event.piece for event in again if isinstance(event, Heard)]
-    assert "".join(piece.text for piece in told if isinstance(piece, Text)) == "I look.done"
+    assert await heard() == [], "what the journal has is answered from it, and nothing goes on"
 
 
 async def test_a_tool_is_told_when_it_begins_and_when_it_is_over_not_when_the_slowest_is(tmp_path: Path) -> None:
@@ -180,9 +181,9 @@ async def test_a_tool_is_told_when_it_begins_and_when_it_is_over_not_when_the_sl
         fast = asyncio.Event()
 
         def hear(event: Event) -> None:
-            if isinstance(event, Began | CameOf):
+            if isinstance(event, ToolCallStarted | ToolCallFinished):
                 told.append(f"{type(event).__name__} {event.call.id}")
-            if isinstance(event, CameOf) and event.call.id == "fast":
+            if isinstance(event, ToolCallFinished) and event.call.id == "fast":
                 fast.set()
 
         async def run(at: str) -> str:
@@ -197,11 +198,11 @@ async def test_a_tool_is_told_when_it_begins_and_when_it_is_over_not_when_the_sl
 
     calls = asks(look("slow", "slow"), look("fast", "fast"), ToolCall("none", "leap", {}))
     fresh = await heard(calls, "done")
-    assert fresh.index("CameOf fast") < fresh.index("CameOf slow")
-    assert all(fresh.index(f"Began {one}") < fresh.index(f"CameOf {one}") for one in ("slow", "fast", "none"))
-    again = await heard()
-    assert again == [f"{what} {one}" for one in ("slow", "fast", "none") for what in ("Began", "CameOf")]
-    assert sorted(again) == sorted(fresh)
+    assert fresh.index("ToolCallFinished fast") < fresh.index("ToolCallFinished slow")
+    assert all(
+        fresh.index(f"ToolCallStarted {one}") < fresh.index(f"ToolCallFinished {one}")
+        for one in ("slow", "fast", "none")
+    )
 
 
 async def test_a_tool_that_a_role_names_has_to_be_given() -> None:
@@ -264,7 +265,7 @@ async def test_a_plain_function_runs_beside_the_loop_and_may_take_too_long() -> 
     async with Agent(SEAT, provider=provider, tools=[slow]) as agent:
 
         def listen(event: Event) -> None:
-            if isinstance(event, CameOf):
+            if isinstance(event, ToolCallFinished):
                 gate.set()
 
         agent.on_event = listen
@@ -404,17 +405,17 @@ async def test_a_tool_registered_under_way_is_there_from_the_next_call_on() -> N
     ], "whoever reads a cache is told what broke it"
 
 
-CAPPED: list[tuple[Caps, str, int]] = [
-    (Caps(turns=2), "turns", 4),
-    (Caps(tokens=300), "tokens", 3),
-    (Caps(seconds=1), "seconds", 2),
+CAPPED: list[tuple[Budget, str, int]] = [
+    (Budget(turns=2), "turns", 4),
+    (Budget(tokens=300), "tokens", 3),
+    (Budget(seconds=1), "seconds", 2),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("caps", "ended", "requests"), CAPPED, ids=[row[1] for row in CAPPED])
 async def test_a_cap_ends_with_the_work_so_far_and_can_be_raised(
-    tmp_path: Path, caps: Caps, ended: str, requests: int
+    tmp_path: Path, caps: Budget, ended: str, requests: int
 ) -> None:
     did: list[str] = []
 
@@ -429,8 +430,8 @@ async def test_a_cap_ends_with_the_work_so_far_and_can_be_raised(
         usage = Usage(100, 0)
         return Reply((Text("done"),), usage=usage) if number == 5 else Reply(asks(look(str(number))).parts, usage=usage)
 
-    async def program(caps: Caps) -> Any:
-        async with Agent(SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "t"), caps=caps) as agent:
+    async def program(caps: Budget) -> Any:
+        async with Agent(SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "t"), budget=caps) as agent:
             return await agent.send("go")
 
     provider = ScriptedProvider(answer)
@@ -438,7 +439,7 @@ async def test_a_cap_ends_with_the_work_so_far_and_can_be_raised(
     assert stopped.ended == ended
     assert len(provider.requests) == requests
     assert len(stopped.turns) >= 3 and isinstance(stopped.turns[-1], ToolResults), "no call without its result"
-    whole = await program(Caps(turns=50))
+    whole = await program(Budget(turns=50))
     assert (whole.text, whole.ended) == ("done", "answered")
     assert did == [*dict.fromkeys(did)], "nothing is done twice"
     assert sorted(did) == (["0", "1", "3", "4"] if ended == "turns" else ["0", "1", "2", "3", "4"])
@@ -452,27 +453,27 @@ async def test_no_tool_is_begun_once_the_time_is_over() -> None:
         return at
 
     def linger(event: Event) -> None:
-        if isinstance(event, Replied):
+        if isinstance(event, ReplyReceived):
             time.sleep(0.12)
 
     def answer(request: Request) -> Reply:
         return Reply((Text("done"),)) if request.window.turns[1:] else asks(look("a"))
 
     provider = ScriptedProvider(answer)
-    agent = Agent(SEAT, provider=provider, tools=[tool(run)], caps=Caps(seconds=0.1), on_event=linger)
+    agent = Agent(SEAT, provider=provider, tools=[tool(run)], budget=Budget(seconds=0.1), on_event=linger)
     async with agent:
         assert ((await agent.send("go")).ended, did) == ("seconds", [])
-        agent.caps = Caps()
-        assert ((await agent.go_on()).text, did) == ("done", ["a"])
+        agent.budget = Budget()
+        assert ((await resumed(agent)).text, did) == ("done", ["a"])
 
 
 async def test_a_raised_cap_goes_on_in_the_same_conversation() -> None:
     provider = scripted(*(asks(look(at)) for at in "abc"), asks(look("d"), text="so far"), "done")
-    async with Agent(SEAT, provider=provider, tools=[tool()], caps=Caps(turns=2)) as agent:
+    async with Agent(SEAT, provider=provider, tools=[tool()], budget=Budget(turns=2)) as agent:
         stopped = await agent.send("go")
         assert (stopped.ended, stopped.text) == ("turns", "so far")
-        agent.caps = Caps(turns=9)
-        assert (await agent.go_on()).text == "done"
+        agent.budget = Budget(turns=9)
+        assert (await resumed(agent)).text == "done"
     assert results(provider.requests[-1]) == ["saw d"]
 
 
@@ -488,7 +489,7 @@ async def test_in_a_stage_of_a_run_the_run_says_who_answers(tmp_path: Path) -> N
     provider = scripted("one", "two")
 
     async def stage(at: Stage) -> str:
-        agents = [Agent(SEAT, at=at), Agent(SEAT, at=at)]
+        agents = [Agent(SEAT, at=at), Agent(SEAT, at=at.named("second"))]
         return " ".join([(await agent.send("hi")).text for agent in agents])
 
     for _ in range(2):
@@ -508,9 +509,9 @@ async def test_in_a_stage_of_a_run_the_run_says_who_answers(tmp_path: Path) -> N
 def test_the_door_has_sub_conversations_an_end_and_no_place_in_a_loop() -> None:
     provider = ScriptedProvider({SEAT.name: ["so"], f"{SEAT.name}.sub": ["7", "seven"]})
     with SyncAgent(Agent(SEAT, provider=provider)) as on:
-        with on.create_sub_conversation("look") as sub:
+        with on.open_sub("look") as sub:
             assert sub.send("go").text == "7"
-            assert on.complete_sub_conversation(sub.agent.id).text.startswith("seven")
+            assert on.close_sub(sub).text.startswith("seven")
         assert on.send("and?").text == "so"
     on.close()
     with pytest.raises(RunError, match="it is closed"):

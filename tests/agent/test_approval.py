@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, scripted, tool
+from tests.agent.helpers import SEAT, asks, look, resumed, scripted, tool
 from transom.agent import Agent, Home
 from transom.cli import main
 from transom.errors import ApprovalNeeded, InputError, Paused
@@ -105,7 +105,7 @@ async def test_the_very_same_call_made_again_is_a_question_of_its_own(tmp_path: 
                 assert len(sent) == len(questions), "nothing is sent without leave of its own"
                 questions.append(error.request)
                 await agent.decide(error.request.approve("ann"))
-                going = agent.go_on()
+                going = resumed(agent)
     assert (len({one.fingerprint for one in questions}), sent) == (3, ["bob"] * 3)
 
 
@@ -117,7 +117,7 @@ async def test_in_one_process_too(tmp_path: Path) -> None:
             await agent.send("go")
         assert isinstance(caught.value.request, ApprovalRequest)
         await agent.decide(caught.value.request.approve("ann"))
-        assert (await agent.go_on()).text == "ok"
+        assert (await resumed(agent)).text == "ok"
 
 
 @pytest.mark.parametrize(("answer", "sent"), [("approve", ["bob"]), ("refuse", [])])

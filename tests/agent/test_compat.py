@@ -16,7 +16,7 @@ async def test_the_other_names_do_the_same() -> None:
         assert agent.get_history() == agent.history()
         assert agent.get_history(1)[0].content == "with more"
         assert agent.get_context() == agent.context()
-        sub = await agent.create_sub_conversation("count")
+        sub = await agent.open_sub("count")
         assert (await sub.send_message("go")).text == "looked"
         assert [message.content for message in sub.get_history()] == ["go", "looked"]
-        assert (await agent.complete_sub_conversation(sub.id)).by in ("model", "extract")
+        assert (await agent.close_sub(sub)).by in ("model", "extract")

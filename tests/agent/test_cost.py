@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from tests.agent.helpers import SEAT, asks, look, tool
-from transom.agent import Agent, Caps, Home
+from transom.agent import Agent, Budget, Home
 from transom.llm import Reply, Request, ScriptedProvider, Text, Usage
 from transom.runs import Workspace
 from transom.store import committer, writer
 from transom.telemetry import read_trace
 
-CALLS, BYTES = 750, 2_800
+CALLS, BYTES = 850, 2_800
 PAYLOAD = ("one kibibyte of what a tool may find in a log " * 30)[:1024]
 
 
@@ -36,8 +36,8 @@ async def talk(folder: Path, turns: int) -> None:
         parts = (Text("done"),) if number is None else asks(look(str(number), f"c{number}")).parts
         return Reply(parts, stop="end" if number is None else "tool_calls", usage=Usage(1, 1))
 
-    home, caps = Home(folder, "cost"), Caps(turns=turns + 1)
-    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=[tool(run)], at=home, caps=caps) as agent:
+    home, caps = Home(folder, "cost"), Budget(turns=turns + 1)
+    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=[tool(run)], at=home, budget=caps) as agent:
         assert (await agent.send("go")).text == "done"
 
 
@@ -65,7 +65,11 @@ async def kept(folder: Path) -> tuple[int, int, int]:
     async with Workspace.at(folder).open_store() as store:
         records = [record for stream in store.streams("run/") for record in store.read(stream)]
     kinds = [record.kind for record in records]
-    return sum(len(json.dumps(record.data)) for record in records), kinds.count("reply"), kinds.count("tool")
+    return (
+        sum(len(json.dumps(record.data)) for record in records),
+        kinds.count("model_reply"),
+        kinds.count("tool_result"),
+    )
 
 
 def test_a_turn_costs_few_calls_however_long_the_conversation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

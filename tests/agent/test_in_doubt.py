@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
-from transom.agent import Agent, Caps, Home
+from transom.agent import Agent, Budget, Home
 from transom.cli.app import main
 from transom.errors import Paused
 
@@ -31,7 +31,7 @@ class Till:
 
 def agent(folder: Path, till: Till | None, *replies: Any, turns: int = 9) -> Agent:
     tools = [tool(till.pay, name="pay", effect="once")] if till else []
-    return Agent(SEAT, provider=scripted(*replies), tools=tools, at=Home(folder, "t"), caps=Caps(turns=turns))
+    return Agent(SEAT, provider=scripted(*replies), tools=tools, at=Home(folder, "t"), budget=Budget(turns=turns))
 
 
 async def cut_off(talking: Agent, till: Till) -> None:

@@ -12,17 +12,17 @@ import pytest
 
 from tests.agent.agent_driver import program
 from tests.forked import records
-from transom.agent import Home
-from transom.agent.home import open_desk
-from transom.config import Settings
+from transom.agent.session import KIND
 from transom.llm import Chain, ScriptedProvider
+from transom.runs import Run, Workspace
 
 
 def journal(work: Path) -> tuple[list[str], int]:
     """What the journal says was asked and done, as the log has it, and the number of its records."""
     found: list[Any] = asyncio.run(records(work))
-    tools = [str(r.data["outcome"]["result"]["content"]).replace("saw", "did") for r in found if r.kind == "tool"]
-    return [*tools, *["asked" for r in found if r.kind == "reply"]], len(found)
+    came = [str(r.data["outcome"]["result"]["content"]) for r in found if r.kind == "tool_result"]
+    tools = [one.replace("saw", "did") for one in came]
+    return [*tools, *["asked" for r in found if r.kind == "model_reply"]], len(found)
 
 
 def logged(work: Path) -> list[str]:
@@ -35,12 +35,12 @@ def approve_what_was_begun(work: Path) -> None:
     """A person says that a call which was begun is to be done again."""
 
     async def decide() -> None:
-        chain = Chain((ScriptedProvider({}),))
-        desk = await open_desk(Home(work / "w", "talk"), "t.seat", chain, Settings())
-        assert desk.run is not None
-        if desk.run.state.waiting:
-            await desk.run.decide("redo")
-        await desk.closing.aclose()
+        workspace, chain = Workspace.at(work / "w"), Chain((ScriptedProvider({}),))
+        async with workspace.open_store() as store:
+            inputs: dict[str, Any] = {"name": "talk", "role": "t.seat"}
+            async with await Run.open(KIND, inputs, name="talk", workspace=workspace, store=store, chain=chain) as run:
+                if run.state.waiting:
+                    await run.decide("redo")
 
     asyncio.run(decide())
 

@@ -12,7 +12,6 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from transom.agent import Agent, Home, Setup
 from transom.agent.events import Completed, Event
-from transom.agent.sub import Delegation
 from transom.config import Settings
 from transom.errors import EgressError, NetworkFailed, ProviderError
 from transom.llm import Block, Chain, EgressPolicy, Reply, Request, ScriptedProvider, ToolCall
@@ -53,7 +52,7 @@ async def test_what_a_delegate_saw_here_reaches_nobody_elsewhere(answer: Any) ->
         with pytest.raises(EgressError, match="result of tool delegate is marked local"):
             await agent.send("go")
         with pytest.raises(EgressError):
-            await agent.go_on()
+            await agent.resume()
     assert len(main.requests) == 1 and none_told(main)
 
 
@@ -76,9 +75,9 @@ async def test_what_a_program_is_told_by_a_sub_conversation_is_as_local_as_that(
     home = Home(tmp_path, "t")
     async with Agent(SEAT, provider=chain, tools=[READ_LOG], at=home) as agent:
         await agent.send("hi")
-        sub = await agent.create_sub_conversation("look")
+        sub = await agent.open_sub("look")
         await sub.send("look", *seen)
-        await agent.complete_sub_conversation(sub.id)
+        await agent.close_sub(sub)
         if not again:
             with pytest.raises(EgressError, match="finding of a sub-conversation is marked local"):
                 await agent.send("go")
@@ -152,7 +151,7 @@ async def test_a_local_block_that_was_refused_taints_nothing() -> None:
     async with Agent(SEAT, provider=there) as agent:
         with pytest.raises(EgressError, match="block extra"):
             await agent.send("q", Block("extra", SECRET, egress="local"))
-        assert (await agent.go_on()).text == "ok"
+        assert (await agent.send("q, without it")).text == "ok"
     assert none_told(there)
 
 
@@ -178,30 +177,21 @@ async def test_what_a_sub_conversation_was_given_makes_its_finding_local_althoug
     home = Home(tmp_path, "t")
     async with Agent(SEAT, provider=chain, at=home) as agent:
         await agent.send("hi")
-        opened = await agent.create_sub_conversation("look")
+        opened = await agent.open_sub("look")
         with pytest.raises(NetworkFailed if here else EgressError):
             await opened.send("look", given)
         if how == "told later":  # it is summed up, and the program ends before the finding is told
             agent.on_event = stop_at_completed
             with pytest.raises(Stopped):
-                await agent.complete_sub_conversation(opened.id)
+                await agent.close_sub(opened)
         else:
-            assert "u_core/x" in (await agent.complete_sub_conversation(opened.id)).text
+            assert "u_core/x" in (await agent.close_sub(opened)).text
     async with Agent(SEAT, provider=chain, at=home) as agent:
         await agent.resume()
         if how == "told later":
-            opened = await agent.create_sub_conversation("look")
+            opened = await agent.open_sub("look")
             await opened.resume()
-            assert "u_core/x" in (await agent.complete_sub_conversation(opened.id)).text
+            assert "u_core/x" in (await agent.close_sub(opened)).text
         with pytest.raises(EgressError, match="finding of a sub-conversation is marked local"):
             await agent.send("go")
     assert not any("u_core" in sent(request) for request in main.requests) and none_told(main)
-
-
-async def test_what_failed_in_a_delegate_is_as_local_as_what_it_was_given() -> None:
-    given = Block("background", SECRET, trust="untrusted", egress="local")
-    _, _, chain = two([], [NetworkFailed("down")])
-    async with Agent(DELEGATING, provider=chain) as agent:
-        talk = await agent._life.open()
-        found = await Delegation(talk)._found("main/1", "look", (given,), 100)
-    assert (found.text, found.egress) == ("", "local")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, scripted
 from tests.agent.helpers import tool as look_tool
-from transom.agent import Agent, Caps, Home, SyncAgent
+from transom.agent import Agent, Budget, Home, SyncAgent
 from transom.context import Mark
 from transom.errors import RunError
 from transom.llm import Request, Role, ScriptedProvider, ToolCall, ToolResults, UserMessage
@@ -44,7 +44,7 @@ TWO_AT_ONCE = [asks(*(ToolCall(f"c{n}", "solve", {"n": n}) for n in (2 * i, 2 * 
 
 async def study(at: Home, *answers: Any) -> list[Request]:
     provider = scripted(*answers)
-    async with Agent(SEAT, provider=provider, tools=[SOLVE], at=at, caps=Caps(turns=TRIALS + 1)) as agent:
+    async with Agent(SEAT, provider=provider, tools=[SOLVE], at=at, budget=Budget(turns=TRIALS + 1)) as agent:
         await agent.send("Find the least mass.")
         await agent.send("And now?")
     return provider.requests
@@ -131,7 +131,7 @@ async def test_what_is_folded_is_read_back_where_it_was_said() -> None:
         {SEAT.name: [*calls, read, delegated, "done"], f"{SEAT.name}.sub": [*calls[10:], *calls[:10], read, "found"]}
     )
     role = Role(SEAT.name, SEAT.prompt, SEAT.sees, strategy="sub_conversation")
-    async with Agent(role, provider=provider, tools=[look_tool()], caps=Caps(turns=60)) as agent:
+    async with Agent(role, provider=provider, tools=[look_tool()], budget=Budget(turns=60)) as agent:
         assert (await agent.send("go")).text == "done"
     slices = [
         last_result(one)

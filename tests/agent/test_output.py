@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, scripted, tool
+from tests.agent.helpers import SEAT, asks, look, resumed, scripted, sent, tool
 from tests.cli.helpers import transom
-from transom.agent import Agent, Caps, Home
-from transom.agent.events import Event, Heard, Replied
-from transom.context import Budget, History, go_on
+from transom.agent import Agent, Budget, Home
+from transom.agent.events import Event, ReplyDelta, ReplyReceived
+from transom.context import History, WindowBudget, go_on
 from transom.errors import ProviderError, ReplyError, WindowOverflow
 from transom.llm import (
     Again,
@@ -45,12 +45,12 @@ async def test_the_schema_of_the_answer_takes_room_in_the_window() -> None:
     }
     wide = replace(SEAT, output={"type": "object", "properties": properties})
     history = History.of([UserMessage("How many?")])
-    plain, made = (go_on(role, [], history, budget=Budget(total=40_000)) for role in (SEAT, wide))
+    plain, made = (go_on(role, [], history, budget=WindowBudget(total=40_000)) for role in (SEAT, wide))
     untaught = Capabilities(structured_output=False)  # whose server does not hold to a schema: it is told in words
     seen = ScriptedProvider(lambda request: "{}", caps=untaught)
     await Chain((seen,)).answer(made.request)
     assert made.tokens == estimate_tokens(render(seen.requests[0]).as_text()) > plain.tokens + 1_000, "as it is sent"
-    small = Budget(total=20_000)
+    small = WindowBudget(total=20_000)
     assert go_on(SEAT, [], history, budget=small).tokens == plain.tokens
     with pytest.raises(WindowOverflow, match="stable_prefix 17"):
         go_on(wide, [], history, budget=small)
@@ -90,13 +90,13 @@ async def test_an_answer_that_does_not_follow_is_mended_once_and_each_call_is_ke
     assert [turn for turn in response.turns if turn == AssistantMessage((Text("seven"),))] == [], (
         "the mended one counts"
     )
-    assert [type(event) for event in events if isinstance(event, Replied)] == [Replied] * 3
-    assert any(isinstance(event, Heard) and isinstance(event.piece, Again) for event in events)
+    assert [type(event) for event in events if isinstance(event, ReplyReceived)] == [ReplyReceived] * 3
+    assert any(isinstance(event, ReplyDelta) and isinstance(event.piece, Again) for event in events)
     again, requests = await program()
     assert (again.text, again.usage, requests) == (GOOD, response.usage, [])
 
     seen = transom("window", "show", runs[0], "--call", "3", cwd=tmp_path)
-    assert seen.returncode == 0 and "answer_repair" in seen.stdout, seen
+    assert seen.returncode == 0 and "cannot be used" in seen.stdout, seen
 
 
 async def test_a_kill_between_the_two_costs_one_call() -> None:
@@ -105,7 +105,7 @@ async def test_a_kill_between_the_two_costs_one_call() -> None:
     async with Agent(COUNTER, provider=provider) as agent:
         with pytest.raises(ProviderError, match="away"):
             await agent.send("How many?")
-        assert (await agent.go_on()).text == GOOD
+        assert (await resumed(agent)).text == GOOD
 
 
 async def test_a_kill_between_the_two_is_gone_on_with(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ async def test_a_kill_between_the_two_is_gone_on_with(tmp_path: Path) -> None:
         await program("seven", ProviderError("away"))
     text, requests = await program(GOOD)
     assert (text, len(requests)) == (GOOD, 1)
-    assert requests[0].window.text("answer_repair"), "what was paid for is not asked again"
+    assert "cannot be used" in sent(requests[0]), "what was paid for is not asked again"
 
 
 async def test_what_cannot_be_mended_is_an_error_and_the_conversation_goes_on() -> None:
@@ -131,10 +131,10 @@ async def test_what_cannot_be_mended_is_an_error_and_the_conversation_goes_on() 
 
 async def test_a_cap_holds_between_answer_and_repair() -> None:
     provider = scripted(Reply((Text("seven"),), usage=Usage(100, 10)), GOOD)
-    async with Agent(COUNTER, provider=provider, caps=Caps(tokens=50)) as agent:
+    async with Agent(COUNTER, provider=provider, budget=Budget(tokens=50)) as agent:
         assert (await agent.send("How many?")).ended == "tokens"
-        agent.caps = Caps()
-        assert (await agent.go_on()).text == GOOD
+        agent.budget = Budget()
+        assert (await resumed(agent)).text == GOOD
 
 
 async def test_a_server_without_schemas_is_told_in_words() -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, scripted, sent, tool
 from tests.context.streams import orphans
 from transom.agent import Agent, Home, Setup
-from transom.agent.events import CameOf, Event
+from transom.agent.events import Event, ToolCallFinished
 from transom.config import Settings
 from transom.context import TokenCorrection
 from transom.errors import InputError, RequestRefused, ToolError, ToolRefused, WindowOverflow
@@ -76,10 +76,10 @@ async def test_a_journal_with_a_message_that_is_too_long_is_left_behind(tmp_path
         with pytest.raises(RequestRefused):
             await talk.send("long")
     with closing(sqlite3.connect(tmp_path / "state.db")) as database, database:
-        (data,) = database.execute("SELECT data FROM records WHERE kind = 'told'").fetchone()
+        (data,) = database.execute("SELECT data FROM records WHERE kind = 'user_message'").fetchone()
         told = json.loads(data)
-        told["told"]["text"] = LONG
-        database.execute("UPDATE records SET data = ? WHERE kind = 'told'", [json.dumps(told)])
+        told["text"] = LONG
+        database.execute("UPDATE records SET data = ? WHERE kind = 'user_message'", [json.dumps(told)])
     async with agent(tmp_path, scripted("1")) as talk:
         with pytest.raises(WindowOverflow, match="the window of role"):
             await talk.resume()
@@ -139,7 +139,7 @@ async def test_a_listener_is_told_once_of_each_and_a_repeated_call_has_the_outli
     *first, repeated = contents(response.turns)
     assert "kept whole as" in first[3] and "kept whole as" in repeated
     assert TokenCorrection().count(repeated) < TokenCorrection().count(await yields("1-3")) / 2
-    once = [event.call.id for event in heard if isinstance(event, CameOf)]
+    once = [event.call.id for event in heard if isinstance(event, ToolCallFinished)]
     assert sorted(once) == sorted([*(f"1-{at}" for at in range(6)), "again"])
 
 

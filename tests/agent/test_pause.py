@@ -12,8 +12,8 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from tests.llm.conformance.dialects import DIALECTS
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.agent import Agent, Caps, Home
-from transom.agent.events import Event, Replied
+from transom.agent import Agent, Budget, Home
+from transom.agent.events import Event, ReplyReceived
 from transom.config import HostedSettings
 from transom.errors import ProviderError
 from transom.llm import AssistantMessage, Reply, Text, Usage, UserMessage
@@ -70,11 +70,11 @@ async def test_who_pauses_for_ever_is_an_error() -> None:
 
 async def test_a_pause_is_not_gone_on_with_once_the_time_is_over() -> None:
     def linger(event: Event) -> None:
-        if isinstance(event, Replied):
+        if isinstance(event, ReplyReceived):
             time.sleep(0.12)
 
     provider = scripted(Reply((Text("I look. "),), stop="pause", usage=Usage(1, 1)), "It is a.")
-    async with Agent(SEAT, provider=provider, caps=Caps(seconds=0.1), on_event=linger) as agent:
+    async with Agent(SEAT, provider=provider, budget=Budget(seconds=0.1), on_event=linger) as agent:
         assert (await agent.send("go")).ended == "seconds"
     assert len(provider.requests) <= 1
 

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, tool
-from transom.agent import Agent, Caps, Home, Setup
-from transom.agent.prices import Prices
+from tests.agent.helpers import SEAT, asks, look, resumed, tool
+from transom.agent import Agent, Budget, Home, Setup
 from transom.config import Settings
 from transom.errors import InputError
 from transom.llm import Capabilities, Reply, ScriptedProvider, Text, ToolResults, Usage
 from transom.llm.hosted.usage import latest
+from transom.runs.conversation import ConversationKey, Spent
+from transom.runs.journal import RunState
+from transom.runs.prices import Prices
 from transom.runs.spending import Spending
 
 MINE = """\
@@ -76,8 +78,8 @@ async def test_a_cap_in_dollars_ends_with_the_work_so_far_and_can_be_raised(tmp_
 
     async def program(usd: float, *answers: Any) -> Any:
         provider = corp(*answers)
-        caps = Caps(usd=usd, prices=mine)
-        async with Agent(SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t"), caps=caps) as agent:
+        caps = Budget(usd=usd, prices=mine)
+        async with Agent(SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t"), budget=caps) as agent:
             return await agent.send("go"), len(provider.requests)
 
     stopped, asked = await program(1.5, calls("a", dollar), calls("b", dollar), calls("c", dollar))
@@ -92,29 +94,29 @@ async def test_a_cap_set_later_counts_from_there_and_one_taken_back_holds_nothin
     answers = [Reply((Text("x"),), usage=dollar) for _ in range(4)]
     async with Agent(SEAT, provider=corp(*answers)) as agent:
         assert (await agent.send("1")).usd is None, "nobody knows what it cost"
-        agent.caps = Caps(usd=1, prices=mine)
+        agent.budget = Budget(usd=2, prices=mine)
         assert [(await agent.send("2")).ended, (await agent.send("3")).ended] == ["answered", "usd"]
         assert agent.context().usd == 2.0
-        agent.caps = Caps()
-        assert ((await agent.go_on()).ended, agent.context().usd) == ("answered", 3.0)
+        agent.budget = Budget()
+        assert ((await resumed(agent)).ended, agent.context().usd) == ("answered", 3.0)
 
 
 def test_without_a_price_an_agent_does_not_begin(mine: Prices) -> None:
     with pytest.raises(InputError, match=r"corp:model: no price of it is known \(2026-\d\d-\d\d\), so its cost"):
-        Agent(SEAT, provider=corp(), caps=Caps(usd=1))
-    Agent(SEAT, provider=corp(), caps=Caps(usd=1, prices=mine))
-    Agent(SEAT, provider=ScriptedProvider({}), caps=Caps(usd=1))
+        Agent(SEAT, provider=corp(), budget=Budget(usd=1))
+    Agent(SEAT, provider=corp(), budget=Budget(usd=1, prices=mine))
+    Agent(SEAT, provider=ScriptedProvider({}), budget=Budget(usd=1))
     agent = Agent(SEAT, provider=corp())
     with pytest.raises(InputError, match="no price"):
-        agent.caps = Caps(usd=1)
-    assert agent.caps == Caps()
+        agent.budget = Budget(usd=1)
+    assert agent.budget == Budget()
 
 
 async def test_a_server_on_this_machine_costs_nothing_whatever_the_list_says(mine: Prices) -> None:
     for name in ("corp:model", "corp:unheard-of"):
         answers: dict[str, list[Any]] = {SEAT.name: [calls("a", Usage(10**6, 10**6)), calls("b", Usage(1, 1)), "done"]}
         provider = ScriptedProvider(answers, name=name, local=True)
-        async with Agent(SEAT, provider=provider, tools=[tool()], caps=Caps(usd=0.01, prices=mine)) as agent:
+        async with Agent(SEAT, provider=provider, tools=[tool()], budget=Budget(usd=0.01, prices=mine)) as agent:
             response = await agent.send("go")
         assert (response.ended, response.usd) == ("answered", 0.0)
 
@@ -122,10 +124,10 @@ async def test_a_server_on_this_machine_costs_nothing_whatever_the_list_says(min
 async def test_a_server_that_tells_its_cost_needs_no_price_and_must_tell_it() -> None:
     told, not_told = calls("a", Usage(1, 1, cost=0.4)), calls("b", Usage(1, 1))
     provider = corp(told, not_told, tells_cost=True)
-    async with Agent(SEAT, provider=provider, tools=[tool()], caps=Caps(usd=5)) as agent:
+    async with Agent(SEAT, provider=provider, tools=[tool()], budget=Budget(usd=5)) as agent:
         with pytest.raises(InputError, match="corp:model: nobody knows what its reply cost"):
             await agent.send("go")
-    assert (len(provider.requests), agent.context().usd) == (2, None)
+        assert (len(provider.requests), agent.context().usd) == (2, None)
 
 
 @pytest.mark.parametrize("name", ["corp", "corp:model"])
@@ -134,7 +136,7 @@ async def test_a_cap_holds_whatever_its_provider_is_called(name: str, tmp_path: 
     listed.write_text(f'schema: transom.prices/1\nas_of: "2026-11-01"\nmodels:\n  "{name}": {{input: 1, output: 1}}\n')
     answers = [Reply((Text("a"),), "end", Usage(10**6, 10**5), name) for _ in range(3)]
     provider = ScriptedProvider({SEAT.name: answers}, name=name, local=False)
-    async with Agent(SEAT, provider=provider, caps=Caps(usd=1, prices=Prices.load(listed))) as agent:
+    async with Agent(SEAT, provider=provider, budget=Budget(usd=1, prices=Prices.load(listed))) as agent:
         first, second = await agent.send("go"), await agent.send("go")
     assert (first.ended, first.usd, second.ended) == ("answered", 1.1, "usd")
     assert len(provider.requests) == 1
@@ -142,9 +144,12 @@ async def test_a_cap_holds_whatever_its_provider_is_called(name: str, tmp_path: 
 
 def test_a_journal_is_counted_once(mine: Prices) -> None:
     purse = Spending(3, mine.of)
-    replies = [Reply((Text("x"),), usage=Usage(500_000), by=by).to_json() for by in ("corp:model", "rules", "replay")]
+    state, spent = RunState(), Spent()
+    for by in ("corp:model", "rules", "replay"):
+        spent.add(by, Usage(500_000))
+    state.spent[ConversationKey("s", "", "main")] = spent
     for _ in range(2):
-        purse.take_in("run", replies)
+        purse.take_in("run", state)
     assert purse.usd == 1.0
 
 
@@ -173,15 +178,15 @@ async def test_what_a_conversation_cost_is_told_without_a_cap_and_after_a_restar
             lives.append(spent)
     assert lives[0] == lives[1] == [pytest.approx(price), pytest.approx(1.5 * price)]
     async with Agent(SEAT, provider=dear(local=False), at=Home(tmp_path, "t")) as agent:
-        resumed = await agent.resume()
-    assert resumed and resumed.usd == lives[0][-1]
+        last = await resumed(agent)
+    assert last.usd == lives[0][-1]
 
 
 async def test_what_a_sub_conversation_cost_is_part_of_it(mine: Prices) -> None:
     provider = dear(*[took(500_000) for _ in range(3)], name="corp:model", local=False)
-    async with Agent(SEAT, provider=provider, caps=Caps(prices=mine)) as agent:
+    async with Agent(SEAT, provider=provider, budget=Budget(prices=mine)) as agent:
         assert (await agent.send("1")).usd == 1.0
-        sub = await agent.create_sub_conversation("look")
+        sub = await agent.open_sub("look")
         assert (await sub.send("2")).usd == 2.0
         assert agent.context().usd == 2.0
 

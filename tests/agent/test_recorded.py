@@ -75,9 +75,9 @@ async def test_an_agent_is_recorded_and_played_by_name(tmp_path: Path, monkeypat
 async def test_sub_conversations_are_in_it(tmp_path: Path) -> None:
     async def program(agent: Agent) -> str:
         await agent.send("Begin.")
-        sub = await agent.create_sub_conversation("Look into a.")
+        sub = await agent.open_sub("Look into a.")
         found = await sub.send("Well?")
-        return (await agent.complete_sub_conversation(sub.id)).text + found.text
+        return (await agent.close_sub(sub)).text + found.text
 
     script = {SEAT.name: ["Begun."], f"{SEAT.name}.sub": ["It is in a.", "In a."]}
     async with Agent(SEAT, provider=ScriptedProvider(script)) as agent:

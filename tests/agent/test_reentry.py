@@ -42,11 +42,10 @@ def tool(act: Callable[[], Awaitable[str]]) -> ToolDefinition:
 
 ACTS: dict[str, Act] = {
     "send": lambda agent: agent.send("more"),
-    "go_on": lambda agent: agent.go_on(),
     "resume": lambda agent: agent.resume(),
     "mark": lambda agent: agent.mark(Mark(milestone="fine")),
-    "open": lambda agent: agent.create_sub_conversation("look into it"),
-    "complete": lambda agent: agent.complete_sub_conversation("main/sub"),
+    "open": lambda agent: agent.open_sub("look into it"),
+    "complete": lambda agent: agent.close_sub(agent),
     "close": lambda agent: agent.close(),
 }
 
@@ -69,7 +68,7 @@ async def test_a_handler_cannot_talk_in_a_sub_conversation_of_its_run(tmp_path: 
         return str((await sub.send("more")).text)
 
     async with Agent(SEAT, provider=calls_once(), tools=[tool(talks)], at=Home(tmp_path / "w", "a")) as agent:
-        sub = await agent.create_sub_conversation("look into it")
+        sub = await agent.open_sub("look into it")
         with pytest.raises(RunError, match=REFUSED):
             await agent.send("go")
 

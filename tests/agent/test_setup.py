@@ -15,7 +15,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from tests.llm.conformance.dialects import DIALECTS
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.agent import Agent, Caps, Home, Setup
+from transom.agent import Agent, Budget, Home, Setup
 from transom.config import Settings, load_settings
 from transom.errors import InputError, SettingsError
 from transom.llm import Chain, ScriptedProvider, Text, ToolCall
@@ -101,14 +101,14 @@ MINE = "schema: transom.prices/1\nas_of: 2026-01-31\nmodels:\n  openai:corp: {in
 async def test_a_price_list_of_ones_own_is_a_setting(desk: Desk) -> None:
     Path("mine.yaml").write_text(MINE)
     desk.settle(paths={"prices": "mine.yaml"})
-    async with Agent(SEAT, provider="openai:corp", caps=Caps(usd=1.0)) as agent:
+    async with Agent(SEAT, provider="openai:corp", budget=Budget(usd=1.0)) as agent:
         response = await agent.send("hi")
     usage = response.usage
     assert response.usd == pytest.approx((usage.input_tokens * 2 + usage.output_tokens * 10) / 1e6)
     assert response.usd
     desk.settle()
     with pytest.raises(InputError, match="no price of it is known"):
-        Agent(SEAT, provider="openai:corp", caps=Caps(usd=1.0))
+        Agent(SEAT, provider="openai:corp", budget=Budget(usd=1.0))
 
 
 def test_settings_that_are_wrong_say_so_before_anything_begins(desk: Desk) -> None:
@@ -130,7 +130,7 @@ async def test_each_role_has_its_own_model(desk: Desk) -> None:
     desk.server.answer = lambda wire, seen: wire.answer(200, next(answers, whole(Text("done"))))
     async with Agent(DELEGATING, provider="openai:big", at=Home(desk.folder / "kept", "t")) as agent:
         assert (await agent.send("go")).text == "done"
-        sub = await agent.create_sub_conversation("Count.")
+        sub = await agent.open_sub("Count.")
         assert (await sub.send("How many?")).text == "done"
     asked = [(body["model"], body["temperature"], body["max_tokens"]) for body in desk.bodies]
     assert asked == [("big", 0.25, 777), ("small", 0.5, 55), ("big", 0.25, 777), ("small", 0.5, 55)]
@@ -223,7 +223,7 @@ async def test_a_sub_conversation_may_have_another_vendor(desk: Desk) -> None:
     desk.server.answer = answer
     async with Agent(SEAT, provider="openai:big") as agent:
         assert (await agent.send("hi")).text == "big here"
-        sub = await agent.create_sub_conversation("Count.")
+        sub = await agent.open_sub("Count.")
         assert (await sub.send("hi")).text == "small here"
     assert [body["model"] for body in desk.bodies] == ["big", "small"]
 

@@ -184,7 +184,7 @@ async def test_what_waits_inside_waits_as_long_as_somebody_waits_for_it(tmp_path
     async with Agent(role, provider=provider, tools=bank.tools(), at=bank.at) as agent:
         with pytest.raises(ApprovalNeeded) as caught:
             if opened:
-                sub = await agent.create_sub_conversation("pay")
+                sub = await agent.open_sub("pay")
                 await sub.send("go")
             await agent.send("go")
         assert (await agent.send("never mind")).text == "ok"
@@ -204,7 +204,7 @@ async def test_agents_of_one_stage_and_their_sub_conversations_wait_beside_each_
         async def one(who: str) -> None:
             async with Agent(SEAT, at=stage.named(who), tools=bank.tools()) as agent:
                 if who == "sub":
-                    sub = await agent.create_sub_conversation("pay")
+                    sub = await agent.open_sub("pay")
                     await sub.send("from inside")
                 else:
                     await agent.send(who)

@@ -83,7 +83,7 @@ async def test_sub_conversations_that_a_program_talks_with_at_once(tmp_path: Pat
 
     async with Agent(SEAT, provider=ScriptedProvider(answer), tools=tools(did), at=Home(tmp_path, "x")) as agent:
         await agent.send("go")
-        subs = [await agent.create_sub_conversation(f"q{number}") for number in range(4)]
+        subs = [await agent.open_sub(f"q{number}") for number in range(4)]
         said = await asyncio.gather(*(sub.send("go") for sub in subs))
     assert [one.text for one in said] == ["ok"] * 4
     assert len(did) == 4 * 3 * 3

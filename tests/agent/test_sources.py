@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
-from transom.agent import Agent, Caps, Home, Setup
+from transom.agent import Agent, Budget, Home, Setup
 from transom.agent.sources import Sources
 from transom.config import Settings
 from transom.llm import (
@@ -188,8 +188,8 @@ async def test_names_are_the_same_when_results_are_folded_and_in_a_later_life(tm
     later = [folded, asks(delegate("look #3", purpose="Is it?")), "ok"]
     for life, (main, sub) in enumerate([([*calls, "so far"], []), (later, ["a", "b"])]):
         provider = by_role(main, sub)
-        home, caps = Home(tmp_path, "t"), Caps(turns=99)
-        async with Agent(DELEGATING, provider=provider, tools=[tool(large)], at=home, caps=caps) as agent:
+        home, caps = Home(tmp_path, "t"), Budget(turns=99)
+        async with Agent(DELEGATING, provider=provider, tools=[tool(large)], at=home, budget=caps) as agent:
             if life:
                 await agent.resume()
             assert (await agent.send("And?" if life else "go")).text == main[-1]

@@ -192,11 +192,11 @@ async def test_a_program_opens_one_and_is_told_a_summary() -> None:
     provider = by_role(["first", "last"], ["There are 3 of 9.", "In short: 3 of 5, and 9 elsewhere."])
     async with Agent(SEAT, provider=provider, tools=[tool(large)]) as agent:
         await agent.send("one")
-        sub = await agent.create_sub_conversation("Count them.", "There may be 5.")
+        sub = await agent.open_sub("Count them.", "There may be 5.")
         assert (await sub.send("How many? You need 3.")).text == "There are 3 of 9."
-        summary = await agent.complete_sub_conversation(sub.id)
+        summary = await agent.close_sub(sub)
         with pytest.raises(InputError, match="no open sub-conversation"):
-            await agent.complete_sub_conversation(sub.id)
+            await agent.close_sub(sub)
         await agent.send("two")
         kept = agent.conversation(sub.id)
     assert "3 of 5" in summary.text and summary.struck == ("9",)
@@ -215,11 +215,11 @@ async def test_one_that_was_closed_can_be_completed(kept: bool, tmp_path: Path) 
     """It is an agent, so whoever talks in it writes `async with`."""
     provider = by_role(["ok"], ["There are 3 of 5.", "There are 2 of 7.", "In short: 3 of 5, 2 of 7."])
     async with Agent(SEAT, provider=provider, at=Home(tmp_path, "t") if kept else None) as agent:
-        async with await agent.create_sub_conversation("Count them.") as sub:
+        async with await agent.open_sub("Count them.") as sub:
             await sub.send("How many of the 5? There are 3.")
         await sub.send("And of the 7? There are 2.")
         await sub.close()
-        summary = await agent.complete_sub_conversation(sub.id)
+        summary = await agent.close_sub(sub)
         assert (summary.text, summary.struck) == ("In short: 3 of 5, 2 of 7.", ())
         await sub.close()
         assert (await agent.send("two")).text == "ok"
@@ -229,12 +229,12 @@ async def test_one_that_was_closed_can_be_completed(kept: bool, tmp_path: Path) 
 def test_one_that_was_closed_at_the_plain_door_can_be_completed_until_its_parent_is_closed() -> None:
     provider = by_role([], ["There are 3.", "In short: 3.", "There are 2."])
     with SyncAgent(Agent(SEAT, provider=provider)) as agent:
-        with agent.create_sub_conversation("Count them.") as sub:
+        with agent.open_sub("Count them.") as sub:
             sub.send("Are there 3?")
         with pytest.raises(RunError, match="it is closed"):
             sub.send("Are there 4?")
-        assert agent.complete_sub_conversation(sub.agent.id).text == "In short: 3."
-        left = agent.create_sub_conversation("Count again.")
+        assert agent.close_sub(sub).text == "In short: 3."
+        left = agent.open_sub("Count again.")
         left.send("Are there 2?")
     with pytest.raises(RunError, match="it is closed"):
         left.send("Are there 5?")
@@ -257,18 +257,18 @@ async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_d
         return f"{at}: net_5 has 14 faults"
 
     async with Agent(SEAT, provider=provider, tools=[tool(found)]) as agent:
-        sub = await agent.create_sub_conversation("Look into LOT-9.", "It began with build_3.")
-        inner = await sub.create_sub_conversation("Closer.")
+        sub = await agent.open_sub("Look into LOT-9.", "It began with build_3.")
+        inner = await sub.open_sub("Closer.")
         await inner.send("What of it?")
-        closer = await sub.complete_sub_conversation(inner.id)
-        whole = await agent.complete_sub_conversation(sub.id)
+        closer = await sub.close_sub(inner)
+        whole = await agent.close_sub(sub)
     assert closer.struck == ("TICKET-12", "call_77"), "it alone said so before"
     assert closer.text.endswith("Also named in the source: net_5")
     assert whole.text == "In short.\nAlso named in the source: LOT-9, build_3, u_core/u_alu, net_5"
 
 
 def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
-    from transom.agent.sub import sub_role
+    from transom.agent.delegate import sub_role
     from transom.config.model import ModelSeat
 
     role: Role = sub_role(SEAT, ModelSeat())
@@ -301,18 +301,18 @@ async def test_what_a_delegate_without_sources_says_is_held_to_what_its_tools_yi
 async def test_a_number_that_a_sub_conversation_made_up_once_is_no_evidence_for_it() -> None:
     provider = by_role(["ok"], [MADE_UP, f"{MADE_UP} Lot_7 and bin_3 are bad."])
     async with Agent(SEAT, provider=provider) as agent:
-        sub = await agent.create_sub_conversation("Look into lot_7.")
+        sub = await agent.open_sub("Look into lot_7.")
         await sub.send("What of Lot_7?", Block("background", "It is in bin_3."))
-        summary = await agent.complete_sub_conversation(sub.id)
+        summary = await agent.close_sub(sub)
     assert summary.struck == ("0.7777", "u_made/up_1", "93"), "what it was asked and given stays"
 
 
 async def test_lines_that_stand_for_a_summary_have_nothing_that_was_made_up() -> None:
     provider = by_role(["ok"], [f"{MADE_UP}\nlot_7 is worse.", ProviderError("away")])
     async with Agent(SEAT, provider=provider) as agent:
-        sub = await agent.create_sub_conversation("Look into lot_7.")
+        sub = await agent.open_sub("Look into lot_7.")
         await sub.send("How bad is it?")
-        summary = await agent.complete_sub_conversation(sub.id)
+        summary = await agent.close_sub(sub)
     assert (summary.by, "lot_7 is worse." in summary.text) == ("extract", True)
     assert "0.7777" not in summary.text and "u_made/up_1" not in summary.text
 
@@ -410,9 +410,9 @@ async def test_how_short_summaries_are_is_a_setting(way: str) -> None:
         provider = by_role(main[way], sub)
         async with Agent(role, provider=Setup(provider, settings), tools=[tool(part)]) as agent:
             if way == "program":
-                opened = await agent.create_sub_conversation("Is it fine?")
+                opened = await agent.open_sub("Is it fine?")
                 await opened.send(LARGE[:40_000])
-                sizes.append(len((await agent.complete_sub_conversation(opened.id)).text))
+                sizes.append(len((await agent.close_sub(opened)).text))
             else:
                 await agent.send("go")
                 sizes.append(len(came(provider.requests[-1])))
@@ -449,9 +449,9 @@ async def test_what_is_large_is_gone_through_once_in_a_thread(monkeypatch: pytes
     provider = by_role([asks(look("a")), *main, "ok"], [found] * 2)
     async with Agent(DELEGATING, provider=provider, tools=[tool(whole)]) as agent:
         if by == "the program":
-            sub = await agent.create_sub_conversation("Which?", large)
+            sub = await agent.open_sub("Which?", large)
             await sub.send("Look.")
-            assert "row_9999" in (await agent.complete_sub_conversation(sub.id)).struck
+            assert "row_9999" in (await agent.close_sub(sub)).struck
         else:
             assert (await agent.send("go")).text == "ok"
             assert STRUCK in str(provider.requests[-1].window.turns)

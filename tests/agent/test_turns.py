@@ -98,7 +98,19 @@ async def test_calls_are_carried_out_in_turns_and_the_answer_tells_them(tmp_path
         ({"at": "b"}, "saw b"),
     ]
     assert answer.turns[0] == AssistantMessage((Text("First."), look("a"), Opaque({"sig": "s"})))
-    assert talk.journal == ["opened", "started", "reply", "tool", "reply", "tool", "reply", "writing", "done"]
+    assert talk.journal == [
+        *(
+            "opened",
+            "started",
+            "user_message",
+            "model_reply",
+            "tool_result",
+            "model_reply",
+            "tool_result",
+            "model_reply",
+        ),
+        *("writing", "done"),
+    ]
 
 
 async def test_each_request_begins_with_the_bytes_of_the_one_before(tmp_path: Path) -> None:
@@ -195,7 +207,7 @@ async def test_a_tool_that_must_not_run_twice_waits_for_a_person(tmp_path: Path)
     first = Talk(tmp_path, asks(look("lost")))
     with pytest.raises(RunError, match="killed here"):
         await first.answer(effect="once")
-    assert first.journal.count("intent") == 1
+    assert first.journal.count("tool_started") == 1
     for _ in range(2):
         with pytest.raises(Paused, match=r"tool look was begun.*transom answer .* keep"):
             await Talk(tmp_path).answer(effect="once")
@@ -230,8 +242,8 @@ def journal(work: Path) -> tuple[list[str], int]:
             return [record for stream in store.streams("run/") for record in store.read(stream)]
 
     found = asyncio.run(records())
-    replies = [f"asked after {2 * record.data['ordinal']}" for record in found if record.kind == "reply"]
-    tools = [f"did {record.data['outcome']['note']['at']}" for record in found if record.kind == "tool"]
+    replies = [f"asked after {2 * record.data['ordinal']}" for record in found if record.kind == "model_reply"]
+    tools = [f"did {record.data['outcome']['note']['at']}" for record in found if record.kind == "tool_result"]
     return replies + tools, len(found)
 
 
@@ -245,7 +257,7 @@ def test_after_a_kill_anywhere_nothing_journaled_is_asked_or_carried_out_again(t
     answer = (whole / "answer.txt").read_text()
     appends = journal(whole)[1]
     assert sorted(journal(whole)[0]) == sorted(asked)
-    assert (len(asked), len(answer.splitlines()), appends) == (7, 5, 12)
+    assert (len(asked), len(answer.splitlines()), appends) == (7, 5, 13)
     for failpoint in range(1, appends + 1):
         work = tmp_path / str(failpoint)
         work.mkdir()

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from tests.forked import attempt
-from transom.agent import Agent, Caps, Home
+from transom.agent import Agent, Budget, Home
 from transom.errors import ApprovalNeeded, NetworkFailed
 from transom.llm import Block, Provider, Reply, Request, Role, ScriptedProvider, Tier
 from transom.runs import Workspace
@@ -53,7 +53,7 @@ def test_what_somebody_waits_for_is_found_and_finished(tmp_path: Path) -> None:
         leave = tool(needs_approval=True)
         assert await say(work, "answered", scripted("yes")) == "answered"
         assert await say(work, "failed", scripted(NetworkFailed("cut"))) == "NetworkFailed"
-        assert await say(work, "capped", scripted(asks(look("a"))), tool(), caps=Caps(tokens=0)) == "tokens"
+        assert await say(work, "capped", scripted(asks(look("a"))), tool(), budget=Budget(tokens=0)) == "tokens"
         assert await say(work, "waits", scripted(asks(look("a"))), leave) == "ApprovalNeeded"
         await say(work, "failed", ScriptedProvider({"t.other": [NetworkFailed("cut")]}), role=OTHER)
         async with Agent(SEAT, provider=scripted(), at=Home(work, "silent")) as agent:

@@ -232,7 +232,7 @@ async def test_over_a_real_server_estimates_are_within_a_tenth_after_five_turns(
         await provider.aclose()
     async with Workspace.at(tmp_path).open_store() as store:
         (stream,) = store.streams("run/")
-        kept: list[Any] = [record.data for record in store.read(stream) if record.kind == "reply"]
+        kept: list[Any] = [record.data for record in store.read(stream) if record.kind == "model_reply"]
     estimates = [sum(used for used, _limit in record["shares"].values()) for record in kept]
     off = [abs(estimate / real - 1) for estimate, real in zip(estimates, reported, strict=True)]
     assert len(off) == 14 and max(off[5:]) <= 0.10, off

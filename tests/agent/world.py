@@ -43,9 +43,9 @@ class World:
     async def look(self, at: str) -> str:
         """Looks into it in a sub-conversation."""
         self.tries += 1
-        sub = await self.agent.create_sub_conversation("Look into it.")
+        sub = await self.agent.open_sub("Look into it.")
         await sub.send(f"Look at {at}.")
-        return (await self.agent.complete_sub_conversation(sub.id)).text
+        return (await self.agent.close_sub(sub)).text
 
     def tools(self, **of_order: Any) -> list[ToolDefinition]:
         pay = tool(self.pay, name="pay", effect="once")

@@ -28,7 +28,7 @@ from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import Roots, Verdict
 from transom.checklist.run.stage import Occasion
 from transom.checklist.spec.document import section_texts
-from transom.errors import NeedsModel, NotUnderstood
+from transom.errors import NeedsModel, NotUnderstood, ReplyError
 from transom.llm import Chain, Reply, Request, ScriptedProvider
 from transom.runs import Run, Workspace
 from transom.sandbox import Limits, Sandbox
@@ -172,3 +172,23 @@ async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
     async with opened(tmp_path, scripted(ATOM_A)) as run:
         written = await spec_of(run, load_item(long), places, manner())
     assert not isinstance(written, SpecResult), "a spec can be written before there is any log"
+
+
+async def test_two_unreadable_replies_are_quoted_and_never_taken_again(tmp_path: Path, item: Item) -> None:
+    """The error names stage, reply and next step; the next attempt asks anew, and its answer is kept as any other."""
+    refusal = "I'm sorry, but I can't help with that."
+    script = replies()
+    script["checklist.analysis"] = [refusal, refusal, *script["checklist.analysis"]]
+    provider = ScriptedProvider(script)
+    async with opened(tmp_path, provider) as run:
+        with pytest.raises(ReplyError) as failed:
+            await spec_of(run, item, Places(), manner())
+        kept = run.folder / "spec" / "round1_analysis" / "unreadable_1.md"
+    assert failed.value.where == "spec/round1_analysis"
+    assert f'it says: "{refusal}" (whole in {kept})' in str(failed.value)
+    assert f"transom resume {run.id}" in str(failed.value)
+    assert kept.read_text("utf-8") == refusal
+    for asked in (7, 7):  # two refusals and five rounds; then nothing
+        async with opened(tmp_path, provider) as run:
+            await spec_of(run, item, Places(), manner())
+            assert sum(one.kind == "model_reply" for one in run.records()) == asked

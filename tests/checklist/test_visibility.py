@@ -145,7 +145,7 @@ async def walk(tmp_path: Path) -> tuple[ScriptedProvider, dict[str, bytes]]:
             spec = await spec_of(run, item, places, manner)
             assert isinstance(spec, WrittenSpec)
             await checker_of(run, spec.document, item, places, manner, folder=None)
-        records: list[Any] = [record.data for record in store.read(f"run/{run.id}") if record.kind == "reply"]
+        records: list[Any] = [record.data for record in store.read(f"run/{run.id}") if record.kind == "model_reply"]
         sent = {data["role"]: store.get_blob(data["window"]["rendered"]) for data in records}
     return provider, sent
 

@@ -70,12 +70,12 @@ def test_the_edited_field_is_gone_from_all_that_follows(desk: Desk) -> None:
 @pytest.mark.parametrize("index", range(5))
 def test_a_deleted_round_is_made_again_with_what_follows(index: int, desk: Desk) -> None:
     stage = SPEC[index]
-    asked = len(desk.records("reply"))
+    asked = len(desk.records("model_reply"))
     desk.file(f"{ROUNDS[index]}.md").unlink()
     made = again(desk)
     assert made[0] == stage
     assert set(made) >= {"spec/document", "build/parser", "build/logic"} if index else set(made) >= set(SPEC)
-    replies = [record["stage"] for record in desk.records("reply")[asked:]]
+    replies = [record["stage"] for record in desk.records("model_reply")[asked:]]
     assert replies[0] == stage, "it is asked again, not answered from the journal"
     assert again(desk) == []
 
@@ -97,10 +97,10 @@ def test_an_edited_atom_is_held_to_the_gates_again(desk: Desk) -> None:
     edit(desk.file("atom_a.py"), "def extract_context(", "import os\n\n\ndef extract_context(")
     answer = desk.check("all", "VER-01.yaml", "--format", "json")
     assert answer.stages("edited by hand") == ["build/parser"]
-    assert (answer.code, answer.document["status"]) == (3, "human_required")
-    failed = [gate["gate"] for gate in answer.document["gates"] if not gate["passed"]]
-    assert failed[0] == "forbidden_io"
-    assert answer.document["waits_for"].startswith("[forbidden_io] atom"), "nobody mends what a person wrote"
+    assert (answer.code, answer.document["status"]) == (3, "NEEDS_REVIEW")
+    first, *found = [one["message"] for one in answer.document["warnings"]]
+    assert first.startswith("[forbidden_io] atom"), "nobody mends what a person wrote"
+    assert found
 
 
 @pytest.mark.slow
@@ -212,7 +212,7 @@ def test_new_logs_change_the_verdict_and_never_the_checker(desk: Desk) -> None:
     for command in (("all", "VER-01.yaml"), ("run", "VER-01.yaml")):
         assert desk.verdict(*command)["status"] == "FAIL"
     assert desk.attempts("build/parser") == desk.attempts("build/discover") == 1
-    assert len([record for record in desk.records("reply") if record["stage"] == "build/parser"]) == 1
+    assert len([record for record in desk.records("model_reply") if record["stage"] == "build/parser"]) == 1
     assert [desk.file(name).read_bytes() for name in ("atoms.py", "checker.yaml", "build.json")] == checker
     shutil.copy(EXAMPLES / "data" / "updown" / "sta_signoff.log", data)
     assert desk.verdict("all", "VER-01.yaml")["status"] == "PASS"
@@ -235,7 +235,7 @@ def test_a_corrected_knowledge_file_makes_again_what_it_answered(here: Path, cap
     for item in ("VER-01", "STA-01"):
         assert desk.check("all", f"{item}.yaml", "-q").code == 0
     assert again(desk) == []
-    asked = len(desk.records("reply"))
+    asked = len(desk.records("model_reply"))
     edit(mine / "versions.yaml", "so that its origin can be confirmed", "so that everybody can tell its origin")
     other = desk.check("all", "STA-01.yaml")
     assert other.stages("working") == ["run/verdict"], "what another file answered stays"
@@ -243,5 +243,5 @@ def test_a_corrected_knowledge_file_makes_again_what_it_answered(here: Path, cap
     assert set(made) >= set(SPEC), made
     assert "spec/inputs" not in made
     assert "everybody can tell" in desk.file("round2_section1.md").read_text("utf-8")
-    assert len(desk.records("reply")) > asked
+    assert len(desk.records("model_reply")) > asked
     assert again(desk) == []

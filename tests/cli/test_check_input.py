@@ -131,7 +131,7 @@ def test_an_unknown_run_is_named_with_the_nearest(command: list[str], desk: Desk
 def test_an_undefined_variable_is_said_before_anybody_is_asked(desk: Desk) -> None:
     line = desk("check", "all", "VER-01.yaml", "-q").line()
     assert line == "VER-01.yaml:6: the variable ${CHECKLIST_ROOT} is not defined; add --var CHECKLIST_ROOT=PATH"
-    assert desk.records("reply") == []
+    assert desk.records("model_reply") == []
 
 
 # --- ItemSpecs
@@ -309,10 +309,21 @@ def test_a_checker_that_was_edited_well_is_another_checker(desk: Desk, checker: 
     assert before == after
 
 
-def test_a_checker_that_its_gates_did_not_pass_is_not_run(desk: Desk, checker: Path) -> None:
+def test_a_checker_that_its_gates_doubt_says_what_it_finds_and_waits_for_a_person(desk: Desk, checker: Path) -> None:
+    """Exit code 3 alone and in a batch, with what was found, why it is doubted, and how a person takes it."""
     edit(checker / "build.json", '"status": "done"', '"status": "needs_review"')
-    line = desk.check("run", "out/VER-01_checker", "-q").line()
-    assert line.startswith("out/VER-01_checker/build.json: the gates did not pass this checker; ")
+    for targets in (["out/VER-01_checker"], ["out/VER-01_checker", "out/VER-01_checker"]):
+        document = desk.check("run", *targets, "--format", "json", "-q")
+        verdicts = document.document.get("checks", [document.document])
+        assert document.code == 3
+        assert (verdicts[0]["status"], len(verdicts[0]["doubted"])) == ("PASS", 1)
+        assert verdicts[0]["found_items"]
+    assert document.document["summary"] == {"PASS": 0, "FAIL": 0, "ERROR": 0, "NEEDS_MODEL": 0, "NEEDS_REVIEW": 2}
+    text = desk.check("run", "out/VER-01_checker", "-q").out
+    assert text.startswith("PASS, doubted  VER-01  ")
+    assert "transom check approve CHECKER --by NAME" in text
+    assert desk("check", "approve", "out/VER-01_checker", "--by", "Ann Lee", "-q").code == 0
+    assert desk.check("run", "out/VER-01_checker", "-q").code == 0
 
 
 def test_a_checker_without_its_item_has_nothing_to_read(desk: Desk, checker: Path) -> None:
@@ -369,9 +380,9 @@ def test_a_checker_is_not_built_from_a_log_that_cannot_be_read(name: str, desk: 
     log.with_name(file).write_bytes(content)
     answer = desk.check("all", "VER-01.yaml", "--format", "json", "-q")
     assert (answer.code, answer.document["status"]) == (2, "ERROR")
-    (gate,) = answer.document["gates"]
-    assert gate["findings"][0]["artifact"] == f"updown/{file}"
-    assert said in gate["findings"][0]["message"]
+    (trouble,) = answer.document["errors"]
+    assert trouble["source_file"] == f"updown/{file}"
+    assert said in trouble["message"] and said in answer.err
     log.with_name(file).unlink()
     log.write_bytes(whole)
     assert desk.check("all", "VER-01.yaml", "-q").code == 0, "and once it can, the build goes on"
@@ -383,9 +394,9 @@ def test_an_input_that_is_gone_is_named_whether_there_are_others_or_not(desk: De
     log.unlink() if others else shutil.rmtree(log.parent)
     answer = desk.check("all", "VER-01.yaml", "--format", "json", "-q")
     assert (answer.code, answer.document["status"]) == (2, "ERROR")
-    (gate,) = answer.document["gates"]
-    (finding,) = gate["findings"]
-    assert (finding["artifact"], finding["message"]) == ("updown/sta_signoff.log", "no such file")
+    (trouble,) = answer.document["errors"]
+    assert (trouble["source_file"], trouble["message"]) == ("updown/sta_signoff.log", "no such file")
+    assert f"looked for at {log}" in answer.err
 
 
 def test_a_variable_that_is_gone_is_named_by_run_too(desk: Desk, checker: Path) -> None:
@@ -417,7 +428,7 @@ def test_lint_says_what_is_wrong_with_each_target(desk: Desk, checker: Path) -> 
 def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, checker: Path) -> None:
     data = ("--var", f"CHECKLIST_ROOT={EXAMPLES / 'data'}")
     answer = desk("check", "lint", str(checker), *data)
-    assert (answer.code, answer.out, answer.err) == (0, "nothing found\n", "")
+    assert (answer.code, answer.out.splitlines()[-1], answer.err) == (0, "nothing found", "")
     lazy = desk.here / "lazy_checker"
     shutil.copytree(checker, lazy)
     locked = "    # [Locked] Standardization Layer\n"
@@ -426,8 +437,9 @@ def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, che
     assert "were not run" in desk("check", "lint", str(lazy)).err
     answer = desk("check", "lint", str(lazy), *data, "--format", "json")
     assert answer.code == 1
-    assert {(one["gate"], one["artifact"]) for one in answer.document["findings"]} == {("mutation", f"{lazy}/atoms.py")}
-    assert any("loading fails" in one["message"] for one in answer.document["findings"])
+    assert {(one["gate"], one["artifact"]) for one in answer.document["findings"]} == {("examples", f"{lazy}/atoms.py")}
+    wrong = "netlist.loaded is true, the ItemSpec says false"
+    assert any(wrong in one["message"] for one in answer.document["findings"])
 
 
 def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
@@ -460,3 +472,26 @@ def test_a_log_that_was_not_understood_is_looked_at_again(desk: Desk) -> None:
     log.write_text("Yosys 0.23 (git sha1 7ce5011c24b)\nERROR: bad thing\n", "utf-8")
     answer = desk.check("all", "it.yaml", "-q", "--format", "json")
     assert (answer.code, answer.document["status"]) == (1, "FAIL")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("gone.log", None, "no such file"),
+        ("blank.log", b" \n", "is empty"),
+        ("cut.log.gz", b"\x1f\x8b\x08\x00", "cannot be read: the compressed file is cut short or damaged"),
+        ("logs/*.log", None, "no such file"),
+    ],
+)
+def test_an_input_without_contents_is_said_with_the_line_that_names_it(
+    desk: Desk, name: str, content: bytes | None, message: str
+) -> None:
+    (desk.here / "items").mkdir()
+    Path("items/ERR.yaml").write_text(f"description: Confirm that there are no errors.\n\ninput_files:\n- '{name}'\n")
+    if content is not None:
+        (desk.here / "items" / name).write_bytes(content)
+    answer = desk("check", "all", "items/ERR.yaml", "--format", "json", "-q")
+    assert (answer.code, answer.document["item_id"], answer.document["status"]) == (2, "ERR", "ERROR")
+    where = f"transom: items/ERR.yaml:4: {name}: {message}; looked for at {desk.here}/items/{name}"
+    hint = "; write ${NAME} and say --var NAME=PATH" if "*" in name else ""
+    assert answer.err == f"{where}{hint}\n"

@@ -33,8 +33,9 @@ def holds(document: Any) -> None:
 def ended(answer: Answer, schema: str, status: str | None, code: int) -> Any:
     document = answer.document
     assert (document["schema"], document.get("status"), answer.code) == (schema, status, code)
-    assert answer.err == ""
+    assert (answer.err == "") is (status != "ERROR"), "what is wrong with an input is said on stderr, too"
     holds(document)
+    assert document.get("item_id") or "item_id" not in document
     return document
 
 
@@ -51,7 +52,7 @@ def test_every_ending_of_spec(desk: Desk) -> None:
     (desk.here / "odd.yaml").write_text("description: Confirm that the flux capacitor is charged.\n", "utf-8")
     model = ended(desk("check", "spec", "odd.yaml", *JSON), "transom.spec/1", "NEEDS_MODEL", 3)
     assert model["needs_model"]
-    ended(desk("check", "all", "odd.yaml", *JSON), "transom.spec/1", "NEEDS_MODEL", 3)
+    ended(desk("check", "all", "odd.yaml", *JSON), "transom.check/1", "NEEDS_MODEL", 3)
 
 
 @pytest.mark.slow
@@ -124,11 +125,11 @@ def test_the_same_is_said_to_people(desk: Desk) -> None:
     spec = desk("check", "spec", "VER-01.yaml", "-o", "out", *JSON).document["itemspec_path"]
     shutil.move("data/updown", ".away")
     said = desk.check("all", "VER-01.yaml", "-q").out
-    assert said.startswith("ERROR\n  FAILED  inputs\n    updown/sta_signoff.log: no such file [inputs]\n")
+    assert said.startswith("ERROR  VER-01\n  FAILED  inputs\n    updown/sta_signoff.log: no such file [inputs]\n")
     said = desk.check("build", spec, "--item", "VER-01.yaml", "-q").out
-    assert said.startswith("needs_review\n  waits for a person: no log or report was found under ")
+    assert said.startswith("needs_review  VER-01\n  waits for a person: no log or report was found under ")
     shutil.move(".away", "data/updown")
     log = desk.here / "data" / "updown" / "sta_signoff.log"
     log.write_bytes(b"")
     said = desk.check("all", "VER-01.yaml", "-q").out
-    assert said.startswith("ERROR\n  FAILED  inputs\n    updown/sta_signoff.log: is empty [inputs]\n")
+    assert said.startswith("ERROR  VER-01\n  FAILED  inputs\n    updown/sta_signoff.log: is empty [inputs]\n")

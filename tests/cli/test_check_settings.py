@@ -153,11 +153,15 @@ def bounds(key: str, value: float) -> Callable[[Desk], None]:
         *sections, name = key.split(".")
         settle(desk, "".join(f"{section}: {{" for section in sections) + f"{name}: {value}" + "}" * len(sections))
         desk("check", "spec", "VER-01.yaml", "-q")
-        (row,) = {json.dumps(record["shares"]) for record in desk.records("reply") if record["role"] == FIRST_ROUND}
+        (row,) = {
+            json.dumps(record["shares"]) for record in desk.records("model_reply") if record["role"] == FIRST_ROUND
+        }
         shutil.rmtree(desk.here / ".transom")
         settle(desk, "")
         desk("check", "spec", "VER-01.yaml", "-q")
-        (usual,) = {json.dumps(record["shares"]) for record in desk.records("reply") if record["role"] == FIRST_ROUND}
+        (usual,) = {
+            json.dumps(record["shares"]) for record in desk.records("model_reply") if record["role"] == FIRST_ROUND
+        }
         assert row != usual
 
     return check
@@ -285,7 +289,7 @@ def log_llm_calls(desk: Desk) -> None:
     requests = [request["role"] for request in desk.requests()]
     shape = r"call [0-9a-f]{16}: role (\S+) answered by rules, \d+ tokens in \(0 cached\), \d+ out, \d+\.\d\d s"
     assert [match[1] for one in made if (match := re.fullmatch(shape, one))] == requests
-    digests = {str(record["request"])[:16] for record in desk.records("reply")}
+    digests = {str(record["request"])[:16] for record in desk.records("model_reply")}
     assert {one[5:21] for one in made} == digests, "by which the journal knows them"
     assert desk("check", "spec", "VER-01.yaml").err.count("info: call ") == 0, "what is replayed is no call"
     settle(desk, "logging: {level: DEBUG, log_file: calls.jsonl}\n")

@@ -216,9 +216,9 @@ def test_a_check_is_answered_by_a_server_and_each_reply_paid_for_once(server: Lo
     assert again.document["status"] == "FAIL"
     roles = len(json.loads((RECORDING / "calls.json").read_text("utf-8"))["calls"])
     assert len(server.seen) == roles
-    (journal,) = {record["reply"]["by"] for record in desk.records("reply")}
+    (journal,) = {record["reply"]["by"] for record in desk.records("model_reply")}
     assert journal == "openai:m"
-    usage = [record["reply"]["usage"] for record in desk.records("reply")]
+    usage = [record["reply"]["usage"] for record in desk.records("model_reply")]
     assert [(one["input_tokens"], one["cached_tokens"], one["output_tokens"]) for one in usage] == [(12, 3, 5)] * roles
 
 

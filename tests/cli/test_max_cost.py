@@ -34,7 +34,7 @@ class Model:
 
     def __init__(self, desk: Desk) -> None:
         assert desk(*SPEC).code == 0
-        self.texts = ["".join(part["text"] for part in row["reply"]["parts"]) for row in desk.records("reply")]
+        self.texts = ["".join(part["text"] for part in row["reply"]["parts"]) for row in desk.records("model_reply")]
         shutil.rmtree(desk.here / ".transom")
         self.usage: dict[str, object] = {"prompt_tokens": 900, "completion_tokens": 100}
         self.given = 0
@@ -100,7 +100,7 @@ def test_without_a_price_nothing_begins(desk: Desk, model: Model) -> None:
 def test_what_the_server_says_of_the_cost_goes_before_the_price_list(desk: Desk, model: Model) -> None:
     model.usage["cost"] = 0.25
     assert desk(*SPEC, "--max-cost", "1.5").code == 0
-    costs = [row["reply"]["usage"]["cost"] for row in desk.records("reply")]
+    costs = [row["reply"]["usage"]["cost"] for row in desk.records("model_reply")]
     assert costs == [0.25] * len(model.texts)
 
 

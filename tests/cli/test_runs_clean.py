@@ -73,8 +73,8 @@ def test_an_archive_holds_files_journal_and_windows(here: Path, capsys: pytest.C
         assert file.read() == before
         kinds = [json.loads(line)["kind"] for line in journal.read().splitlines()]
     assert kinds[0] == "opened"
-    assert kinds.count("reply") == 2
-    assert sum("/blobs/" in name for name in names) == 4
+    assert kinds.count("model_reply") == 2
+    assert sum("/blobs/" in name for name in names) == 6
     assert f"{run}/trace.jsonl" in names
 
 
@@ -94,8 +94,8 @@ def test_windows_that_another_run_has_stay(here: Path, capsys: pytest.CaptureFix
     async def copy() -> None:
         async with SqliteStore.open(here / ".transom" / "state.db") as store:
             for record in store.read(f"run/{run}"):
-                if record.kind == "reply":
-                    await store.append(f"run/{other}", "reply", record.data)
+                if record.kind in ("user_message", "model_reply"):
+                    await store.append(f"run/{other}", record.kind, record.data)
 
     asyncio.run(copy())
     aged(here, 30, run)

@@ -23,7 +23,7 @@ def test_two_seats_are_answered_by_two_models_and_the_rest_by_rules(
 ) -> None:
     desk = Desk.at(here, capfd)
     assert desk.check(*ALL).code == 0
-    rows = desk.records("reply")
+    rows = desk.records("model_reply")
     texts = {row["role"]: "".join(part["text"] for part in row["reply"]["parts"]) for row in rows}
     shutil.rmtree(here / ".transom")
     answers = {"a": texts["checklist.parser"], "b": texts["checklist.logic"]}
@@ -39,7 +39,7 @@ def test_two_seats_are_answered_by_two_models_and_the_rest_by_rules(
         )
         assert desk.check(*ALL).code == 0
         assert [seen.body["model"] for seen in server.seen] == ["a", "b"]
-        by = {row["role"]: row["reply"]["by"] for row in desk.records("reply")}
+        by = {row["role"]: row["reply"]["by"] for row in desk.records("model_reply")}
         assert {role: name for role, name in by.items() if name != "rules"} == {
             "checklist.parser": "openai:a",
             "checklist.logic": "openai:b",

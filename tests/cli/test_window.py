@@ -14,11 +14,11 @@ import pytest
 from tests.agent.helpers import SEAT, tool
 from tests.cli.helpers import COMMAND, clean_environment, walked
 from tests.cli.test_runs import opened
-from tests.runs.helpers import FIRST
+from tests.runs.helpers import FIRST, put
 from transom.agent import Agent, Home
 from transom.cli import main
 from transom.cli.session import Options, Session
-from transom.context import SHARES, Budget, assemble
+from transom.context import SHARES, WindowBudget, assemble
 from transom.llm import (
     AssistantMessage,
     Block,
@@ -73,7 +73,7 @@ def test_what_a_role_might_have_seen_too(here: Path, capsys: pytest.CaptureFixtu
     async def sparing(stage: Stage) -> str:
         window = Window(FIRST.prompt, (), (Dropped("source", 900, "over the limit"),))
         role = Role(FIRST.name, FIRST.prompt, FIRST.sees | {"retry", "hints"})
-        return (await stage.ask(Request(FIRST.name, window), role)).text
+        return (await put(stage, Request(FIRST.name, window), role)).text
 
     async def walk() -> str:
         session = Session.start(Options(), cwd=here, environ={})
@@ -122,7 +122,7 @@ def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str
         said = AssistantMessage((Text("before \udc80"), ToolCall("1", "look", {"at": "a.log"})))
         came = ToolResults((ToolResult("1", "look", "a line"), ToolResult("2", "leap", "no", is_error=True)))
         window = Window(FIRST.prompt, (said, came), (Dropped("log", 900, "over the limit"),))
-        return (await stage.ask(Request(FIRST.name, window), FIRST)).text
+        return (await put(stage, Request(FIRST.name, window), FIRST)).text
 
     async def walk() -> str:
         session = Session.start(Options(), cwd=here, environ={})
@@ -183,8 +183,8 @@ def conversed(here: Path) -> str:
         turns: list[Any] = []
         for number, config in enumerate(["same", "same", "other"]):
             blocks = [Block("config", config, Tier.SESSION), Block("log", f"log {number}", trust="untrusted")]
-            request = assemble(role, blocks, turns=turns, budget=Budget(total=20_000))
-            reply = await stage.ask(request, role)
+            request = assemble(role, blocks, turns=turns, budget=WindowBudget(total=20_000))
+            reply = await put(stage, request, role)
             turns += [UserMessage(f"question {number}"), AssistantMessage(reply.parts)]
         return "done"
 
@@ -294,14 +294,12 @@ def test_every_call_of_an_answer_has_shares_of_its_own(here: Path, capsys: pytes
 
     asyncio.run(talk())
     calls = windows(capsys, "t")["calls"]
-    assert [call["then"] for call in calls] == ["whole", "more", "mend", "whole", "whole"]
+    assert [call["status"] for call in calls] == ["whole", "pause", "repair", "whole", "whole"]
     shares = [{one["name"]: one["used"] for one in call["shares"]} for call in calls]
     lasting = [share["conversation"] for share in shares]
     assert lasting[1] < lasting[2] < lasting[3], "what came so far stands there, too"
-    names = [[block["name"] for block in call["blocks"]] for call in calls]
-    assert ["answer_repair" in of for of in names] == [False, False, False, True, False]
-    assert [share["working_space"] for share in shares] == [0, 0, 0, calls[3]["blocks"][-1]["tokens"], 0]
-    assert shares[3]["working_space"] > 80, "as the server counts"
+    asked = [call["turns"][-1].get("text", "") for call in calls]
+    assert ["cannot be used" in text for text in asked] == [False, False, False, True, False]
     for call in calls[1:]:
         together = sum(share["used"] for share in call["shares"])
         assert together == pytest.approx(call["usage"]["input_tokens"], rel=0.05)

@@ -10,7 +10,7 @@ from benchmarks import cache as bench
 
 from tests.context.streams import PROSE, call, exchange
 from tests.counted import calls
-from transom.context import Budget, History, assemble, go_on
+from transom.context import History, WindowBudget, assemble, go_on
 from transom.context.cache import KEPT_REQUESTS, CacheMonitor, breakpoints_of
 from transom.context.segments import Ordered, parting, piece_text
 from transom.llm import Block, CallSettings, Request, Role, Tier, ToolSpec, Usage, UserMessage, Window, render
@@ -128,7 +128,7 @@ def test_a_fold_breaks_the_conversation_and_leaves_the_prefix() -> None:
     broken = []
     for number in range(60):
         history = history.add(*call(number))
-        made = go_on(ROLE, [CONFIG], history, budget=Budget(total=20_000))
+        made = go_on(ROLE, [CONFIG], history, budget=WindowBudget(total=20_000))
         history = made.history
         seen = monitor.watch(made.request)
         if seen.parting:
@@ -213,7 +213,7 @@ def test_watching_costs_the_same_however_long_the_conversation_is() -> None:
         monitor = CacheMonitor(MARKED)
         monitor.watch(assemble(ROLE, [CONFIG], turns=history.turns))
         grown = history.add(UserMessage("and now?"))
-        request = go_on(ROLE, [CONFIG], grown, budget=Budget(total=1_000_000)).request
+        request = go_on(ROLE, [CONFIG], grown, budget=WindowBudget(total=1_000_000)).request
         return calls(lambda: monitor.watch(request))
 
     assert cost(20) == cost(5)

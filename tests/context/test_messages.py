@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.context.streams import CODE, KINDS, PROSE, ROW, orphans
 from tests.fuzzing import examples
-from transom.context import Budget, History, TokenCorrection, check_message, go_on
+from transom.context import History, TokenCorrection, WindowBudget, check_message, go_on
 from transom.context.oversized import level
 from transom.errors import WindowOverflow
 from transom.llm import (
@@ -53,7 +53,7 @@ rounds = st.lists(st.lists(texts, min_size=1, max_size=8).map(tuple), max_size=4
 steps = st.lists(st.builds(Step, texts, rounds, st.booleans(), st.booleans()), max_size=8)
 
 
-def fitting(history: History, budget: Budget, tokens: TokenCorrection, role: Role, asked: str) -> History:
+def fitting(history: History, budget: WindowBudget, tokens: TokenCorrection, role: Role, asked: str) -> History:
     made = go_on(role, (), history, budget=budget, tokens=tokens)
     window = made.request.window
     assert tokens.at_most(made.size) <= budget.window_tokens(role.settings.max_tokens)
@@ -67,7 +67,8 @@ def fitting(history: History, budget: Budget, tokens: TokenCorrection, role: Rol
 def test_a_message_is_refused_before_it_is_said_or_can_be_answered(
     made: list[Step], total: int, tokens: TokenCorrection, calls: bool
 ) -> None:
-    role, budget = ROLE if calls else Role(ROLE.name, ROLE.prompt, ROLE.sees, settings=ROLE.settings), Budget(total)
+    role = ROLE if calls else Role(ROLE.name, ROLE.prompt, ROLE.sees, settings=ROLE.settings)
+    budget = WindowBudget(total)
     history, number = History(), 0
     for step in [*made, Step("short"), Step("and this?")]:
         try:
@@ -93,7 +94,7 @@ def test_a_message_is_refused_before_it_is_said_or_can_be_answered(
 
 @pytest.mark.parametrize("blocks", [(), (Block("extra", CODE * 40),)], ids=["alone", "with a block"])
 def test_a_refusal_names_the_size_the_room_and_what_to_do(blocks: tuple[Block, ...]) -> None:
-    role, budget = Role(ROLE.name, ROLE.prompt, ROLE.sees | {"extra"}, settings=ROLE.settings), Budget(8_000)
+    role, budget = Role(ROLE.name, ROLE.prompt, ROLE.sees | {"extra"}, settings=ROLE.settings), WindowBudget(8_000)
     with pytest.raises(
         WindowOverflow, match=r"about \d+ tokens, and .*room for \d+ in one.*several messages"
     ) as caught:
@@ -109,21 +110,21 @@ def test_results_that_have_no_room_can_still_be_read() -> None:
     call = ToolCall("1", "look", {})
     came = ToolResults((ToolResult("1", "look", PROSE * 500),))
     history = History.of([UserMessage("What of it?"), AssistantMessage((call,)), came])
-    made = go_on(ROLE, (), history, budget=Budget(8_000))
+    made = go_on(ROLE, (), history, budget=WindowBudget(8_000))
     note, question = made.request.window.turns
     assert isinstance(note, UserMessage) and "results of the newest, event 1, have no room here" in note.text
     assert question == UserMessage("What of it?")
     call, came = ToolCall("2", "look", {}), ToolResults((ToolResult("2", "look", "fine"),))
-    made = go_on(ROLE, (), made.history.add(AssistantMessage((call,)), came), budget=Budget(8_000))
+    made = go_on(ROLE, (), made.history.add(AssistantMessage((call,)), came), budget=WindowBudget(8_000))
     assert made.request.window.turns[-2:] == (AssistantMessage((call,)), came)
     with pytest.raises(WindowOverflow):
-        go_on(ROLE, (), History.of([UserMessage(PROSE * 500)]), budget=Budget(8_000))
+        go_on(ROLE, (), History.of([UserMessage(PROSE * 500)]), budget=WindowBudget(8_000))
 
 
 @pytest.mark.parametrize("total", [8_000, 30_000])
 def test_the_longest_message_leaves_room_for_the_note_and_for_a_result(total: int) -> None:
     """Else what it makes the role call comes back and can never be shown."""
-    budget, refused, most = Budget(total), total * 4, 0
+    budget, refused, most = WindowBudget(total), total * 4, 0
     while refused - most > 1:
         half = (refused + most) // 2
         try:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.context.streams import CODE, KINDS, LOG, PROSE, ROW
 from tests.fuzzing import examples
-from transom.context import Budget, TokenCorrection
+from transom.context import TokenCorrection, WindowBudget
 from transom.context.outline import kind_of, lines_of, outline
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
@@ -35,14 +35,15 @@ REPORT = LOG * 400 + "2026-11-22T10:00:00 ERROR [X-1] it broke at u_core/u_mul\n
 
 def big(content: str, **more: object) -> Oversized:
     result = ToolResult("c1", "read", content, **more)  # type: ignore[arg-type]  # by name
-    found = oversized(result, "artifact 1", "truncate", Budget(total=20_000), PLAIN)
+    found = oversized(result, "artifact 1", "truncate", WindowBudget(total=20_000), PLAIN)
     assert found is not None
     return found
 
 
 def test_a_result_may_take_a_share_of_the_window_and_never_more_than_a_limit() -> None:
-    assert [Budget(total=total).result_tokens for total in (10_000, 100_000, 1_000_000)] == [1_500, 15_000, 25_000]
-    budget = Budget(total=10_000)
+    sizes = (10_000, 100_000, 1_000_000)
+    assert [WindowBudget(total=total).result_tokens for total in sizes] == [1_500, 15_000, 25_000]
+    budget = WindowBudget(total=10_000)
     fits, over = ToolResult("1", "t", "x" * 4_500), ToolResult("1", "t", "x" * 4_501)
     assert oversized(fits, "a", "truncate", budget, PLAIN) is None
     found = {strategy: oversized(over, "a", strategy, budget, PLAIN) for strategy in ("truncate", "memory")}
@@ -83,7 +84,7 @@ def test_a_reference_says_how_much_it_is_and_where_what_stands() -> None:
 )
 def test_a_reference_is_never_too_long_itself(kind: str, size: int, total: int) -> None:
     content = (kind * (size // len(kind) + 1))[:size]
-    found = oversized(ToolResult("1", "t", content), "a", "truncate", Budget(total=total), PLAIN)
+    found = oversized(ToolResult("1", "t", content), "a", "truncate", WindowBudget(total=total), PLAIN)
     if found is not None:
         assert PLAIN.count(found.reference(PLAIN).content) <= found.limit
 
@@ -345,11 +346,11 @@ def test_the_ratio_is_the_callers() -> None:
 
 def test_a_sub_conversation_opens_with_the_source_or_its_outline() -> None:
     found = big(PAGE * 4, egress="local")
-    purpose, source = found.opening("what is open?", Budget(total=40_000), PLAIN)
+    purpose, source = found.opening("what is open?", WindowBudget(total=40_000), PLAIN)
     assert (purpose.name, purpose.text, purpose.trust) == (PURPOSE, "what is open?", "ours")
     assert (source.name, source.text, source.tier) == (SOURCE, PAGE * 4, Tier.SESSION)
     assert (source.trust, source.egress) == ("untrusted", "local")
-    _, outlined = found.opening("what is open?", Budget(total=5_000), PLAIN)
+    _, outlined = found.opening("what is open?", WindowBudget(total=5_000), PLAIN)
     assert outlined.text == found.reference(PLAIN).content
 
 

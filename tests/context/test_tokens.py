@@ -23,7 +23,7 @@ from tests.context.streams import (
 )
 from tests.fuzzing import examples
 from transom.canonical import Json, canonical_json
-from transom.context import Budget, History, TokenCorrection, assemble, go_on
+from transom.context import History, TokenCorrection, WindowBudget, assemble, go_on
 from transom.context.tokens import Measure, measure
 from transom.errors import WindowOverflow
 from transom.llm import Block, CallSettings, Request, Role, Tier, estimate_tokens, render
@@ -127,7 +127,7 @@ def test_what_fits_only_if_the_text_is_like_those_before_is_left_out() -> None:
     most = tokens.at_most(size)
     assert tokens.tokens(size) < most - 1, "else the two could not be told apart"
     for room, left_out in ((most, []), (most - 1, ["log"])):
-        budget = Budget(room + ROLE.settings.max_tokens, margin=0)
+        budget = WindowBudget(room + ROLE.settings.max_tokens, margin=0)
         made = go_on(ROLE, [log], History(), budget=budget, tokens=tokens)
         assert [one.name for one in made.request.window.dropped] == left_out
 
@@ -189,7 +189,7 @@ def test_any_window_obeys_its_budget(
         Block(name, kind * (size // len(kind) + 1), tiers.get(name, Tier.TURN), "untrusted")
         for name, kind, size in given_blocks
     ]
-    budget = Budget(total=total)
+    budget = WindowBudget(total=total)
     try:
         assembled = go_on(ROLE, listed, history, budget=budget, tokens=tokens)
     except WindowOverflow as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transom.context import Budget, assemble
+from transom.context import WindowBudget, assemble
 from transom.errors import VisibilityError, WindowOverflow
 from transom.llm import Block, CallSettings, Role, Tier
 
@@ -33,7 +33,7 @@ def test_a_block_given_twice_is_refused() -> None:
 
 
 def test_untrusted_turn_blocks_are_dropped_whole_and_recorded() -> None:
-    budget = Budget(total=400)
+    budget = WindowBudget(total=400)
     blocks = [Block("notes", "n" * 300), Block("log", "l" * 900, trust="untrusted")]
     window = assemble(ROLE, blocks, budget=budget).window
     assert [block.name for block in window.blocks] == ["role", "notes"]
@@ -44,12 +44,12 @@ def test_untrusted_turn_blocks_are_dropped_whole_and_recorded() -> None:
 
 def test_what_cannot_be_dropped_overflows_with_its_sizes() -> None:
     with pytest.raises(WindowOverflow) as caught:
-        assemble(ROLE, [Block("notes", "n" * 3000)], budget=Budget(total=400))
+        assemble(ROLE, [Block("notes", "n" * 3000)], budget=WindowBudget(total=400))
     assert caught.value.limit == 260
     assert caught.value.needed > 1000
 
 
 def test_the_margin_and_the_reply_are_kept_free() -> None:
-    assert Budget().window_tokens(16_384) == 90_000 - 16_384
-    assert Budget(total=10).window_tokens(100) == 0
-    assert sum(Budget().shares.values()) == Budget().total
+    assert WindowBudget().window_tokens(16_384) == 90_000 - 16_384
+    assert WindowBudget(total=10).window_tokens(100) == 0
+    assert sum(WindowBudget().shares.values()) == WindowBudget().total

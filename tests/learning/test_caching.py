@@ -5,9 +5,19 @@ from transom.llm.cache_terms import terms_of
 
 
 def test_a_prefix_has_the_same_bytes_in_whatever_order_it_is_built() -> None:
-    one = StablePrefixBuilder().add_identity("I am it.").add_capabilities("I do.").add_tools("Tools.").add_routing("R.")
+    one = (
+        StablePrefixBuilder()
+        .add_identity("I am it.")
+        .add_capabilities("I do.")
+        .add_tools("Tools.")
+        .add_section("routing", "R.")
+    )
     other = (
-        StablePrefixBuilder().add_routing("R.").add_tools("Tools.").add_capabilities("I do.").add_identity("I am it.")
+        StablePrefixBuilder()
+        .add_section("routing", "R.")
+        .add_tools("Tools.")
+        .add_capabilities("I do.")
+        .add_identity("I am it.")
     )
     assert one.build() == other.build()
     assert one.build().startswith("I am it.\n\nI do.")

@@ -96,30 +96,3 @@ def test_a_whole_study_teaches_how_its_method_did(
     assert [one.category for one in found] == ([category] if category else [])
     assert all("TPE" in one.content and one.evidence == "100 trials; the best value was 50.2" for one in found)
     assert reflector.analyze_study_completion("none", 0) == []
-
-
-def test_the_border_beyond_which_trials_fail_is_learned(reflector: Reflector) -> None:
-    for n in range(40):
-        thickness, width = n / 10, n * 7 % 40
-        good = thickness > 1.25
-        reflector.analyze_trial(
-            OptimizationOutcome(n, good, 1.0, design_variables={"thickness": thickness, "width": width})
-        )
-    found = reflector.analyze_study_completion("bracket", 40, 1.0, 0.7)
-    (border,) = found
-    assert border.content == "In studies like bracket keep thickness out of the range below 1.25: trials there fail"
-    assert border.evidence == "13 of 13 trials below it failed"
-    assert border.confidence > 0.85
-
-
-def test_no_border_is_seen_in_noise() -> None:
-    seen = 0
-    for seed in range(20):
-        reflector = Reflector(Playbook())
-        for n in range(40):
-            value = (n * 7919 + seed * 104729) % 997
-            reflector.analyze_trial(
-                OptimizationOutcome(n, (value * 31 + n * seed) % 10 < 7, design_variables={"x": value})
-            )
-        seen += bool(reflector.analyze_study_completion("noise", 40, 1.0, 0.7))
-    assert seen <= 2

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from transom.agent import Agent, Caps
-from transom.agent.events import Event, Heard
+from tests.agent.helpers import resumed
+from transom.agent import Agent, Budget
+from transom.agent.events import Event, ReplyDelta
 from transom.errors import EgressError, NetworkFailed, ProviderError
 from transom.llm import Again, Block, Chain, OnDelta, Reply, Request, Role, ScriptedProvider, Text, Window
 from transom.llm.deltas import Delta
@@ -90,7 +91,7 @@ async def test_what_was_cut_off_is_void_once_it_is_asked_again(how: str, next_: 
     told: list[Event] = []
     provider = Breaks(*HALF, error=NetworkFailed("cut") if how == "error" else TimeoutError())
     async with Agent(
-        SEAT, provider=provider, on_event=told.append, caps=Caps(seconds=0.5 if how == "cap" else None)
+        SEAT, provider=provider, on_event=told.append, budget=Budget(seconds=0.5 if how == "cap" else None)
     ) as agent:
         if how == "cap":
             assert (await agent.send("go")).ended == "seconds"
@@ -104,9 +105,9 @@ async def test_what_was_cut_off_is_void_once_it_is_asked_again(how: str, next_: 
             saying.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await saying
-        agent.caps = Caps()
-        assert (await (agent.go_on() if next_ == "go_on" else agent.send("else"))).text == "again"
-    pieces = [event.piece for event in told if isinstance(event, Heard)]
+        agent.budget = Budget()
+        assert (await (resumed(agent) if next_ == "go_on" else agent.send("else"))).text == "again"
+    pieces = [event.piece for event in told if isinstance(event, ReplyDelta)]
     assert pieces == [*HALF, Again("it was cut off before it was whole"), Text("again")]
 
 
@@ -115,6 +116,6 @@ async def test_an_error_of_which_nothing_was_heard_makes_nothing_void() -> None:
     async with Agent(SEAT, provider=Breaks(), on_event=told.append) as agent:
         with pytest.raises(NetworkFailed):
             await agent.send("go")
-        await agent.go_on()
-        pieces = [event.piece for event in told if isinstance(event, Heard)]
+        await agent.resume()
+        pieces = [event.piece for event in told if isinstance(event, ReplyDelta)]
     assert pieces == [Text("again")]

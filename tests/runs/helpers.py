@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transom.llm import Block, Chain, Provider, Request, Role, ScriptedProvider, Tier, Window
+from transom.agent import call
+from transom.llm import Block, Chain, Provider, Reply, Request, Role, ScriptedProvider, Tier
 from transom.runs import Artifact, Run, Stage, Workspace, text_file
 from transom.store import SqliteStore
 
@@ -15,9 +16,13 @@ SECOND = Role("test.second", (Block("role", "You are second.", Tier.STABLE),), f
 
 
 async def ask(stage: Stage, role: Role, name: str, text: str) -> str:
-    window = Window((*role.prompt, Block(name, text)))
-    reply = await stage.ask(Request(role.name, window), role)
-    return reply.text
+    return (await call(stage, role, [Block(name, text)], lambda said: said)).value
+
+
+async def put(stage: Stage, request: Request, role: Role) -> Reply:
+    """Ask with a request as it is, behind a message of its own."""
+    await stage.append("user_message", "main", {"text": None, "fingerprint": request.digest})
+    return (await stage.ask(request, role)).reply
 
 
 async def first(stage: Stage, source: str) -> str:

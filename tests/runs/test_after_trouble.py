@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.helpers import FIRST, SECOND, Desk, ask, desk, echo
+from tests.runs.helpers import FIRST, Desk, ask, desk, echo
 from transom.errors import EgressError, NeedsModel, NotUnderstood, Paused, ProviderError
 from transom.llm import Block, Chain, Request, ScriptedProvider, Window
 from transom.runs import Artifact, Run, Stage, Workspace, adopt, export, retract, text_file
@@ -210,26 +210,6 @@ async def test_calls_beside_each_other_are_answered_by_one_provider(tmp_path: Pa
         return await run.stage("one", both, out=text_file("one.md"), uses=[FIRST])
 
     assert (await in_run(tmp_path, chain, walk)).value == "bbb"
-
-
-async def test_conversations_of_one_stage_are_counted_apart(tmp_path: Path) -> None:
-    provider = ScriptedProvider({"test.first": ["1", "2"], "test.second": []})
-    request = Request(FIRST.name, Window((*FIRST.prompt, Block("source", "same"))))
-    fail = True
-
-    async def talk(stage: Stage) -> str:
-        texts = [(await stage.ask(request, FIRST, conversation=name)).text for name in ("left", "right")]
-        if fail:
-            raise ProviderError("later")
-        return "".join(texts)
-
-    async def walk(run: Run) -> Artifact[str]:
-        return await run.stage("one", talk, out=text_file("one.md"), uses=[FIRST, SECOND])
-
-    with pytest.raises(ProviderError, match="later"):
-        await in_run(tmp_path, Chain((provider,)), walk)
-    fail = False
-    assert (await in_run(tmp_path, Chain((provider,)), walk)).value == "12"
 
 
 async def test_egress_is_guarded_for_every_provider_of_a_chain() -> None:

@@ -1,4 +1,4 @@
-"""What folding a journal yields where a conversation was told otherwise, and what is said of a write that failed."""
+"""What folding a journal yields, and what is said of a write that failed."""
 
 from __future__ import annotations
 
@@ -11,46 +11,80 @@ import pytest
 
 from tests.store.refusing import refusing
 from transom.errors import StoreError
+from transom.llm import Reply, Text, ToolCall, ToolResult, Usage
+from transom.runs.conversation import ConversationKey
 from transom.runs.journal import RunState, apply
 from transom.runs.ledger import Ledger
 from transom.store import SqliteStore
 
-TALK: dict[str, Any] = {"stage": "s", "epoch": "e", "conversation": "main"}
+KEY = ConversationKey("s", "e", "main")
+TALK: dict[str, Any] = KEY._asdict()
 
 
-def told(state: RunState, number: int, text: str) -> None:
-    apply(state, "told", {**TALK, "number": number, "told": text})
+def said(number: int, text: str) -> dict[str, Any]:
+    return {**TALK, "text": text, "fingerprint": f"f{number}"}
 
 
-def replied(state: RunState, ordinal: int, after: int, text: str) -> None:
-    key = {"ordinal": ordinal, "told": after, "request": text, "chain": "c"}
-    apply(state, "reply", {**TALK, **key, "reply": {"text": text}})
+def replied(state: RunState, ordinal: int, reply: Reply, **more: Any) -> None:
+    apply(state, "model_reply", {**TALK, "ordinal": ordinal, "reply": reply.to_json(), **more})
 
 
-def holds(state: RunState) -> tuple[list[str], dict[int, str]]:
-    key = ("s", "e", "main")
-    return state.told[key], {ordinal: one["reply"]["text"] for ordinal, one in state.said[key].items()}
+def answer(text: str) -> Reply:
+    return Reply((Text(text),), usage=Usage(2, 1), by="scripted")
+
+
+def texts(state: RunState) -> list[str]:
+    return [part.text for turn in state.conversation(KEY).turns for part in getattr(turn, "parts", (turn,))]  # type: ignore[union-attr]
 
 
 def talk() -> RunState:
     state = RunState()
     for number, text in enumerate("abc"):
-        told(state, number, text)
-        replied(state, number, number + 1, f"to {text}")
+        apply(state, "user_message", said(number, text))
+        replied(state, number, answer(f"to {text}"))
     return state
 
 
-def test_other_words_void_what_was_told_and_said_after_them() -> None:
+def test_a_message_has_its_answer_and_what_was_used_by_then() -> None:
     state = talk()
-    assert holds(state) == (["a", "b", "c"], {0: "to a", 1: "to b", 2: "to c"})
-    told(state, 1, "B")
-    assert holds(state) == (["a", "B"], {0: "to a"})
+    assert texts(state) == ["a", "to a", "b", "to b", "c", "to c"]
+    messages = state.conversation(KEY).messages
+    assert [one.answer.text for one in messages if one.answer] == ["to a", "to b", "to c"]
+    assert [one.usage.input_tokens for one in messages] == [2, 4, 6]
 
 
-def test_another_reply_voids_what_was_told_and_said_after_it() -> None:
+def test_a_reset_takes_back_what_was_said_from_there_on_and_what_it_cost_stays() -> None:
     state = talk()
-    replied(state, 1, 2, "to b, otherwise")
-    assert holds(state) == (["a", "b"], {0: "to a", 1: "to b, otherwise"})
+    apply(state, "reset", {**TALK, "to": 1, "turns": 2})
+    assert texts(state) == ["a", "to a"]
+    apply(state, "user_message", said(1, "B"))
+    replied(state, 3, answer("to B"))
+    assert texts(state) == ["a", "to a", "B", "to B"]
+    assert state.conversation(KEY).messages[1].usage.input_tokens == 8
+    assert state.conversation(KEY).message_of(1) is None
+
+
+def test_another_message_cuts_off_what_has_no_result() -> None:
+    state = RunState()
+    apply(state, "user_message", said(0, "go"))
+    replied(state, 0, Reply((ToolCall("1", "t", {}), ToolCall("2", "t", {})), stop="tool_calls"))
+    outcome = {"result": ToolResult("1", "t", "well").to_json()}
+    apply(state, "tool_result", {**TALK, "ordinal": 0, "call": 0, "outcome": outcome})
+    apply(state, "user_message", said(1, "more"))
+    results = state.conversation(KEY).turns[2].results  # type: ignore[union-attr]
+    assert [one.is_error for one in results] == [False, True] and "cut off" in results[1].content
+
+
+def test_an_answer_that_breaks_its_schema_twice_is_taken_back() -> None:
+    state = RunState()
+    apply(state, "user_message", said(0, "go"))
+    replied(state, 0, answer("no JSON"), status="repair")
+    apply(state, "user_message", {**TALK, "text": "mend it"})
+    assert texts(state) == ["go", "no JSON", "mend it"]
+    replied(state, 1, answer("nor this"), status="failed")
+    assert texts(state) == ["go"]
+    replied(state, 2, answer("1"))
+    assert texts(state) == ["go", "1"]
 
 
 async def test_a_write_that_nobody_waited_for_fails_with_the_next_one(tmp_path: Path) -> None:
@@ -61,41 +95,41 @@ async def test_a_write_that_nobody_waited_for_fails_with_the_next_one(tmp_path: 
     async with SqliteStore.open(tmp_path / "state.db", after_append=full) as store:
         ledger = Ledger(store, "run/x", tmp_path)
         await ledger.append("opened", {})
-        ledger.append_soon("told", {**TALK, "number": 0, "told": "a"})
+        ledger.append_soon("user_message", said(0, "a"))
         with pytest.raises(StoreError, match="the disk is full"):
-            await ledger.append("told", {**TALK, "number": 1, "told": "b"})
+            await ledger.append("user_message", said(1, "b"))
 
 
 async def test_a_cancelled_task_leaves_the_state_as_the_journal_is(tmp_path: Path) -> None:
     async with SqliteStore.open(tmp_path / "state.db") as store:
         ledger = Ledger(store, "run/x", tmp_path)
         await ledger.append("opened", {})
-        writing = asyncio.create_task(ledger.append("told", {**TALK, "number": 0, "told": "a"}))
+        writing = asyncio.create_task(ledger.append("user_message", said(0, "a")))
         await asyncio.sleep(0)
         writing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await writing
-        assert ledger.state.told["s", "e", "main"] == ["a"]
-        assert [record.kind for record in store.read("run/x")] == ["opened", "told"]
+        assert texts(ledger.state) == ["a"]
+        assert [record.kind for record in store.read("run/x")] == ["opened", "user_message"]
 
 
-async def tell_more(ledger: Ledger) -> None:
-    await ledger.append("told", {**TALK, "number": 1, "told": "small"})
+async def say_more(ledger: Ledger) -> None:
+    await ledger.append("user_message", said(1, "small"))
 
 
-@pytest.mark.parametrize(("wait", "texts"), [(tell_more, ["large", "small"]), (Ledger.settle, ["large"])])
+@pytest.mark.parametrize(("wait", "kept"), [(say_more, ["large", "small"]), (Ledger.settle, ["large"])])
 async def test_what_could_not_be_written_is_written_before_what_comes_next(
-    wait: Callable[[Ledger], Awaitable[None]], texts: list[str], tmp_path: Path
+    wait: Callable[[Ledger], Awaitable[None]], kept: list[str], tmp_path: Path
 ) -> None:
     async with SqliteStore.open(tmp_path / "state.db") as store:
         ledger = Ledger(store, "run/x", tmp_path)
         with refusing(tmp_path / "state.db", "NEW.data LIKE '%large%'"):
-            ledger.append_soon("told", {**TALK, "number": 0, "told": "large"})
+            ledger.append_soon("user_message", said(0, "large"))
             for _ in range(2):
                 with pytest.raises(StoreError):
                     await wait(ledger)
             assert store.read("run/x") == [], "no reply without the results that it was given"
-            assert ledger.state.told["s", "e", "main"] == ["large"]
+            assert texts(ledger.state) == ["large"]
         await wait(ledger)
-        kept: list[Any] = [record.data for record in store.read("run/x")]
-        assert [one["told"] for one in kept] == texts == ledger.state.told["s", "e", "main"]
+        found: list[Any] = [record.data for record in store.read("run/x")]
+        assert [one["text"] for one in found] == kept == texts(ledger.state)

@@ -13,7 +13,8 @@ import pytest
 
 from transom.canonical import Json
 from transom.errors import StoreError
-from transom.runs.journal import fold, talk_key
+from transom.runs.conversation import key_of
+from transom.runs.journal import fold
 from transom.runs.ledger import Ledger
 from transom.store import Record, SqliteStore
 
@@ -26,22 +27,25 @@ async def test_what_nobody_waits_for_is_waited_for_by_all_who_append_at_once(tmp
 
     async def work(number: int) -> None:
         for turn in range(3):
-            ledger.append_soon("marked", {**WHERE, "event": number, "mark": turn})
-            await ledger.append("intent", {**WHERE, "ordinal": number, "request": "r", "call": str(turn)})
+            ledger.append_soon("marked", {**WHERE, "at": number, "mark": {"milestone": str(turn)}})
+            await ledger.append("tool_started", {**WHERE, "ordinal": number, "call": turn, "mark": "m"})
 
     async with SqliteStore.open(tmp_path / "s.db") as store:
         ledger = Ledger(store, "r", tmp_path)
         await asyncio.gather(*(work(number) for number in range(8)))
         records = store.read("r")
     assert ledger.state == fold(records)
-    assert sorted(ledger.state.marks[talk_key(WHERE)].items()) == [(number, [0, 1, 2]) for number in range(8)]
-    assert set(ledger.state.intents.values()) == {1} and ledger.state.intents.total() == 8 * 3
+    state = ledger.state.conversation(key_of(WHERE))
+    assert sorted((at, mark.milestone) for at, mark in state.marks) == [
+        (n, str(turn)) for n in range(8) for turn in range(3)
+    ]
+    assert len(set(ledger.state.once["s", "", "m"])) == 8 * 3
 
 
 DONE = {"output": "", "answered": [], "usage": {"input_tokens": 1, "output_tokens": 1, "cached_tokens": 0}}
 BESIDE: dict[str, dict[str, Any]] = {
-    "intent": {**WHERE, "ordinal": 0, "request": "r", "call": "1"},
-    "marked": {**WHERE, "event": 0, "mark": "m"},
+    "tool_started": {**WHERE, "ordinal": 0, "call": 1, "mark": "m"},
+    "marked": {**WHERE, "at": 0, "mark": {"milestone": "m"}},
     "paused": {"stage": "s", "reason": "why"},
     "failed": {"stage": "t", "attempt": 1, "error": "because"},
     "done": {"stage": "s", "attempt": 1, "fingerprint": "f", "deletions": 0, **DONE},
@@ -78,14 +82,16 @@ async def in_one_commit(
 
 async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancelled(tmp_path: Path) -> None:
     def work(ledger: Ledger) -> Work:
-        return [ledger.append("marked", {**WHERE, "event": 0, "mark": "cancelled"})] + [
+        return [ledger.append("marked", {**WHERE, "at": 0, "mark": {"milestone": "cancelled"}})] + [
             ledger.append(kind, data) for kind, data in BESIDE.items()
         ]
 
     records, ledger = await in_one_commit(tmp_path, work)
     assert [record.kind for record in records] == ["nodes", "nodes", "marked", *BESIDE]
     assert ledger.state == fold(records)
-    assert ledger.state.intents.total() == 1 and ledger.state.marks[talk_key(WHERE)] == {0: ["cancelled", "m"]}
+    marks = ledger.state.conversation(key_of(WHERE)).marks
+    assert len(ledger.state.once["s", "", "m"]) == 1
+    assert [mark.milestone for _, mark in marks] == ["cancelled", "m"]
     stops = [json.loads(path.read_text()) for path in sorted((tmp_path / "error_logs").iterdir())]
     assert [one["stage"] for one in stops] == ["s", "t"]
     (tmp_path / "s.md").write_text("text")
@@ -95,16 +101,16 @@ async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancell
 
 async def test_what_nobody_waits_for_yet_stays_in_the_state_after_trouble(tmp_path: Path) -> None:
     """It is not in the journal at that moment, and is all the same what the code goes on with."""
-    key = {**WHERE, "ordinal": 0, "request": "r", "call": "1"}
     async with SqliteStore.open(tmp_path / "s.db") as store:
         ledger = Ledger(store, "r", tmp_path)
-        ledger.append_soon("tool", {**key, "outcome": "seen"})
+        ledger.append_soon("user_message", {**WHERE, "text": "seen", "fingerprint": "f"})
         with pytest.raises(StoreError):
-            await ledger.append("intent", {**key, "no JSON": object()})
-        assert [*ledger.state.tools.values()] == ["seen"], "it would be carried out again"
+            await ledger.append("reset", {**WHERE, "no JSON": object()})
+        assert [one.text for one in ledger.state.conversation(key_of(WHERE)).messages] == ["seen"]
         assert store.read("r") == []
-        await ledger.append("intent", key)
-        assert ledger.state == fold(store.read("r")) and [*ledger.state.tools.values()] == ["seen"]
+        await ledger.append("marked", {**WHERE, "at": 1, "mark": {}})
+        assert ledger.state == fold(store.read("r"))
+        assert [one.text for one in ledger.state.conversation(key_of(WHERE)).messages] == ["seen"]
 
 
 class Late(SqliteStore):
@@ -126,7 +132,7 @@ async def test_the_state_has_the_order_of_the_journal_whoever_hears_first_that_i
         ledger = Ledger(store, "r", tmp_path)
         tells = {
             name: asyncio.create_task(
-                ledger.append("told", {**WHERE, "conversation": name, "number": 0, "told": {"event": "opened"}})
+                ledger.append("user_message", {**WHERE, "conversation": name, "text": name, "fingerprint": "f"})
             )
             for name in names
         }
@@ -136,5 +142,6 @@ async def test_the_state_has_the_order_of_the_journal_whoever_hears_first_that_i
         done = await asyncio.gather(*tells.values(), return_exceptions=True)
         records = store.read("r")
     assert [isinstance(one, asyncio.CancelledError) for one in done] == [name == cancelled for name in names]
-    assert [name for *_, name in ledger.state.told] == [name for *_, name in fold(records).told] == names
+    found = [[key.conversation for key in state.conversations] for state in (ledger.state, fold(records))]
+    assert found == [names, names]
     assert ledger.state == fold(records)

@@ -134,7 +134,7 @@ async def test_inputs_and_file_changed_waits_for_a_person(
         with pytest.raises(InputError, match="no answer"):
             await run.decide("perhaps")
         assert (await run.decide(answer))["stage"] == "one"
-        with pytest.raises(InputError, match="waits for no choice"):
+        with pytest.raises(InputError, match="waits for no answer"):
             await run.decide(answer)
     one, _, _ = await at.walk("t")
     assert one.value == expected

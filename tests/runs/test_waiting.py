@@ -11,7 +11,7 @@ from transom.llm import ToolCall
 from transom.runs.journal import RunState, apply
 from transom.runs.waiting import APPROVAL, BEGUN, Choice, Wanted, chosen, how_to_answer_call, in_full, of_call
 
-KEY: dict[str, Any] = {"stage": "s", "epoch": "", "conversation": "main", "ordinal": 0, "request": "r", "call": "c"}
+KEY: dict[str, Any] = {"stage": "s", "epoch": "", "conversation": "main", "ordinal": 0, "call": 0}
 CALL = ToolCall("1", "wire", {"at": "HUSH"})
 FILE: Choice = {"stage": "s", "fingerprint": "f" * 64, "edited": "e", "file": "s/s.md"}
 
@@ -43,7 +43,7 @@ def test_a_file_and_calls_of_one_stage_wait_beside_each_other() -> None:
         chosen("run", found.waiting, "f" * 8)
     apply(found, "decided", {"stage": "s", "fingerprint": "1" * 64, "edited": "", "answer": "approve"})
     assert [*found.waiting.values()] == [FILE, calls[1]]
-    apply(found, "tool", {**KEY, "outcome": {}})
+    apply(found, "tool_result", {**KEY, "outcome": {"result": {}}})
     assert [*found.waiting.values()] == [FILE], "whatever it was answered with"
 
 
@@ -59,6 +59,6 @@ def test_older_journals_say_less_of_what_waits() -> None:
     found = state(*begun)
     with pytest.raises(InputError, match=r"2 answers .*--question 11111111: a call that was begun"):
         chosen("run", found.waiting, None)
-    apply(found, "tool", {**KEY, "outcome": {}})
+    apply(found, "tool_result", {**KEY, "outcome": {"result": {}}})
     apply(found, "decided", {**begun[0], "answer": "keep"})
     assert chosen("run", found.waiting, None) == begun[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,99 +11,70 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.runs.helpers import FIRST, Desk
-from transom.llm import (
-    AssistantMessage,
-    Reply,
-    Request,
-    ScriptedProvider,
-    Text,
-    ToolCall,
-    ToolResult,
-    ToolResults,
-    ToolSpec,
-    Turn,
-    UserMessage,
-    Window,
-)
-from transom.runs import Stage, Workspace, text_file
-from transom.runs.waiting import Wanted
+from transom.agent import Agent, Home, Setup
+from transom.config import Settings
+from transom.llm import Block, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
-from transom.tools.definition import ToolOutcome
+from transom.tools import Arguments, ToolDefinition
 
-TURNS: st.SearchStrategy[Turn] = st.one_of(
-    st.builds(UserMessage, st.text(max_size=3)),
-    st.builds(lambda text: AssistantMessage((Text(text),)), st.text(max_size=3)),
-    st.builds(lambda text: ToolResults((ToolResult("1", "t", text),)), st.text(max_size=3)),
-)
+SEAT = Role("t.seat", (Block("role", "You look.", Tier.STABLE),), frozenset({"role", "extra"}))
 
 
-async def walk(tmp_path: Path, windows: list[tuple[Turn, ...]], replies: list[Reply]) -> tuple[list[Any], list[Any]]:
-    """What was asked, and what the journal says was asked."""
-    provider = ScriptedProvider({FIRST.name: list(replies)})
-    workspace = Workspace.at(tmp_path / ".transom")
+async def talk(folder: Path, course: list[tuple[int, int]], keep: int) -> tuple[list[Any], list[Any], list[Any]]:
+    """What was asked, what the journal says was asked, and the windows as it has them.
 
-    async def stage(at: Stage) -> str:
-        for turns in windows:
-            await at.ask(Request(FIRST.name, Window(FIRST.prompt, turns)), FIRST)
-            for key in at.called()[0]:
-                wanted = Wanted(ToolCall("1", "t", {}))
-                await at.carry_out(key, TOOL, _done, wanted=wanted, lost=lambda: CAME)
-        return "done"
+    Args:
+        folder: of the workspace.
+        course: for each message how many rounds of calls it takes, and how many calls a round; 0 rounds come with a
+            block and no call.
+        keep: events that a window holds before it is folded.
+    """
+    left: list[int] = []
 
-    async with (
-        SqliteStore.open(workspace.database) as store,
-        await Desk(tmp_path, provider).open_run(workspace, store) as run,
-    ):
-        await run.stage("one", stage, out=text_file("one.md"), uses=[FIRST])
-        return [request.to_json() for request in provider.requests], requests_of(store, run.records())
+    def answer(request: Request) -> Reply:
+        if not left or left[-1] == 0:
+            return Reply((Text("done"),))
+        left[-1] -= 1
+        calls = [ToolCall(f"c{number}", "look", {"n": number}) for number in range(many)]
+        return Reply((Text("I look."), *calls), stop="tool_calls")
+
+    async def look(arguments: Arguments) -> str:
+        return f"saw {arguments['n']} " * 30
+
+    tools = [ToolDefinition("look", "Looks.", {"type": "object"}, look, effect="pure", fresh=True)]
+    window = {"compact_at": keep, "keep_recent": max(1, keep - 1)}
+    provider = ScriptedProvider(answer)
+    setup = Setup(provider, Settings.model_validate({"window": window}))
+    many = 1
+    for rounds, many in course:  # noqa: B007  a process for each message; `answer` reads `many`
+        left.append(rounds)
+        async with Agent(SEAT, provider=setup, tools=tools, at=Home(folder, "t")) as agent:
+            await agent.resume()
+            await agent.send("go", *([] if rounds else [Block("extra", "only now")]))
+    async with SqliteStore.open(folder / "state.db") as store:
+        records = [record for name in store.streams("run/") for record in store.read(name)]
+        found: list[Any] = [record.data for record in records if record.kind == "model_reply"]
+        return (
+            [one.to_json() for one in provider.requests],
+            requests_of(store, records),
+            [one["window"] for one in found],
+        )
 
 
-CAME = ToolOutcome(ToolResult("1", "t", "x" * 1000))
-
-
-async def _done() -> ToolOutcome:
-    return CAME
-
-
-TOOL = ToolSpec("t", "", {"type": "object"})
-
-
-@given(st.lists(st.lists(TURNS, max_size=4).map(tuple), min_size=1, max_size=5))
-@settings(max_examples=25, deadline=None)
-def test_any_sequence_of_windows_is_read_back(windows: list[tuple[Turn, ...]]) -> None:
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=4), st.integers(1, 4))
+@settings(max_examples=15, deadline=None)
+def test_any_course_of_windows_is_read_back(course: list[tuple[int, int]], keep: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        asked, read = asyncio.run(walk(Path(folder), windows, [Reply((Text("ok"),))] * len(windows)))
+        asked, read, _ = asyncio.run(talk(Path(folder), course, keep))
     assert read == asked
 
 
-async def windows_of(tmp_path: Path) -> list[Any]:
-    """As the journal has them."""
-    async with SqliteStore.open(tmp_path / ".transom" / "state.db") as store:
-        records: list[Any] = [record.data for name in store.streams("run/") for record in store.read(name)]
-    return [record["window"] for record in records if "window" in record]
-
-
-async def test_turns_that_stand_further_on_after_a_fold_are_only_named(tmp_path: Path) -> None:
-    said = [UserMessage(f"{number} " * 500) for number in range(6)]
-    asked, read = await walk(tmp_path, [(*said[:5],), (UserMessage("folded"), *said[3:])], [Reply((Text("ok"),))] * 2)
+async def test_a_turn_is_named_by_its_place_and_not_written_again(tmp_path: Path) -> None:
+    asked, read, windows = await talk(tmp_path, [(6, 1)], 50)
     assert read == asked
-    (_, last) = await windows_of(tmp_path)
-    assert last["more"][1:3] == [{"before": 3}, {"before": 4}] and last["more"][3] == said[5].to_json()
-
-
-async def test_what_the_journal_has_is_not_written_again(tmp_path: Path) -> None:
-    call, result = ToolCall("1", "t", {}), ToolResult("1", "t", "x" * 1000)
-    reply = Reply((Text("look"), call), stop="tool_calls")
-    windows: list[tuple[Turn, ...]] = [(), (), ()]
-    for number in (1, 2):
-        windows[number] = (*windows[number - 1], AssistantMessage(reply.parts), ToolResults((result,)))
-    asked, read = await walk(tmp_path, windows, [reply, reply, Reply((Text("ok"),))])
-    assert read == asked
-    kept = await windows_of(tmp_path)
-    assert [(window.get("keeps"), window.get("more")) for window in kept] == [
-        (None, None),
-        (0, [{"kind": "said", "journaled": True}, {"kind": "came_back", "journaled": True}]),
-        (2, [{"kind": "said", "journaled": True}, {"kind": "came_back", "journaled": True}]),
-    ]
+    assert [window["turns"] for window in windows] == [[0, 1 + 2 * number] for number in range(7)]
+    assert len(json.dumps(windows)) < 1_000
+    folded = (await talk(tmp_path / "f", [(8, 1)], 2))[2]
+    notes = [place for window in folded for place in window.get("head", []) if not isinstance(place, list)]
+    assert notes and all("are folded" in note["text"] for note in notes), "only the note is written"

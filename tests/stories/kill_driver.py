@@ -20,7 +20,7 @@ from tests.forked import attempt, records
 from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_courses import OPENLY
 from tests.stories.worlds import World
-from transom.stories.pipeline import StorySettings
+from transom.stories.shared import StorySettings
 
 AGENT = """cat > /dev/null
 NAME={replies}/$TRANSOM_STORY/$TRANSOM_ROLE-$TRANSOM_ATTEMPT
@@ -79,7 +79,7 @@ def main() -> None:
         work = begin(Path(base), number)
         killed = go(work, story, number)
         assert os.WIFSIGNALED(killed) and os.WTERMSIG(killed) == signal.SIGKILL, (number, killed)
-        journaled = sum(record.kind == "reply" for record in asyncio.run(records(work)))
+        journaled = sum(record.kind == "model_reply" for record in asyncio.run(records(work)))
         (work / "asked.txt").unlink(missing_ok=True)
         say(work, number, go(work, story, None), journaled)
 

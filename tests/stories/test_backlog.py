@@ -127,6 +127,15 @@ def test_the_other_formats(tmp_path: Path) -> None:
     assert printed.text.rstrip().endswith("Story 2.1")
 
 
+def test_a_page_without_colons_and_with_numbered_lines_is_read_as_well(tmp_path: Path) -> None:
+    text = "# Epic 3 Closing\n\n## Story 3.1 Close the shop\n\nAs a clerk,\nI want to close,\nso that I sleep.\n\n"
+    criteria = "### Acceptance Criteria\n\n1: Closing twice fails\n2: It says why\n"
+    put(tmp_path, **{"docs__prd__epic-3-closing.md": text + criteria})
+    (story,) = find_backlog(tmp_path, "epic-3").stories
+    assert (story.title, story.goal) == ("Close the shop", "As a clerk, I want to close, so that I sleep.")
+    assert [one.text for one in story.criteria] == ["Closing twice fails", "It says why"]
+
+
 def test_phases_of_spec_kit_are_stories_whose_tasks_are_ticked_when_they_are_done(tmp_path: Path) -> None:
     put(tmp_path, **{"specs__001-albums__tasks.md": pages.TASKS, "specs__001-albums__spec.md": pages.SPEC})
     for name in ("001-albums", "001", "specs/001-albums/tasks.md"):

@@ -14,10 +14,24 @@ from tests.forked import attempt
 from tests.stories.projects import EXAMPLE, TESTS, git, make_project, write
 from tests.stories.worlds import World
 from transom.formats.yaml_files import load_yaml
-from transom.stories.pipeline import StorySettings
+from transom.stories.shared import StorySettings
 
 DATA: Any = load_yaml(Path(__file__).with_name("data") / "courses.yaml").data
-COURSES = [pytest.param(one, id=one["id"]) for kind in ("lying", "honest") for one in DATA[kind]]
+QUICK = {
+    "does-nothing",
+    "breaks-a-test",
+    "deletes-tests",
+    "forges-the-report",
+    "hides-a-file",
+    "works-outside",
+    "plain",
+}
+LONG = (pytest.mark.slow, pytest.mark.fence)
+COURSES = [
+    pytest.param(one, id=one["id"], marks=() if one["id"] in QUICK else LONG)
+    for kind in ("lying", "honest")
+    for one in DATA[kind]
+]
 OPENLY = replace(TESTS, sandbox=False)
 
 
@@ -53,6 +67,8 @@ async def test_a_story_is_done_by_what_happened_and_never_by_what_was_said(tmp_p
         assert [*(tmp_path / "w").glob("runs/*/*/handoffs/story-1.yaml")], "it is kept on failure"
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_what_an_agent_left_on_another_branch_is_kept(tmp_path: Path) -> None:
     at = world(tmp_path, "git checkout -q -b mine; $HONEST; git add -A; git commit -qm mine; $REPLY")
     (story,) = (await at.go("story-1")).stories
@@ -61,6 +77,8 @@ async def test_what_an_agent_left_on_another_branch_is_kept(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_failing_output_goes_back_to_dev_and_the_same_finding_twice_goes_to_a_person(tmp_path: Path) -> None:
     at = world(tmp_path, "$HONEST; sed -i 's/price \\* q/price + q/' till/prices.py; $REPLY", attempts=3)
     program = tmp_path / "agent.sh"
@@ -73,6 +91,8 @@ async def test_failing_output_goes_back_to_dev_and_the_same_finding_twice_goes_t
     assert "findings" not in (tmp_path / "prompt-1").read_text().partition("</instructions>")[2]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_work_that_a_kill_cut_off_is_kept_on_a_branch_and_its_agent_is_ended(tmp_path: Path) -> None:
     course = f"""
 if ! test -f {tmp_path}/begun; then

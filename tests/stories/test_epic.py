@@ -14,9 +14,10 @@ from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_courses import OPENLY, world
 from tests.stories.worlds import REPLAY, World
 from transom.errors import InputError
+from transom.learning import InsightCategory, Playbook
 from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall
 from transom.stories.epic import open_project, plan
-from transom.stories.pipeline import StorySettings, project_tools
+from transom.stories.shared import StorySettings, project_tools
 from transom.stories.workers import Kind
 
 STORY = "docs/epics/epic-1/stories.yaml"
@@ -30,6 +31,8 @@ def states(result: Any) -> dict[str, str]:
     return {story.id: story.status for story in result.stories}
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_the_example_ends_with_two_merges_and_a_block_and_is_not_done_again(tmp_path: Path) -> None:
     at = replayed(tmp_path)
     result = await at.go()
@@ -42,6 +45,7 @@ async def test_the_example_ends_with_two_merges_and_a_block_and_is_not_done_agai
     assert "test_a_fraction_of_a_cent_is_kept" in broken.evidence["findings"][0] and not mended.evidence["findings"]
     assert broken.quality and mended.quality and broken.quality < mended.quality  # it boasted of tests that failed
     assert third.tests == {"passed": 7, "failed": 0, "skipped": 0} and third.usage["input_tokens"] > 0
+    assert {row.by for row in third.stages} == {"replay"}
     assert "AC 1 wants a failed payment" in second.reason and second.blockers == [second.reason]
     log = git(at.project, "log", "--first-parent", "--format=%s").splitlines()
     assert log == ["Merge story-3: Totals in cents", "Merge story-1: Discounts", "A till"]
@@ -56,6 +60,8 @@ async def test_the_example_ends_with_two_merges_and_a_block_and_is_not_done_agai
     assert not [line for line in at.said[said:] if line.startswith(("story-1", "story-3")) and "working" in line]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_what_waits_for_a_story_that_is_not_done_is_skipped(tmp_path: Path) -> None:
     at = replayed(tmp_path)
     write(at.project, STORY, (EXAMPLE / "project" / STORY).read_text().replace("[story-1]", "[story-2]"))
@@ -150,6 +156,20 @@ async def test_a_person_answers_and_the_story_goes_on(tmp_path: Path) -> None:
     assert story.status == "done"
 
 
+@pytest.mark.slow
+async def test_after_a_finished_story_nothing_begins_before_a_person_looked_at_it(tmp_path: Path) -> None:
+    at = replayed(tmp_path)
+    text = (EXAMPLE / "project" / STORY).read_text()
+    write(at.project, STORY, text.replace('title: "Discounts"', 'title: "Discounts"\n    done_checkpoint: true'))
+    git(at.project, "commit", "--quiet", "--all", "--message", "a person looks afterwards")
+    for _ in range(2):
+        assert states(await at.go()) == {"story-1": "done", "story-2": "paused", "story-3": "paused"}
+    at.answers = {"story-1/after": "go on"}
+    assert states(await at.go()) == {"story-1": "done", "story-2": "blocked", "story-3": "done"}
+
+
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_files_of_a_person_in_the_way_stop_the_merge_and_are_left_alone(tmp_path: Path) -> None:
     at = replayed(tmp_path)
     write(at.project, "till/discounts.py", "mine\n")
@@ -161,6 +181,8 @@ async def test_files_of_a_person_in_the_way_stop_the_merge_and_are_left_alone(tm
     assert story.status == "done" and [row.stage for row in story.stages] == ["sm", "po", "dev", "qa"]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_what_came_into_the_target_meanwhile_is_tested_together_with_the_work(tmp_path: Path) -> None:
     move = "git update-ref refs/heads/main $(git commit-tree -p HEAD $(cat $TREE) -m moved)"
     at = world(tmp_path, f"$HONEST; TREE={tmp_path}/tree; {move}; $REPLY")
@@ -176,6 +198,8 @@ async def test_what_came_into_the_target_meanwhile_is_tested_together_with_the_w
     assert story.status == "paused" and "together with main: 1 tests fail" in story.reason
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_stories_that_touch_different_files_are_worked_on_at_once_and_merged_one_by_one(tmp_path: Path) -> None:
     text = (EXAMPLE / "project" / STORY).read_text().replace("    dependencies: [story-1]\n", "")
     at = replayed(tmp_path, parallel=3)
@@ -215,6 +239,29 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
     at.settings = replace(at.settings, kinds=dict.fromkeys(("sm", "po", "dev", "qa"), "rules"))
     (story,) = (await at.go("story-3")).stories
     assert story.status == "paused" and "rules write no code" in story.reason
+
+
+async def test_a_story_that_took_more_tokens_than_it_may_waits_and_goes_on_by_a_persons_word(tmp_path: Path) -> None:
+    at = replayed(tmp_path, tokens=1300)
+    (story,) = (await at.go("story-1")).stories
+    assert (story.status, [row.stage for row in story.stages]) == ("paused", ["sm", "po", "dev"])
+    assert "may it go on with qa#1?" in story.reason
+    at.answers = {"story-1/tokens/qa#1": "go on"}
+    assert states(await at.go("story-1")) == {"story-1": "done"}
+
+
+async def test_dev_is_shown_what_was_learned_and_its_outcome_counts_for_what_it_names(tmp_path: Path) -> None:
+    at = replayed(tmp_path)
+    with Playbook(tmp_path / "playbook.db") as at.playbook:
+        told = at.playbook.add_insight(InsightCategory.STRATEGY, "Discounts are tested with 0, 100 and a value outside")
+        other = at.playbook.add_insight(InsightCategory.STRATEGY, "Discounts in percentages need no rounding")
+        dev = (EXAMPLE / "replies/story-1/dev-1.txt").read_text().replace("SUMMARY:", f"SUMMARY: as [{told.id}] says,")
+        at.replies = replies(tmp_path, dev_1=dev)
+        assert states(await at.go("story-1")) == {"story-1": "done"}
+        shown = next((tmp_path / "w").rglob("playbook.txt")).read_text()
+        assert told.id in shown and other.id in shown
+        found = at.playbook.items
+        assert (found[told.id].helpful_count, found[other.id].helpful_count) == (1, 0)
 
 
 async def test_statuses_are_written_with_the_merge_and_nothing_else_of_the_backlog_changes(tmp_path: Path) -> None:

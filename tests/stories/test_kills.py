@@ -34,6 +34,7 @@ def check(whole: Any, killed: list[Any]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.fence
 def test_a_story_that_is_killed_goes_on(tmp_path: Path) -> None:
     check(*rows(tmp_path, "story-1", "12", "26", "30"))
 

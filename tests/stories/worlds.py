@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.stories.projects import EXAMPLE, TESTS
+from transom.learning import Playbook
 from transom.llm import Chain, Provider, ScriptedProvider
 from transom.runs import Run, Workspace
 from transom.store import SqliteStore
 from transom.stories.backlog import find_backlog
 from transom.stories.epic import run_epic
-from transom.stories.pipeline import Epic, StorySettings, ToolMaker
 from transom.stories.results import EpicResult
-from transom.stories.workers import CommandWorker, Kind, ReplayWorker, Worktrees, rules_worker, worker_chain
+from transom.stories.shared import Epic, StorySettings, ToolMaker
+from transom.stories.workers import CommandWorker, Kind, ReplayWorker, rules_worker, worker_chain
+from transom.stories.worktrees import Worktrees
 
 REPLAY: dict[str, Kind] = dict.fromkeys(("sm", "po", "dev", "qa"), "replay")
 
@@ -31,6 +33,7 @@ class World:
     command: tuple[str, ...] = ()
     answers: dict[str, str] = field(default_factory=dict)
     tools: ToolMaker | None = None
+    playbook: Playbook | None = None
     model: ScriptedProvider | None = None
     after_append: Callable[[int], None] | None = None
     said: list[str] = field(default_factory=list)
@@ -50,7 +53,9 @@ class World:
             async with run:
                 for name, answer in self.answers.items():
                     await run.decide(answer, name, by="Ada")
-                return await run_epic(Epic(run, self.project, backlog, settings, places, self.tools), story)
+                return await run_epic(
+                    Epic(run, self.project, backlog, settings, places, self.tools, self.playbook), story
+                )
 
     def makers(self, places: Worktrees) -> dict[Kind, Provider | None]:
         command = CommandWorker(places, argv=self.command) if self.command else None

@@ -27,7 +27,7 @@ from transom.studies.trials import counts, failures
 
 def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
     lines: list[str] = []
-    first = runner(tmp_path, write_study(tmp_path, trials=8), tell=lines.append)
+    first = runner(tmp_path, write_study(tmp_path, trials=8), progress=lines.append)
     trials = first.run()
     assert counts(trials)["total"] == 8 == len(lines)
     assert "left" in lines[-1]
@@ -103,10 +103,19 @@ def test_a_full_disk_stops_the_study_which_stays_resumable(tmp_path: Path) -> No
     assert counts(trials)["total"] == 4
 
 
+def test_a_journal_that_a_full_disk_cut_short_goes_on(tmp_path: Path) -> None:
+    path = write_study(tmp_path, trials=3)
+    before = runner(tmp_path, path).run()
+    with (tmp_path / "studies/plate/trials.journal").open("a") as journal:
+        journal.write('{"op_code":4,"worker_id":"a-1","stu')
+    after = runner(tmp_path, path).run(5)
+    assert (after[:3], counts(after)["total"]) == (before, 5)
+
+
 def test_a_hook_that_fails_loses_no_trial(tmp_path: Path) -> None:
     more = "hooks: {post_solve: [error_tracker, 'tests.studies.test_runner:bad_hook'], pre_solve: [error_tracker]}\n"
     lines: list[str] = []
-    trials = runner(tmp_path, write_study(tmp_path, trials=10, more=more), tell=lines.append).run()
+    trials = runner(tmp_path, write_study(tmp_path, trials=10, more=more), progress=lines.append).run()
     assert counts(trials)["total"] == 10
     assert (
         sum("hook tests.studies.test_runner:bad_hook failed at post_solve: ValueError" in line for line in lines) == 10
@@ -174,6 +183,7 @@ def finished(folder: Path, path: Path, trials: int) -> None:
     wait_for(lambda: not marked(folder))
 
 
+@pytest.mark.slow
 def test_two_workers_share_a_study_and_one_is_killed(tmp_path: Path) -> None:
     path = write_command_study(tmp_path, trials=6, workers=1)
     workers = run_workers(tmp_path, path, 2)

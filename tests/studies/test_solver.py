@@ -86,6 +86,7 @@ def test_a_command_line_computes_with_templates_and_outputs(tmp_path: Path) -> N
         ("import os; os.abort()", "crash"),
         ("import sys; sys.exit('ERROR: element 7 has a negative jacobian')", "mesh_error"),
         ("import os; os.kill(os.getpid(), 9)", "killed"),
+        ("open('/dev/full', 'w').write('x' * 100_000)", "disk_full"),
     ],
 )
 def test_how_it_ended_is_diagnosed(tmp_path: Path, program: str, failure: str) -> None:
@@ -179,6 +180,7 @@ def bracket(folder: Path, mode: str, design: dict[str, float]) -> Solved:
     return make_solver(study, TAXONOMY).solve(job, study.values(design), LIMITS)
 
 
+@pytest.mark.slow
 def test_the_bracket_is_solved_by_calculix_or_its_emulator(tmp_path: Path, need_tool: Callable[[str], str]) -> None:
     need_tool("ccx")
     real, emulated = bracket(tmp_path, "never", GOOD), bracket(tmp_path, "always", GOOD)

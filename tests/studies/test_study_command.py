@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import os
 import re
@@ -17,6 +18,10 @@ import pytest
 from tests.studies.helpers import write_command_study, write_study
 from tests.studies.test_solver import marked, wait_for
 from transom.cli import main
+from transom.studies.hooks import Occasion
+from transom.studies.pipeline import OpenStudy, find_study, standing
+from transom.studies.report import as_csv, as_jsonl, report_html, report_text
+from transom.studies.result import result_of
 from transom.studies.study import load_study
 
 
@@ -32,9 +37,10 @@ def ran(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_a_study_is_run_reported_and_exported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_study(
-        here, trials=16, more="verify: {settings: {mesh: 0}, tolerance: 0.2}\nhooks: {on_failure: [error_tracker]}\n"
+        here, trials=20, more="verify: {settings: {mesh: 0}, tolerance: 0.2}\nhooks: {on_failure: [error_tracker]}\n"
     )
     assert main(["study", "run", "plate.yaml"]) == 0
     shown = capsys.readouterr()
@@ -95,6 +101,7 @@ def test_mistakes_are_said_in_one_line(
     assert said in error and error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_solvers_and_resume_goes_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_command_study(here, trials=6, workers=2)
     command = [sys.executable, "-m", "transom", "study", "run", "slow.yaml"]
@@ -112,6 +119,61 @@ def test_ctrl_c_ends_the_solvers_and_resume_goes_on(here: Path, capsys: pytest.C
     assert [row["kind"] for row in ran(capsys, "study", "export", "slow")] == ["solved"] * 6
 
 
+def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
+    more = "verify: {settings: {mesh: 0}, tolerance: 0.2}\n"
+    study = load_study(write_study(tmp_path, trials=14, more=more))
+    seen: list[Occasion] = []
+    opened = OpenStudy(study, tmp_path / "studies", hooks={"study_end": (seen.append,)})
+    trials = opened.solve()
+    verification = opened.verify(trials)
+    result = result_of(study, trials, verification, opened.conclude(trials, verification), opened.solver)
+    assert result.best and result.best.verified and result.trials.total == 14
+    assert seen[0].summary == {"trials": 14, "insights_added": result.insights.added, "items_pruned": 0}
+    insights = opened.runner.guide.advice.insights("plates")
+    said = report_text(study, result, insights, trials)
+    assert f"(trial {result.best.number}: width" in said and "failures: geometry error" in said
+    page = report_html(study, trials, result, insights, [])
+    assert page.count("<tr class=") == 14 and insights[0].content in html.unescape(page)
+    again, kept, standing_ = standing(find_study("plate", tmp_path / "studies"), tmp_path / "studies")
+    assert (again.study.problem, kept, standing_.best) == (study.problem, trials, result.best)
+    table = list(csv.DictReader(as_csv(study, trials).splitlines()))
+    rows = [json.loads(line) for line in as_jsonl(study, trials).splitlines()]
+    assert [float(row["params.width"]) for row in table] == [row["params"]["width"] for row in rows]
+
+
 def test_the_shipped_study_can_be_read(root: Path) -> None:
     study = load_study(root / "examples" / "studies" / "bracket.yaml")
     assert (study.budget.trials, study.scope) == (25, "brackets")
+
+
+@pytest.mark.slow
+def test_what_a_study_learned_stands_in_the_playbook(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two"):
+        write_study(here, name, trials=30)
+    ran(capsys, "study", "run", "one.yaml")
+    items = {row["id"]: row for row in ran(capsys, "playbook", "list", "--domain", "plates")["items"]}
+    rule = next(key for key, row in items.items() if row["content"].startswith("hole / arm width ≥ 0.4"))
+    assert ran(capsys, "study", "run", "two.yaml")["insights"]["used"]
+    audited = [row for row in ran(capsys, "study", "export", "two") if rule in row["audit"]]
+    standing = {row["id"]: row for row in ran(capsys, "playbook", "list", "--domain", "plates")["items"]}[rule]
+    assert standing["net_score"] == len(audited)  # each was tried against the rule, and failed
+    assert main(["playbook", "retire", rule, "--why", "no", "--by", "Ann", "-q"]) == 0
+    capsys.readouterr()
+    write_study(here, "three", trials=10)
+    ran(capsys, "study", "run", "three.yaml")
+    assert not any(rule in row["rules"] for row in ran(capsys, "study", "export", "three"))
+
+
+@pytest.mark.slow
+def test_a_second_process_helps_with_the_trials_of_the_first(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_command_study(here, trials=12, workers=1)
+    command = [sys.executable, "-m", "transom", "study", "run", "slow.yaml"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    first = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: (here / "calls.txt").exists(), 60)
+    second = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    first.communicate(timeout=120)
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert "another process runs this study; this one helps" in second.stderr
+    assert len({row["number"] for row in ran(capsys, "study", "export", "slow")}) == 12
+    assert len((here / "calls.txt").read_text().split()) == 12

@@ -114,9 +114,9 @@ async def talk(plan: Plan) -> None:
         tools = [tool(peek, name="peek"), tool(crash, name="crash"), *shelf.tools]
         async with Agent(SEAT, provider=chain, tools=tools, at=Home(_workspace(plan), "keys")) as agent:
             say((await agent.send("one")).text)
-            sub = await agent.create_sub_conversation("look deeper", "of what was seen")
+            sub = await agent.open_sub("look deeper", "of what was seen")
             say((await sub.send("go")).text)
-            say((await agent.complete_sub_conversation(sub.id)).text)
+            say((await agent.close_sub(sub)).text)
             say(agent.history(), agent.context())
             try:
                 await agent.send("refuse me")
@@ -164,7 +164,7 @@ async def die(plan: Plan) -> None:
     async with Agent(
         seat, provider=remote, tools=[tool(fatal, name="fatal")], at=Home(_workspace(plan), "die")
     ) as agent:
-        sub = await agent.create_sub_conversation("die in it")
+        sub = await agent.open_sub("die in it")
         await sub.send("die")
 
 

@@ -76,9 +76,9 @@ async def test_what_a_program_opens_and_completes_is_logged_within_its_span(tmp_
     configure("info", tmp_path / "log")
     provider = ScriptedProvider({f"{SEAT.name}.sub": ["there", "summed up"]})
     async with Agent(SEAT, provider=provider, at=Home(tmp_path / "w", "t")) as agent:
-        sub = await agent.create_sub_conversation("what is there")
+        sub = await agent.open_sub("what is there")
         await sub.send("Look.")
-        await agent.complete_sub_conversation(sub.id)
+        await agent.close_sub(sub)
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     (trace,) = (tmp_path / "w" / "traces").iterdir()
     spans = {span.span_id: span.name for span in read_trace(trace)}
@@ -96,7 +96,7 @@ async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warni
     one = SteadyProvider(ScriptedProvider({SEAT.name: down[:2]}, name="one:a"), policy)
     two = ScriptedProvider({SEAT.name: down[2:]}, name="two")
     async with Agent(SEAT, provider=Chain((one, two)), at=Home(tmp_path / "w", "t")) as agent:
-        talk = await agent._life.open()
+        talk = await agent._open()
         talk.stage.host.log_calls = told
         with pytest.raises(NetworkFailed):
             await agent.send(words)
@@ -125,7 +125,7 @@ async def test_answers_that_cannot_be_read_are_a_call_that_failed(tmp_path: Path
     else:
         role = SEAT if how == "read once" else replace(SEAT, sees=SEAT.sees | {RETRY})
         async with Agent(SEAT, provider=chain) as agent:
-            stage = (await agent._life.open()).stage
+            stage = (await agent._open()).stage
 
             def read(text: str) -> str:
                 raise ReplyError(f"cannot be read: {text}")
@@ -246,7 +246,7 @@ async def test_an_error_of_a_reader_quotes_no_reply_that_was_answered_from_local
     words = "the words of an answer"
     for local, told in ((True, "cannot be read: [local]"), (False, f"cannot be read: {words}")):
         async with Agent(SEAT, provider=ScriptedProvider({SEAT.name: [words]})) as agent:
-            stage = (await agent._life.open()).stage
+            stage = (await agent._open()).stage
 
             def read(text: str) -> str:
                 raise ReplyError(f"cannot be read: {text}")

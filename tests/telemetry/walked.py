@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import RETRY, Agent, call
-from transom.context import Budget, Compaction
+from transom.context import Compaction, WindowBudget
 from transom.errors import ProviderError, RateLimited
 from transom.llm import Block, CallSettings, Chain, Reply, Request, Role, ScriptedProvider, Text, Tier, Usage
 from transom.llm.retry import RetryPolicy
@@ -48,9 +48,9 @@ async def talk(stage: Stage) -> str:
     role = replace(SEAT, settings=CallSettings(max_tokens=500, temperature=0.5))
     agent = Agent(role, at=stage, tools=[tool(look_at)])
     await agent.send("one")
-    sub = await agent.create_sub_conversation("look deeper", "of what was seen")
+    sub = await agent.open_sub("look deeper", "of what was seen")
     await sub.send("go")
-    await agent.complete_sub_conversation(sub.id)
+    await agent.close_sub(sub)
     for number in range(4):
         await agent.send(f"and {number}")
     return "talked"
@@ -69,7 +69,7 @@ async def walk(root: Path) -> tuple[Run, list[SpanRow]]:
     async with workspace.open_store() as store:
         opened = Run.open("test", {}, name="x", workspace=workspace, store=store, chain=chain)
         async with await opened as run:
-            run.budget = Budget(compaction=Compaction(threshold=3, keep_recent=1))
+            run.budget = WindowBudget(compaction=Compaction(threshold=3, keep_recent=1))
             await run.stage("talk", talk, out=text_file("talk.md"), uses=[SEAT])
             await run.stage("write", write, out=text_file("write.md"), uses=[CHECKED])
             await run.finish("done")

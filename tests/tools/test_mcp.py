@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, scripted
+from tests.agent.helpers import SEAT, asks, resumed, scripted
 from tests.llm.conformance.server import LocalServer
 from transom.agent import Agent
 from transom.errors import ApprovalNeeded, ToolError
@@ -266,7 +266,7 @@ async def test_a_call_of_a_servers_tool_waits_for_a_person(tmp_path: Path) -> No
                 await agent.send("go")
             asked: Any = paused.value.request
             await agent.decide(asked.approve(by="ann"))
-            assert (await agent.go_on()).text == "ok"
+            assert (await resumed(agent)).text == "ok"
     assert "saw a in 3 lines" in render(provider.requests[1]).as_text()
 
 

@@ -1,12 +1,12 @@
-"""Asking a role."""
+"""Asking a role: an agent that one talks with, or a single call."""
 
 from transom.agent.agent import Agent
+from transom.agent.budget import Budget
 from transom.agent.call import RETRY, Answer, call
-from transom.agent.caps import Caps
-from transom.agent.door import SyncAgent
-from transom.agent.home import Home
+from transom.agent.delegate import SubAgent
+from transom.agent.session import Home
 from transom.agent.setup import Setup
-from transom.agent.turns import Conversation
+from transom.agent.sync import SyncAgent
 from transom.agent.views import Response
 
-__all__ = ["RETRY", "Agent", "Answer", "Caps", "Conversation", "Home", "Response", "Setup", "SyncAgent", "call"]
+__all__ = ["RETRY", "Agent", "Answer", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent", "call"]

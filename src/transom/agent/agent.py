@@ -3,50 +3,72 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
-from transom.agent.caps import Caps
-from transom.agent.events import OnEvent, nobody
-from transom.agent.finding import hand_back, open_sub, sub_span, sum_up, taken
-from transom.agent.given import check_turns_alone, given_purpose
-from transom.agent.home import Place
-from transom.agent.late import register, warn_of_missing
-from transom.agent.life import Life
-from transom.agent.made import Made
-from transom.agent.opening import egress_of_opened, rewind, take_name
-from transom.agent.readable import Readable
-from transom.agent.resume import walk_through
-from transom.agent.saying import local_in_calls, mark_last
-from transom.agent.setup import Setup
+from transom.agent.budget import Budget
+from transom.agent.delegate import (
+    DELEGATION,
+    SubAgent,
+    check_turns_alone,
+    close_program_sub,
+    open_program_sub,
+    program_sub_id,
+)
+from transom.agent.events import Event, OnEvent, nobody
+from transom.agent.loop import again, checked_text, say
+from transom.agent.models import Conversation as ConversationView
+from transom.agent.models import ConversationContext, Message, SubConversation
+from transom.agent.record import context_of, conversations, write_recording
+from transom.agent.session import (
+    AgentConfig,
+    AgentLocation,
+    OpenPlace,
+    Session,
+    check_given,
+    given_role,
+    given_setup,
+    open_place,
+    stage_of,
+    warn_of_undeclared,
+)
+from transom.agent.setup import DeferredStore, Setup
 from transom.agent.views import Response
+from transom.canonical import whole_text
 from transom.context import Mark
+from transom.context.oversized import BlockSource
 from transom.context.summary import Summary
-from transom.errors import RunError
+from transom.errors import InputError, RunError
 from transom.llm import Block, Chain, Provider, Role
-from transom.runs import Approval
+from transom.runs import Approval, Named
 from transom.runs.approvals import check_asked, decided
-from transom.tools import ToolDefinition
+from transom.runs.stage import MAIN
+from transom.runs.tool_call import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
+from transom.telemetry import Redactor
+from transom.tools import Toolbox, ToolDefinition
+
+_COMPLETED = "it is completed, and nothing more is said in it"
 
 
-class Agent(Readable):
+class Agent:
     """A conversation with a role.
 
-    Its replies and tool results are journaled before they are used. Code that is run again, after a kill too, walks
-    through the same conversation without asking or doing anything twice, and goes on where it stopped.
+    Its replies and tool results are journaled before they are used. Code that is run again, after a kill too, is
+    answered from the journal and goes on where it stopped: nothing is asked or done twice.
 
     Args:
         role: who is talked with. It declares the tools that are given here or registered later; those that it names
             itself have to be among the former.
         provider: who answers: `anthropic:NAME` or the like, made as the settings of the current folder have it; a
             provider, a chain, or a `Setup` of one of these and settings. None: as `llm.agent` says; where `at` is a
-            stage, its run knows.
-        tools: what it may call.
-        at: where it lives: a stage of a run, there by name where tasks open several (`stage.named("q0")`), a `Home` of
-            its own that can be gone on with, or None for one that is gone when the agent is closed.
-        caps: how much it may use.
+            stage or a run, that knows.
+        tools: what it may call: tools, and `SubAgent`s that it may hand tasks to.
+        at: where it lives: a stage of a run, whose function runs again; a run, which keeps it beside its stages; either
+            under a name (`stage.named("q0")`); a `Home` of its own; or None for one that is gone when it is closed.
+        budget: how much it and its sub-conversations may use.
+        sources: what each message is looked up in; what is recalled stands in the message's event.
         on_event: hears what happens while it happens.
 
     Raises:
@@ -54,7 +76,7 @@ class Agent(Readable):
         InputError: no role, tools or place to live; neither or both of provider and stage; a name that there is not, or
             whose key or SDK is missing; a cap in dollars on a model whose price is not known; a strategy that needs
             what is not there.
-        RunError: its name in a stage is taken, or is up to the event loop.
+        RunError: its name is taken, or a tool handler of its own run makes it.
         SettingsError: the settings cannot be used.
     """
 
@@ -63,115 +85,97 @@ class Agent(Readable):
         role: Role,
         *,
         provider: str | Provider | Chain | Setup | None = None,
-        tools: Iterable[ToolDefinition] = (),
-        at: Place = None,
-        caps: Caps | None = None,
+        tools: Iterable[ToolDefinition | SubAgent] = (),
+        at: AgentLocation = None,
+        budget: Budget | None = None,
+        sources: Sequence[BlockSource] = (),
         on_event: OnEvent = nobody,
     ) -> None:
-        made = Made.of(role, tools, provider, at)
-        made.hold(caps or Caps())
-        made.toolbox.max_turns = made.meter.caps.turns
-        self._settle(made, on_event)
+        check_given(role, tools, at)
+        given: list[Any] = list(tools)
+        self._sub_agents = [one for one in given if isinstance(one, SubAgent)]
+        own: list[ToolDefinition] = [one for one in given if not isinstance(one, SubAgent)]
+        setup = given_setup(provider, at)
+        role = setup.role(given_role(role, own))
+        stage = stage_of(at)
+        shelf = DeferredStore()
+        chain = stage.host.chain if stage else setup.chain(role.name, shelf)
+        box = Toolbox(own, redact=Redactor(secrets=chain.secrets))
+        self._config = config = AgentConfig(role, box, setup, chain, at, sources=tuple(sources), shelf=shelf)
+        config.meter.hold(budget or Budget(), config.chain.everyone, setup.settings.paths.prices)
+        config.toolbox.max_turns = config.meter.budget.turns
+        self._prepare(on_event)
+        if stage:
+            refuse_in_tool_call(stage.host, stage.place)
+            self._name = stage.claim(at.name if isinstance(at, Named) else MAIN, given=isinstance(at, Named))
 
-    def _settle(self, made: Made, on_event: OnEvent) -> None:
-        self._made, self._subs = made, dict[str, Self]()
-        self._life = Life(made, on_event)
+    def _prepare(self, on_event: OnEvent) -> None:
+        self.on_event: OnEvent = on_event
+        self._name = MAIN
+        self._place: OpenPlace | None = None
+        self._session: Session | None = None
+        self._subs: dict[str, Self] = {}
+        self._parent: Agent | None = None
+        self._lock, self._opening = asyncio.Lock(), asyncio.Lock()
 
-    @property
-    def on_event(self) -> OnEvent:
-        """Hears what happens while it happens; may become another one at any time."""
-        return self._life.on_event
+    # -- messages -----------------------------------------------------------------------------------------------------
 
-    @on_event.setter
-    def on_event(self, on_event: OnEvent) -> None:
-        self._life.on_event = on_event
-
-    @property
-    def caps(self) -> Caps:
-        """How much it may use; may be raised at any time. A sub-conversation has the agent's, but turns of its own."""
-        return self._made.caps
-
-    @caps.setter
-    def caps(self, caps: Caps) -> None:
-        if self._made.parent:
-            check_turns_alone(caps, self._made.meter.caps)
-        else:
-            self._made.hold(caps)
-        self._hold_turns(caps.turns)
-
-    def _hold_turns(self, turns: int) -> None:
-        self._made.toolbox.max_turns = turns
-        for sub in self._subs.values():
-            sub._hold_turns(turns)
-
-    def register_tool(self, tool: ToolDefinition) -> None:
-        """Add a tool; it is there from the next call on.
-
-        A program that goes on with a kept conversation registers its tools again before `resume`: those of now count.
-
-        Raises:
-            ToolError: its name is taken, or its schema is none.
-        """
-        talk, box = self._life.talk, self._made.toolbox
-        if register(box, tool, talk) and talk:
-            talk.role = replace(talk.role, tools=box.specs)
-            talk.late.append(tool.spec)
-        for sub in self._subs.values():
-            if all(one.name != tool.name for one in sub._made.toolbox.tools):
-                sub.register_tool(tool)
-
-    async def send(self, content: str, *blocks: Block) -> Response:
+    async def send(self, content: str, *blocks: Block, id: str = "") -> Response:  # noqa: A002  the program's word
         """Say something, and have the role answer, whatever it calls on the way.
+
+        When the program runs again, it says the same again and gets the same answer; what has none yet is gone on with.
 
         Args:
             content: the message.
             blocks: what this one message is to be answered from; not kept in the conversation.
+            id: of the message: one that was sent before is answered from the journal, whatever was said since. A
+                program that begins with `resume` gives its messages ids.
 
         Raises:
             InputError: it is no text, or a blank one; nothing was said.
-            RunError: it is kept, and something else was said here before, or with other blocks; a tool handler of its
-                own run says it.
+            RunError: it is kept, and something else was said here before; or a tool handler of its own run says it.
+            Unanswered: it failed when the program ran before, and something else was said then.
             WindowOverflow: it could never fit; nothing was said. Also later, see below.
             Paused: a person has to say something first; see `decide`.
-            ProviderError, EgressError, VisibilityError, WindowOverflow: see `Conversation.ask`. The conversation is
-                whole after any of them, and `go_on` tries again.
+            ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: no answer could be had. The
+                conversation is whole after any of them, and `resume` tries again.
         """
-        return await self._life.say(content, blocks)
-
-    async def go_on(self, *blocks: Block) -> Response:
-        """Go on where the last message was left: at a cap that is raised now, a pause, an error.
-
-        At a cap that nobody raised it ends again where it was, and nobody is asked.
-
-        Raises:
-            RunError: there is nothing to go on with.
-        """
-        life, turn = self._life, self._life.unsaid.turn()
-        life.refuse_in_tool_call()
-        async with life.lock:
-            talk = await life.open()
-            await life.take_in(talk, turn)
-            if talk.at_rest:
-                raise RunError("there is nothing to go on with", where=talk.name, hint="send a message")
-            return await life.answer(talk, local_in_calls(blocks))
+        self._refuse()
+        async with self._lock:
+            talk = await self._open()
+            text = checked_text(content, talk.id, blocks)
+            closed = talk.state.sub is not None and talk.state.sub.closed is not None
+            if closed and not id and talk.next >= len(talk.state.messages):
+                raise RunError(_COMPLETED, where=talk.id, hint="open another")
+            return await self._heard(talk, say(talk, text, blocks, id=id))
 
     async def resume(self) -> Response | None:
-        """Walk through what the journal has of this conversation, and finish what was cut off; None for a new one.
+        """Go on from the end of what was said, and finish what is open; None where nothing was said yet.
 
-        For programs that do not know what was said, such as a chat. What was said stays said, whatever the prompt, the
-        tools and the model are today; they count from the next request on.
+        Use it to go on after a kill, an error, a pause, or at a cap once the budget is raised. At a cap that nobody
+        raised the message ends again where it was, and nobody is asked.
 
         Raises:
-            RunError: something was said already; or the last message is not answered yet and came with blocks of its
-                own, which are not kept: then `go_on` with them.
+            RunError: a tool handler of its own run does this.
+            ProviderError and others: see `send`.
         """
-        self._life.refuse_in_tool_call()
-        async with self._life.lock:
-            talk = await self._life.open()
-            if talk.turns:
-                raise RunError("it is under way already", where=talk.name, hint="resume first, then send")
-            warn_of_missing(self._made.toolbox)
-            return await walk_through(talk, lambda: self._life.answer(talk))
+        self._refuse()
+        async with self._lock:
+            talk = await self._open()
+            messages = talk.state.messages
+            for number in range(len(messages)):
+                talk.take_in(number)
+            talk.next = len(messages)
+            if not messages:
+                return None
+            return await self._heard(talk, again(talk, len(messages) - 1))
+
+    async def _heard(self, talk: Session, work: Coroutine[Any, Any, Response]) -> Response:
+        try:
+            response = await work
+        finally:
+            mark_calls(talk.state.egress)
+        return response
 
     async def mark(self, mark: Mark) -> None:
         """Say of what was said last what is to be known of it when it is folded; a tool does so in its `ToolReturn`.
@@ -179,94 +183,219 @@ class Agent(Readable):
         What was said once stays said, and saying the same again says nothing more.
 
         Raises:
+            InputError: it is no mark.
             RunError: nothing was said yet.
         """
-        life = self._life
-        await mark_last(await (life.open() if life.lock.locked() else life.catch_up()), mark)
+        talk, given = await self._open(), mark
+        checked: object = given
+        if not isinstance(checked, Mark):
+            hint = "say agent.mark(Mark(...))"
+            raise InputError(f"what is said of an event is a Mark, and this is {mark!r:.80}", where=talk.id, hint=hint)
+        said = talk.state.messages[: talk.next]
+        at = (said[-1].end or len(talk.state.turns)) if said else 0
+        if not at:
+            raise RunError("nothing was said yet that could be marked", where=talk.id, hint="send a message first")
+        if (at, mark) not in talk.state.marks:
+            egress = {"egress": "local"} if egress_in_calls() != "any" else {}
+            await talk.append("marked", {"at": at, "mark": mark.to_json(), **egress})
 
     async def decide(self, approval: Approval) -> None:
-        """Record what a person says to a tool call that waits for her; then `go_on`, or run the program again.
+        """Record what a person says to a tool call that waits; then `resume`, or run the program again.
 
         Raises:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
-        host = (await self._life.open()).stage.host
+        host = (await self._open()).stage.host
         await host.append("decided", decided(approval, check_asked(approval, host.records())))
 
-    async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Self:
-        """An agent with a window of its own that looks into one thing; it has this one's tools and caps.
+    # -- sub-conversations --------------------------------------------------------------------------------------------
 
-        In a kept conversation one of the same purpose that was left open before is opened again: of several the one
-        that knew the same, else the oldest. `resume` it.
+    async def open_sub(self, purpose: str, background: str = "", *, name: str = "") -> Self:
+        """An agent with a window of its own that looks into one thing; it has this one's tools and budget.
+
+        Run again, the program finds it by its name, or by its purpose and background.
 
         Args:
             purpose: what it is to find out.
-            context_summary: what it has to know for that.
+            background: what it has to know for that.
+            name: tells it from others of the same purpose.
+
+        Raises:
+            InputError: no purpose.
+            RunError: it was opened already.
         """
-        talk = await self._life.open()
-        purpose, context_summary = given_purpose(purpose, context_summary, talk.name)
-        name = take_name(talk, purpose, context_summary)
-        egress = egress_of_opened(talk, name)
-        made = self._made.sub(talk, name, purpose, context_summary, egress)
+        talk = await self._open()
+        given: tuple[object, object, object] = (purpose, background, name)
+        if not all(isinstance(one, str) for one in given) or not purpose.strip() or "/" in name:
+            what = f"a purpose, a background and a name are texts, and these are {purpose!r:.80}, {background!r:.80}"
+            raise InputError(what, where=talk.id, hint='say open_sub("What of it?")')
+        purpose, background = whole_text(purpose), whole_text(background)
+        if (known := program_sub_id(talk, purpose, background, name)) in self._subs:
+            hint = "use the agent that has it, or say open_sub(..., name=...)"
+            raise RunError(f"a sub-conversation {known} was opened already", where=talk.id, hint=hint)
+        session = await open_program_sub(talk, purpose, background, name)
         sub = self.__new__(type(self))
-        sub._settle(made, self._life.hear)
-        try:
-            with sub_span(talk, "open", made.role.name, name):
-                await open_sub(talk, name, purpose, egress)
-        except BaseException:
-            rewind(talk, name)
-            raise
-        self._subs[name] = sub
+        sub._config, sub._sub_agents = self._config, []
+        sub._prepare(lambda event: self._hear(event))
+        sub._name, sub._session, sub._place, sub._parent = session.id, session, self._place, self
+        session.tell = sub._hear
+        self._subs[session.id] = sub
         return sub
 
-    async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the model's field
+    async def close_sub(self, sub: Agent) -> Summary:
         """Have a sub-conversation sum up, tell this conversation, and archive it.
 
         Numbers and ids of the summary are struck that it was not given and that did not come back to it; that it said
         them before is no evidence. Where it cannot sum up, lines that are chosen by rule stand there, and say so.
 
         Raises:
-            InputError: none of that id is open.
+            InputError: it is none of this conversation.
             RunError: a tool handler of its own run does this.
         """
-        turn, talk = self._life.unsaid.turn(), await self._life.open()
-        ratio = self._made.setup.settings.llm.sub_conversation.ratio
-        async with self._life.lock:
-            await self._life.take_in(talk, turn)
-            with taken(self._subs, id, talk.name) as sub:
-                inner, life = await sub._life.catch_up(), sub._life
-                with sub_span(talk, "complete", inner.role.name, id):
-                    ask = (partial(life.say, ours=True), sub.go_on, life.settle)
-                    summary = await sum_up(inner, life.given, ratio, ask, life.last)
-                    await hand_back(talk, inner, sub.purpose, life.given, summary)
-                life.archived, inner.tell = True, nobody
-                return summary
+        talk = await self._open()
+        if sub not in self._subs.values():
+            there = f"open are {', '.join(self._subs)}" if self._subs else "open it again with open_sub"
+            raise InputError("that is no open sub-conversation of this one", where=talk.id, hint=there)
+        async with sub._lock:
+            inner = await sub._open()
+            async with self._lock:
+                summary = await close_program_sub(talk, inner)
+        del self._subs[sub.id]
+        return summary
+
+    # -- what can be read and set at any time -------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """The conversation's."""
+        return self._name
+
+    @property
+    def purpose(self) -> str:
+        """Of a sub-conversation; "" of another one."""
+        link = self._session.state.sub if self._session else None
+        return link.purpose if link else ""
+
+    @property
+    def budget(self) -> Budget:
+        """How much it may use; may be raised at any time. A sub-conversation has the agent's, but turns of its own."""
+        box = self._session.toolbox if self._session else self._config.toolbox
+        return replace(self._config.meter.budget, turns=box.max_turns)
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        config = self._config
+        if self._parent:
+            check_turns_alone(budget, config.meter.budget)
+        else:
+            config.meter.hold(budget, config.chain.everyone, config.setup.settings.paths.prices)
+        self._hold_turns(budget.turns)
+
+    def _hold_turns(self, turns: int) -> None:
+        box = self._session.toolbox if self._session else self._config.toolbox
+        box.max_turns = turns
+        for sub in self._subs.values():
+            sub._hold_turns(turns)
+
+    def register_tool(self, tool: ToolDefinition) -> None:
+        """Add a tool; it is there from the next call on.
+
+        A program that goes on with a kept conversation registers its tools again first: those of now count.
+
+        Raises:
+            ToolError: its name is taken, or its schema is none.
+        """
+        box = self._session.toolbox if self._session else self._config.toolbox
+        given: object = tool
+        again = isinstance(given, ToolDefinition) and given.spec in box.specs
+        if self._session and again and in_tool_call(self._session.stage.host):
+            box.offer(tool)  # a handler whose call is tried again registers the same again
+        else:
+            box.register(tool)
+        for sub in self._subs.values():
+            sub.register_tool(tool)
+
+    def history(self, limit: int | None = None) -> list[Message]:
+        """The messages so far, the last `limit` of them."""
+        view = self.conversation()
+        messages = list(view.messages) if view else []
+        return messages if limit is None else messages[-limit:] if limit > 0 else []
+
+    def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  the model's field
+        """The conversation as data, or one of its sub-conversations; None where nothing was said yet."""
+        talk = self._session
+        if talk is None:
+            return None
+        mark_calls(talk.state.egress)  # a handler of a tool may read it
+        stage = talk.stage
+        return conversations(stage.host.store, stage.host.records(), stage.name).get(id or talk.id)
+
+    def context(self) -> ConversationContext:
+        """What is known of the conversation beside its words."""
+        return context_of(self._session, self.conversation(), self._config.chain.name)
+
+    def record(self, path: Path | str, *, local: bool = False) -> None:
+        """Write what was asked and answered so far, its sub-conversations' too, to a file that `replay:PATH` plays.
+
+        Args:
+            path: of the file; an older recording there is replaced.
+            local: whether what is marked local may stand in it.
+
+        Raises:
+            RunError: nothing was said yet.
+            InputError: see `recording_of` and `Recording.write`.
+        """
+        write_recording(self._session, Path(path), local=local)
+
+    # -- opening and closing ------------------------------------------------------------------------------------------
+
+    def _hear(self, event: Event) -> None:
+        self.on_event(event)
+
+    def _refuse(self) -> None:
+        if self._session:
+            self._session.refuse()
+
+    async def _open(self) -> Session:
+        self._refuse()
+        if self._session is not None:
+            return self._session
+        async with self._opening:
+            if self._session is None:
+                config = self._config
+                self._place = await open_place(config)
+                stage = self._place.stage
+                refuse_in_tool_call(stage.host, self._name)
+                talk = Session(
+                    stage, self._name, config.role, config.toolbox, config.meter, DELEGATION,
+                    config.setup.settings.llm.sub_conversation, self._hear, sources=config.sources,
+                )  # fmt: skip
+                talk.refuse()
+                self._session = DELEGATION.equip(talk, self._sub_agents)
+                if stage.kept:
+                    warn_of_undeclared(config.toolbox, self._name)
+        return self._session
 
     async def close(self) -> None:
         """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone.
 
-        A message that is under way in another task comes to its end first. A sub-conversation is there until it is
-        completed, or the conversation that opened it is closed.
+        A message that is under way in another task comes to its end first. A sub-conversation is there until the
+        conversation that opened it is closed.
         """
-        self._life.refuse_in_tool_call()
-        if self._made.parent is None or self._life.archived:
-            await self._let_go()
-
-    async def _let_go(self) -> None:
-        try:
+        self._refuse()
+        if self._parent is None:
             while (lock := next((one for one in self._locks() if one.locked()), None)) is not None:
-                async with lock:  # of what is said there more may come
+                async with lock:
                     pass
-            for sub in [*self._subs.values()]:
-                await sub._let_go()
-        finally:
+            place, talk, self._place, self._session = self._place, self._session, None, None
             self._subs.clear()
-            await self._life.leave()
+            if place and talk:
+                state = talk.state
+                place.stage.release(self._name) if place.run is None and place.stage.kept else None
+                await place.close(answered=bool(state.messages) and state.open_message is None)
 
-    def _locks(self) -> Iterator[asyncio.Lock]:
-        yield self._life.lock
-        for sub in [*self._subs.values()]:
-            yield from sub._locks()
+    def _locks(self) -> list[asyncio.Lock]:
+        return [self._lock, *(lock for sub in self._subs.values() for lock in sub._locks())]
 
     async def __aenter__(self) -> Self:
         return self

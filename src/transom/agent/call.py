@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from transom.agent.sub import Delegation
-from transom.agent.turns import Conversation
-from transom.errors import OutOfTurns, ProviderError, ReplyError
+from transom.agent.budget import Meter
+from transom.agent.delegate import DELEGATION
+from transom.agent.loop import request_asked, say
+from transom.agent.session import Session
+from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError
 from transom.llm import AssistantMessage, Block, Reply, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
@@ -60,6 +62,7 @@ async def call(
     """Ask a role once, and a second time where the reply cannot be read or a gate holds something against it.
 
     A role with tools may call them in turns before it answers; the second time it is asked it sees what came of them.
+    When the stage runs again the answers are those of the journal, but for those that nobody could read.
 
     Args:
         stage: in whose journal replies and results of tools are kept.
@@ -77,28 +80,44 @@ async def call(
         ToolError: the role declares other tools than it is given.
         VisibilityError, WindowOverflow, EgressError, ProviderError: see `assemble` and `Stage.ask`.
     """
-    conversation = Conversation(stage, role, tools or Toolbox())
-    conversation.folded = Delegation(conversation).offer_reading
+    box = tools or Toolbox()
+    _check_tools(role, box)
+    talk = Session(stage, "", role, box, Meter(), DELEGATION, raises=True)
+    talk.use(stage.claim_call(talk.fingerprint(None, blocks)))
+    DELEGATION.equip(talk)
 
     async def ask(*more: Block) -> Answer[T]:
-        request, reply = await conversation.ask([*blocks, *more])
+        response = await say(talk, None, [*blocks, *more])
+        message = talk.state.messages[talk.next - 1]
+        request = request_asked(talk, message)
+        assert message.answer is not None, "it was answered"
+        assert request is not None, "it was asked"
+        asked = sum(len(one.replies) for one in talk.state.messages[: talk.next])
         try:
-            value = _read(reply, read)
+            return Answer(_read(message.answer, read), message.answer, request, asked, response.turns)
         except ReplyError as error:
             if more or RETRY not in role.sees:  # nobody asks again
-                turns = (*request.window.turns, AssistantMessage(reply.parts))
+                turns = (*request.window.turns, AssistantMessage(message.answer.parts))
                 spoken = replace(request, window=replace(request.window, turns=turns))
                 unquote(error, spoken, stage.host.chain.policy)
-                tell_unread(request, error, stage.host.chain, conversation.requests)
+                tell_unread(request, error, stage.host.chain, asked)
             raise
-        return Answer(value, reply, request, conversation.requests, tuple(conversation.turns))
+
+    async def forget() -> None:
+        """Nobody could read the answers: the next attempt asks anew."""
+        await talk.append("reset", {"to": 0, "turns": 0})
 
     try:
         first = await ask()
     except ReplyError as error:
         if RETRY not in role.sees:
+            await forget()
             raise
-        return await ask(Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again."))
+        try:
+            return await ask(Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again."))
+        except ReplyError:
+            await forget()
+            raise
     wrong = _reviewed(role, review, first.value) if review and RETRY in role.sees else []
     if review is None or not wrong:
         return first
@@ -108,6 +127,13 @@ async def call(
     except (ReplyError, ProviderError, OutOfTurns):
         return first  # an answer with findings is better than none: a person can mend it
     return second if len(_reviewed(role, review, second.value)) < len(wrong) else first
+
+
+def _check_tools(role: Role, box: Toolbox) -> None:
+    if role.tools != box.specs:
+        declared, given = (", ".join(spec.name for spec in specs) for specs in (role.tools, box.specs))
+        what = f"it declares the tools [{declared}] and is given [{given}]"
+        raise ToolError(what, where=role.name, hint="give the role the specs of its toolbox")
 
 
 def _reviewed(role: Role, review: Callable[[T], Sequence[str]], value: T) -> list[str]:

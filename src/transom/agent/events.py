@@ -1,11 +1,4 @@
-"""What a listener hears of a conversation while it goes on.
-
-Of what the journal has, a resumed conversation says what a fresh one said: each reply, that each call began, and what
-came of it. Four things differ: a reply comes in fewer pieces; the calls of one reply, which may have been over in any
-order, come in the order of the reply; of results that are too much together, each was told whole when it came, and is
-told later as the model was told it; and of a call that is over, its result is told, but nothing of what went on in its
-sub-conversations. What an error or a pause cut off is told again when it goes on.
-"""
+"""What a listener hears of a conversation while it goes on: all that is new, and nothing that the journal has."""
 
 from __future__ import annotations
 
@@ -18,7 +11,7 @@ from transom.llm.deltas import Delta
 
 
 @dataclass(frozen=True)
-class Heard:
+class ReplyDelta:
     """A piece of a reply that is still coming: text, a whole tool call, or that all of it so far is void."""
 
     conversation: str
@@ -26,7 +19,7 @@ class Heard:
 
 
 @dataclass(frozen=True)
-class Replied:
+class ReplyReceived:
     """A whole reply, in the journal."""
 
     conversation: str
@@ -34,7 +27,7 @@ class Replied:
 
 
 @dataclass(frozen=True)
-class Began:
+class ToolCallStarted:
     """A tool call begins; or begins to be answered, where it is refused or was made before."""
 
     conversation: str
@@ -42,13 +35,8 @@ class Began:
 
 
 @dataclass(frozen=True)
-class CameOf:
-    """What came of a tool call, as soon as that is known.
-
-    The model is told so, or told an outline of it where it came with others that are too much together. It is in the
-    journal, or on its way there: a kill before the next reply may have the call made again, unless it must not be made
-    twice.
-    """
+class ToolCallFinished:
+    """What came of a tool call, as soon as that is known; the model is told an outline where it is long."""
 
     conversation: str
     call: ToolCall
@@ -73,7 +61,7 @@ class Completed:
     how: str
 
 
-Event: TypeAlias = Heard | Replied | Began | CameOf | Opened | Completed
+Event: TypeAlias = ReplyDelta | ReplyReceived | ToolCallStarted | ToolCallFinished | Opened | Completed
 OnEvent: TypeAlias = Callable[[Event], None]
 
 

@@ -1,24 +1,26 @@
-"""From a journal to conversations: a pure function of a run's records."""
+"""From a journal to conversations as data, to what is known of one beside its words, and to a recording."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from transom.agent.models import Conversation, Message, SubConversation, ToolCall, ToolResult
+from transom.agent.models import Conversation, ConversationContext, Message, SubConversation, ToolCall, ToolResult
+from transom.agent.session import Session
 from transom.canonical import Json
-from transom.llm import Reply, Usage
+from transom.errors import RunError
+from transom.llm import Reply, Request, Usage, Window, render
 from transom.llm.codec import reply_from_json
 from transom.llm.reading import held_arguments
-from transom.runs.journal import ToolKey, tool_key
-from transom.runs.standing import is_in_part
-from transom.runs.windows import call_key, requests_of
+from transom.llm.structured import schema_text
+from transom.runs.conversation import KINDS
+from transom.runs.recording import recording_of
+from transom.runs.windows import requests_of
 from transom.runs.workspace import trace_id
 from transom.store import Record, Store
-
-Talk = tuple[str, str]
-"""Stage and conversation."""
+from transom.telemetry import Redactor
 
 
 def conversations(store: Store, records: Sequence[Record], stage: str) -> dict[str, Conversation | SubConversation]:
@@ -30,81 +32,70 @@ def conversations(store: Store, records: Sequence[Record], stage: str) -> dict[s
         stage: whose conversations.
     """
     requests = iter(requests_of(store, records))
-    found: dict[str, _Draft] = {}
+    found: dict[str, _Reader] = {}
     for record in records:
         data: Any = record.data
-        request = next(requests) if record.kind == "reply" else None
-        if record.kind not in ("told", "reply", "tool") or data["stage"] != stage:
-            continue
-        draft = found.setdefault(data["conversation"], _Draft(data["conversation"], record.at))
-        if record.kind == "told":
-            draft.told(data, record.at)
-        elif request is not None:
-            draft.replied(data, record.at, request)
-        else:
-            at, before = draft.results.get(tool_key(data), (record.at, {}))
-            draft.results[tool_key(data)] = (at, before | data)
+        request = next(requests) if record.kind == "model_reply" else None
+        if record.kind in KINDS and data["stage"] == stage:
+            reader = found.setdefault(data["conversation"], _Reader(data["conversation"], record.at))
+            reader.read(record.kind, data, record.at, request)
     run = records[0].stream.removeprefix("run/") if records else ""
     where: dict[str, Json] = {"run_id": run, "stage": stage, "trace_id": trace_id(run)}
     children: dict[str, list[str]] = {}
-    for draft in found.values():
-        if draft.opened:
-            children.setdefault(draft.opened["parent"], []).append(draft.id)
-    return {draft.id: draft.view(tuple(children.get(draft.id, ())), where) for draft in found.values()}
+    for reader in found.values():
+        if reader.opened:
+            children.setdefault(reader.opened["parent"], []).append(reader.id)
+    return {reader.id: reader.view(tuple(children.get(reader.id, ())), where) for reader in found.values()}
 
 
 @dataclass
 class _Entry:
-    """A message while the journal is read: what a person asked, or a reply with its place."""
+    """What a user said, or a reply with what came of its calls."""
 
     at: str
-    text: str = ""
-    data: Any = None
+    data: Any
     reply: Reply | None = None
+    results: dict[int, tuple[str, Any]] = field(default_factory=dict)
 
 
 @dataclass
-class _Draft:
+class _Reader:
     """A conversation while the journal is read."""
 
     id: str
     at: str
     entries: list[_Entry] = field(default_factory=list)
-    results: dict[ToolKey, tuple[str, Any]] = field(default_factory=dict)
     opened: dict[str, Any] | None = None
-    done: tuple[str, dict[str, Any]] | None = None
-    asked: int = 0
+    closed: tuple[str, dict[str, Any]] | None = None
     system: str = ""
     role: str = ""
 
-    def told(self, data: Any, at: str) -> None:
-        told = data["told"]
-        match told["event"]:
-            case "opened":
-                self.opened = told
-            case "completed":
-                self.done = (at, told)
-            case "asked" | "found":
-                self._cut(lambda entry: entry.reply is None and entry.data["number"] >= data["number"])
-                self.entries.append(_Entry(at, told["text"], data))
-
-    def replied(self, data: Any, at: str, request: dict[str, Any]) -> None:
-        self._cut(lambda entry: entry.reply is not None and entry.data["ordinal"] >= data["ordinal"])
-        self.entries.append(_Entry(at, "", data, reply_from_json(data["reply"])))
-        self.role = request["role"]
-        stable = [block["text"] for block in request["blocks"] if block["tier"] == "stable"]
-        self.system = self.system or "\n\n".join(stable)
-
-    def _cut(self, void: Any) -> None:
-        """What was said otherwise at its place voids all that followed it."""
-        at = next((number for number, entry in enumerate(self.entries) if void(entry)), None)
-        if at is not None:
-            del self.entries[at:]
+    def read(self, kind: str, data: Any, at: str, request: dict[str, Any] | None) -> None:
+        match kind:
+            case "conversation_opened":
+                self.opened = data
+            case "conversation_closed":
+                self.closed = (at, data)
+            case "user_message":
+                self.entries.append(_Entry(at, data))
+            case "model_reply" if request is not None:
+                self.entries.append(_Entry(at, data, reply_from_json(data["reply"])))
+                self.role = request["role"]
+                stable = [block["text"] for block in request["blocks"] if block["tier"] == "stable"]
+                self.system = self.system or "\n\n".join(stable)
+            case "tool_result":
+                entry = next((one for one in self.entries if one.data.get("ordinal") == data["ordinal"]), None)
+                if entry:
+                    at, before = entry.results.get(data["call"], (at, {}))
+                    entry.results[data["call"]] = (at, before | data)
+            case "reset":
+                said = [number for number, one in enumerate(self.entries) if "fingerprint" in one.data]
+                del self.entries[said[data["to"]] if data["to"] < len(said) else len(self.entries) :]
 
     def view(self, children: tuple[str, ...], where: dict[str, Json]) -> Conversation | SubConversation:
-        messages = tuple(message for entry in self.entries for message in self._messages(entry))
-        usage = sum((entry.reply.usage for entry in self.entries if entry.reply), Usage())
-        by = sorted({entry.reply.by for entry in self.entries if entry.reply})
+        messages = tuple(message for entry in self.entries for message in _messages(entry))
+        replies = [entry.reply for entry in self.entries if entry.reply]
+        usage, by = sum((reply.usage for reply in replies), Usage()), sorted({reply.by for reply in replies})
         metadata: dict[str, Json] = {**where, "role": self.role, "by": [*by], "usage": usage.to_json()}
         common: dict[str, Any] = {
             "id": self.id,
@@ -115,39 +106,38 @@ class _Draft:
         }
         if self.opened is None:
             return Conversation(**common, metadata=metadata)
-        at, done = self.done or (None, {})
+        at, closed = self.closed or (None, {})
         return SubConversation(
             **common,
-            metadata=metadata | ({"how": done["how"]} if done else {}),
+            metadata=metadata | ({"how": closed["how"]} if closed else {}),
             parent_id=self.opened["parent"],
             purpose=self.opened["purpose"],
-            summary=done.get("summary"),
+            summary=closed.get("summary"),
             completed_at=at,
         )
 
-    def _messages(self, entry: _Entry) -> list[Message]:
-        if entry.reply is None:
-            return [Message.model_validate({"role": "user", "content": entry.text, "timestamp": entry.at})]
-        reply = entry.reply
-        calls = [ToolCall.model_validate({**_call(call), "timestamp": entry.at}) for call in reply.calls]
-        said: dict[str, Json] = {
-            "by": reply.by,
-            "stop": reply.stop,
-            "usage": reply.usage.to_json(),
-            "request": entry.data["request"],
-            **({"then": entry.data["then"]} if is_in_part(entry.data) else {}),
-            "tool_calls": [call.model_dump(mode="json") for call in calls],
-        }
-        mine = Message.model_validate(
-            {"role": "assistant", "content": reply.text, "timestamp": entry.at, "metadata": said}
-        )
-        keys = [tool_key(call_key(entry.data, number, call)) for number, call in enumerate(reply.calls)]
-        came = [self.results[key] for key in keys if key in self.results]
-        return [mine, _came(came)] if came else [mine]
 
-
-def _call(call: Any) -> dict[str, Json]:
-    return {"id": call.id, "name": call.name, "arguments": held_arguments(call.arguments)}
+def _messages(entry: _Entry) -> list[Message]:
+    reply = entry.reply
+    if reply is None:
+        if entry.data["text"] is None:
+            return []
+        return [Message.model_validate({"role": "user", "content": entry.data["text"], "timestamp": entry.at})]
+    calls = [
+        ToolCall(id=call.id, name=call.name, arguments=held_arguments(call.arguments), timestamp=entry.at)
+        for call in reply.calls
+    ]
+    said: dict[str, Json] = {
+        "by": reply.by,
+        "stop": reply.stop,
+        "usage": reply.usage.to_json(),
+        "request": entry.data["request"],
+        **({"status": entry.data["status"]} if "status" in entry.data else {}),
+        "tool_calls": [call.model_dump(mode="json") for call in calls],
+    }
+    mine = Message.model_validate({"role": "assistant", "content": reply.text, "timestamp": entry.at, "metadata": said})
+    came = [entry.results[number] for number in sorted(entry.results)]
+    return [mine, _came(came)] if came else [mine]
 
 
 def _came(results: Sequence[tuple[str, Any]]) -> Message:
@@ -174,3 +164,61 @@ def _result(at: str, data: Any) -> ToolResult:
             "metadata": {"name": told["name"], "trust": told["trust"], "egress": told["egress"], **more},
         }
     )
+
+
+def context_of(talk: Session | None, view: Conversation | SubConversation | None, provider: str) -> ConversationContext:
+    """What is known of a conversation beside its words.
+
+    Args:
+        talk: as it goes on; None before it begins.
+        view: as the journal has it; None where nothing was said yet.
+        provider: who answers.
+    """
+    messages = view.messages if view else ()
+    host = talk.stage.host if talk else None
+    used, limit = _room(talk) if talk else (0, 0)
+    usage = talk.spent.usage if talk else Usage()
+    return ConversationContext(
+        id=talk.id if talk else "",
+        run_id=host.id if host else "",
+        message_count=len(messages),
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        usd=talk.meter.usd(talk.spent) if talk else 0.0,
+        provider=provider,
+        trace_id=host.telemetry.trace_id if host else "",
+        tool_calls=sum(len(message.tool_calls) for message in messages),
+        sub_conversations=view.sub_conversations if view else (),
+        window_tokens=used,
+        window_limit=limit,
+    )
+
+
+def _room(talk: Session) -> tuple[int, int]:
+    """Tokens that a window takes before anything more is said, as estimated, and those that there are for it."""
+    role, window = talk.role, Window(talk.role.prompt, talk.history.of(talk.state).turns)
+    parts = [render(Request(role.name, window, role.tools)).as_text()]
+    parts += [] if role.schema is None else [schema_text(role.schema)]
+    return talk.correction.count("\n\n".join(parts)), talk.window.window_tokens(role.settings.max_tokens)
+
+
+def write_recording(talk: Session | None, path: Path, *, local: bool) -> None:
+    """Write what was asked and answered in a conversation and its sub-conversations to a file.
+
+    Raises:
+        RunError: nothing was said yet.
+        InputError: see `recording_of` and `Recording.write`.
+    """
+    if talk is None or not talk.state.messages:
+        raise RunError("nothing was said yet that could be recorded", hint="send a message first")
+    host, key = talk.stage.host, talk.key
+
+    def mine(data: Any) -> bool:
+        name = data["conversation"]
+        here = (data["stage"], data["epoch"]) == (key.stage, key.epoch)
+        return here and (name == key.conversation or name.startswith(f"{key.conversation}/"))
+
+    redact, policy = Redactor(secrets=host.chain.secrets), host.chain.policy
+    found = recording_of(host.store, host.records(), policy=policy, redact=redact, local=local, which=mine)
+    found.write(path)

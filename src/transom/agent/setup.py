@@ -8,7 +8,7 @@ from pathlib import Path
 from transom.canonical import Json
 from transom.config import Settings, load_settings
 from transom.config.model import ModelSeat
-from transom.context import Budget
+from transom.context import WindowBudget
 from transom.errors import InputError
 from transom.llm import CallSettings, Chain, Provider, Role
 from transom.llm.checked import check_kind, check_provider
@@ -90,9 +90,9 @@ class Setup:
         return replace(role, settings=seated(role.settings, seat), strategy=strategy)
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> WindowBudget:
         """How large windows are, where the model does not say."""
-        return Budget.of(self.settings.window)
+        return WindowBudget.of(self.settings.window)
 
 
 def seated(settings: CallSettings, seat: ModelSeat) -> CallSettings:
@@ -102,7 +102,7 @@ def seated(settings: CallSettings, seat: ModelSeat) -> CallSettings:
     return replace(settings, **told) if told else settings  # type: ignore[arg-type]  # each of its field's type
 
 
-class LateShelf:
+class DeferredStore:
     """A shelf that becomes another one once that is open: providers are made before their store is."""
 
     def __init__(self) -> None:

@@ -9,13 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from transom.agent.turns import Conversation
 from transom.canonical import canonical_json
 from transom.context import History
 from transom.context.summary import seen_in
 from transom.errors import InvalidArgumentsError
 from transom.llm import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.turns import strictest
+from transom.runs.conversation import Conversation
 
 _COUNTED = re.compile(r"(.+?)\s*#\s*(\d{1,9})")
 _EVENT = re.compile(r"event \d{1,9}")
@@ -23,24 +23,24 @@ _MOST_LISTED = 20
 _LONGEST = 60  # characters of a call's arguments
 
 
-def sources_of(talk: Conversation, kept: Mapping[str, ToolResult], names: Sequence[str]) -> dict[str, ToolResult]:
+def sources_of(state: Conversation, kept: Mapping[str, ToolResult], names: Sequence[str]) -> dict[str, ToolResult]:
     """What a model names, each once.
 
     Args:
-        talk: its conversation.
+        state: of its conversation.
         kept: what is kept elsewhere, by its name.
         names: see `Sources.find`.
 
     Raises:
         InvalidArgumentsError: one of them is nothing, or may be several things; it says what there is.
     """
-    beside = {call.name for call in talk.pending[1].calls} if talk.pending else set[str]()
-    known = Sources(talk.turns, kept, beside)
+    beside = {call.name for call in state.pending.calls} if state.pending else set[str]()
+    known = Sources(state.turns, kept, beside)
     found = {name: known.find(name) for name in names}
     if missing := [name for name, one in found.items() if one is None]:
         soon = "; what is called in this very reply can be named in the next one" if beside & {*missing} else ""
         error = InvalidArgumentsError(f"there is no one source {', '.join(missing)}", hint=known.hint + soon)
-        error.egress = talk.egress  # it tells arguments, which are made of whatever was seen
+        error.egress = state.egress  # it tells arguments, which are made of whatever was seen
         raise error
     return dict([one for one in found.values() if one])
 

@@ -1,19 +1,23 @@
-"""What a program is told of a conversation."""
+"""What a program is told of a message, and what an answer rests on."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from transom.agent.caps import Meter
-from transom.agent.models import Conversation as ConversationView
-from transom.agent.models import ConversationContext, SubConversation
-from transom.agent.turns import Conversation
-from transom.llm import Request, Turn, Usage, Window, render
+from transom.llm import Block, Turn, Usage, Window
 from transom.llm.checked import Output
-from transom.llm.structured import answer_read, schema_text
+from transom.llm.structured import answer_read
 
 Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
+_ID = re.compile(r"\[([a-z]{2,12}-[0-9a-z]{3,}(?:-[0-9a-z]+)*)\]")
+"""An insight or a memory, as its block names it: `[str-00001]`."""
+
+
+def _no_window() -> Window | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -23,11 +27,10 @@ class Response:
     Attributes:
         text: what the role said last.
         ended: `answered`, or why it did not come to an answer: `length` and `refusal` are the model's; the others are
-            caps, and `Agent.go_on` goes on from there once they are raised.
+            caps, and `Agent.resume` goes on from there once the budget is raised.
         usage: tokens of the whole conversation so far.
         usd: US dollars that the whole conversation has cost so far, 0 for what is on this machine; None where nobody
             knows what a reply of it cost.
-        window: what the last call saw; None where a cap left no call.
         turns: the conversation so far, this message's included.
         output: what the answer follows, as its role says it.
     """
@@ -36,9 +39,14 @@ class Response:
     ended: Ended
     usage: Usage
     usd: float | None
-    window: Window | None
     turns: tuple[Turn, ...]
     output: Output | None = field(default=None, repr=False, compare=False)
+    _window: Callable[[], Window | None] = field(default=_no_window, repr=False, compare=False)
+
+    @property
+    def window(self) -> Window | None:
+        """What the last call saw; None where a cap left no call."""
+        return self._window()
 
     @property
     def value(self) -> Any:
@@ -53,41 +61,23 @@ class Response:
             return None
         return answer_read(self.text, self.output)
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Ids of the insights and memories in the last call's window, in order."""
+        window = self.window
+        return tuple(dict.fromkeys(_ids_in(window.blocks if window else ())))
 
-def context_of(
-    talk: Conversation | None, view: ConversationView | SubConversation | None, meter: Meter, provider: str
-) -> ConversationContext:
-    """What is known of a conversation beside its words.
-
-    Args:
-        talk: as it goes on; None before it begins.
-        view: as the journal has it; None where nothing was said yet.
-        meter: what it used.
-        provider: who answers.
-    """
-    messages = view.messages if view else ()
-    host = talk.stage.host if talk else None
-    used, limit = _room(talk) if talk else (0, 0)
-    return ConversationContext(
-        id=talk.name if talk else "",
-        run_id=host.id if host else "",
-        message_count=len(messages),
-        input_tokens=meter.usage.input_tokens,
-        output_tokens=meter.usage.output_tokens,
-        cached_tokens=meter.usage.cached_tokens,
-        usd=meter.usd,
-        provider=provider,
-        trace_id=host.telemetry.trace_id if host else "",
-        tool_calls=sum(len(message.tool_calls) for message in messages),
-        sub_conversations=view.sub_conversations if view else (),
-        window_tokens=used,
-        window_limit=limit,
-    )
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """Those of `shown` that the answer names; only these earn credit."""
+        said = set(re.findall(r"[a-z]+(?:-[0-9a-z]+)+", self.text))
+        return tuple(one for one in self.shown if one in said)
 
 
-def _room(talk: Conversation) -> tuple[int, int]:
-    """Tokens that a window takes before anything more is said, as estimated, and those that there are for it."""
-    role, window = talk.role, Window(talk.role.prompt, talk.history.turns)
-    parts = [render(Request(role.name, window, role.tools)).as_text()]
-    parts += [] if role.schema is None else [schema_text(role.schema)]
-    return talk.tokens.count("\n\n".join(parts)), talk.window.window_tokens(role.settings.max_tokens)
+def _ids_in(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        ids = block.data.get("ids") if isinstance(block.data, dict) else None
+        if isinstance(ids, list):
+            yield from (str(one) for one in ids)
+        elif block.name in ("playbook", "insights", "memory", "memories"):
+            yield from _ID.findall(block.text)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transom.checklist.build.checker import BUILD_FILE, CHECKER_FILE
+from transom.checklist.build.checker import CHECKER_FILE
 from transom.checklist.build.flow import BuiltChecker, build_checker
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.item import Item, load_item
@@ -24,6 +24,7 @@ from transom.llm import CallSettings
 from transom.runs import Artifact, Run
 from transom.sandbox import Sandbox
 
+_SHELL = re.compile(r"^~|\$(?!\{)|[*?]")  # what a shell would put something else for
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -103,7 +104,7 @@ async def checker_of(
     try:
         return await build_checker(run, inputs, manner.sandbox, manner.build, folder)
     except NeedsModel as error:
-        return BuildResult(status="NEEDS_MODEL", needs_model=_words(error), run_id=run.id)
+        return BuildResult(status="NEEDS_MODEL", item_id=inputs.item_id, needs_model=_words(error), run_id=run.id)
 
 
 def open_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
@@ -113,15 +114,12 @@ def open_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
         strict: what its copy of the item says differently than it is read is an error.
 
     Raises:
-        InputError: no such folder, a damaged file in it, a build that the gates did not pass.
+        InputError: no such folder, a damaged file in it.
     """
     checker = load_checker(folder)
     if not _NAME.fullmatch(checker.config.item_id):
         what = f"item_id {checker.config.item_id!r} is not a name"
         raise InputError(what, where=str(folder / CHECKER_FILE), hint="use letters, digits, `.`, `_` and `-`")
-    if checker.build.get("status") == "needs_review":
-        hint = "mend what its gates say, and build it again"
-        raise InputError("the gates did not pass this checker", where=str(folder / BUILD_FILE), hint=hint)
     if strict and checker.item:
         load_item(checker.item.path, strict=True)
     return checker
@@ -173,12 +171,12 @@ async def check_all(
     if not spec.ready:
         return spec.result
     if unusable := _unusable(item, places.roots(places.of(item, run.folder))):
-        return _nothing_to_check(run, unusable)
+        return _nothing_to_check(run, item, unusable)
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
     if isinstance(built, BuildResult):
         return built
-    if not built.done:
+    if not built.judges:
         return built.result
     checker = open_checker(built.folder)
     return Judged(await verdict_of(run, checker, item, places, manner, copy_to=copy_to), built.folder)
@@ -263,12 +261,39 @@ def _why_not(path: Path) -> str:
     return "a folder, not a file" if stat.S_ISDIR(mode) else "not a regular file"
 
 
-def _nothing_to_check(run: Run, unusable: Mapping[str, str]) -> BuildResult:
+def input_problems(
+    item: Item | None, places: Places, otherwise: Path, result: SpecResult | BuildResult | Verdict
+) -> list[str]:
+    """What is wrong with input files, each with the item's line that names it and where it was looked for.
+
+    Args:
+        otherwise: where relative input files start if there is no item.
+    """
+    if item is None or isinstance(result, SpecResult):
+        return []
+    if isinstance(result, Verdict):
+        wrong = {one.source_file: one.message for one in result.errors if one.line_number is None}
+    else:
+        wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
+    roots, problems = places.roots(places.of(item, otherwise)), list[str]()
+    for name in item.input_files:
+        path = roots.expand(name.written, item.where(name.line))
+        called = {name.written, roots.shown(path, name.written), path.name}
+        message = next((wrong[one] for one in (*called, *(f"{one}.gz" for one in called)) if one in wrong), None)
+        if message:
+            hint = "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
+            where = f"{item.where(name.line)}: {name.written}: {message}"
+            problems.append(f"{where}; looked for at {path.absolute()}{hint}")
+    return problems
+
+
+def _nothing_to_check(run: Run, item: Item, unusable: Mapping[str, str]) -> BuildResult:
     """Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that."""
     rows = tuple(
         FindingRow(gate="inputs", artifact=name, line=None, message=message) for name, message in unusable.items()
     )
-    return BuildResult(status="ERROR", gates=(GateRow(gate="inputs", passed=False, findings=rows),), run_id=run.id)
+    row = GateRow(gate="inputs", passed=False, findings=rows)
+    return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
 
 
 def _existing(path: Path) -> Path | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -73,7 +73,7 @@ class SpecResult(Document):
 
 
 class GateRow(Shape):
-    """One gate of a build."""
+    """One gate of a build. What a gate that was passed says is a remark, e.g. on what it could not try."""
 
     gate: str
     passed: bool
@@ -90,10 +90,11 @@ class Survivor(Shape):
 
 
 class MutationRow(Shape):
-    """Alterations of the evidence that had to change the result: how many did, out of how many, and which did not."""
+    """What had to change the result: how many times it did, out of how many, which did not, and of what kinds."""
 
     killed: int
     applicable: int
+    kinds: tuple[str, ...] = ()
     survivors: tuple[Survivor, ...] = ()
 
 
@@ -102,6 +103,7 @@ class BuildResult(Document):
 
     schema_: Literal["transom.build/1"] = Field(default="transom.build/1", alias="schema")
     status: Literal["done", "needs_review", "human_required", "NEEDS_MODEL", "ERROR"]
+    item_id: str
     checker_path: str | None = None
     iterations: int = 0
     gates: tuple[GateRow, ...] = ()
@@ -111,10 +113,15 @@ class BuildResult(Document):
     run_id: str
 
     @property
+    def findings(self) -> tuple[FindingRow, ...]:
+        """All that the gates object to, in their order."""
+        return tuple(row for gate in self.gates if not gate.passed for row in gate.findings)
+
+    @property
     def exit_code(self) -> int:
         if self.waits_for:
             return 3
-        return {"done": 0, "needs_review": 1, "ERROR": 2, "human_required": 3, "NEEDS_MODEL": 3}[self.status]
+        return {"done": 0, "needs_review": 3, "ERROR": 2, "human_required": 3, "NEEDS_MODEL": 3}[self.status]
 
 
 class GeneratedCode(Shape):
@@ -151,15 +158,21 @@ class Intervention(Document):
     resume_command: str
 
 
+# What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
+DOUBTS: Final = frozenset({"mutation"})
+
+
 class LintResult(Document):
-    """`check lint --format json`."""
+    """`check lint --format json`. `remarks` are questions of the gates, and what they could not try."""
 
     schema_: Literal["transom.lint/1"] = Field(default="transom.lint/1", alias="schema")
     findings: tuple[FindingRow, ...] = ()
+    remarks: tuple[FindingRow, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        return 1 if self.findings else 0
+        """1 where something is wrong, 3 where the gates only doubt."""
+        return 3 if self.findings and {row.gate for row in self.findings} <= DOUBTS else bool(self.findings)
 
 
 class BuildRecord(Document):
@@ -188,7 +201,10 @@ class BuildRecord(Document):
     def findings(self) -> tuple[Finding, ...]:
         """All that the gates found, in their order."""
         return tuple(
-            Finding(row.gate, row.artifact, row.line, row.message) for gate in self.gates for row in gate.findings
+            Finding(row.gate, row.artifact, row.line, row.message)
+            for gate in self.gates
+            if not gate.passed
+            for row in gate.findings
         )
 
     @staticmethod

@@ -26,13 +26,13 @@ def validate_logic(
     subject = "" if text is None else str(text)
     wanted = "" if pattern is None else str(pattern)
     if "|" in wanted:
-        return _alternatives(subject, wanted, default_match)
+        return _transom_alternatives(subject, wanted, default_match)
     if wanted.startswith("regex:"):
-        return _regex(subject, wanted[len("regex:") :], regex_mode)
+        return _transom_regex(subject, wanted[len("regex:") :], regex_mode)
     if "*" in wanted or "?" in wanted:
-        hit = _wildcard(subject, wanted)
-        return _answer(hit, "wildcard", f"the text {'fits' if hit else 'does not fit'} '{wanted}'")
-    return _plain(subject, wanted, default_match)
+        hit = _transom_wildcard(subject, wanted)
+        return _transom_answer(hit, "wildcard", f"the text {'fits' if hit else 'does not fit'} '{wanted}'")
+    return _transom_plain(subject, wanted, default_match)
 
 
 def check_existence(items: list[dict[str, object]]) -> dict[str, object]:
@@ -41,32 +41,34 @@ def check_existence(items: list[dict[str, object]]) -> dict[str, object]:
     return {"is_match": count > 0, "reason": f"{count} found" if count else "nothing found", "evidence": items}
 
 
-def _alternatives(subject: str, wanted: str, default_match: str) -> dict[str, object]:
+def _transom_alternatives(subject: str, wanted: str, default_match: str) -> dict[str, object]:
     # A blank alternative would be contained in everything, so `|a||` is `a` alone.
     for segment in wanted.split("|"):
-        if segment.strip() and _plain(subject, segment, default_match)["is_match"]:
-            return _answer(True, "alternatives", f"alternative '{segment}' fits")
-    return _answer(False, "alternatives", f"none of '{wanted}' fits")
+        if segment.strip() and _transom_plain(subject, segment, default_match)["is_match"]:
+            return _transom_answer(True, "alternatives", f"alternative '{segment}' fits")
+    return _transom_answer(False, "alternatives", f"none of '{wanted}' fits")
 
 
-def _regex(subject: str, expression: str, mode: str) -> dict[str, object]:
+def _transom_regex(subject: str, expression: str, mode: str) -> dict[str, object]:
     try:
         compiled = re.compile(expression)
     except (re.error, RecursionError, OverflowError) as error:
-        return _answer(False, "regex", f"Invalid Regex: {error}")
+        return _transom_answer(False, "regex", f"Invalid Regex: {error}")
     # Any mode but "match" searches: an unknown word must not turn a check into a crash.
     found = compiled.match(subject) if mode == "match" else compiled.search(subject)
-    return _answer(found is not None, "regex", f"'{expression}' {'matches' if found else 'does not match'}")
+    return _transom_answer(found is not None, "regex", f"'{expression}' {'matches' if found else 'does not match'}")
 
 
-def _plain(subject: str, wanted: str, default_match: str) -> dict[str, object]:
+def _transom_plain(subject: str, wanted: str, default_match: str) -> dict[str, object]:
     if default_match == "exact":
-        return _answer(subject == wanted, "exact", f"the text {'is' if subject == wanted else 'is not'} '{wanted}'")
+        return _transom_answer(
+            subject == wanted, "exact", f"the text {'is' if subject == wanted else 'is not'} '{wanted}'"
+        )
     hit = bool(wanted) and wanted in subject
-    return _answer(hit, "contains", f"the text {'contains' if hit else 'does not contain'} '{wanted}'")
+    return _transom_answer(hit, "contains", f"the text {'contains' if hit else 'does not contain'} '{wanted}'")
 
 
-def _wildcard(subject: str, wanted: str) -> bool:
+def _transom_wildcard(subject: str, wanted: str) -> bool:
     # Greedy with one point of return: linear for ordinary patterns, never exponential as a regex of `.*` can be.
     at, index, star, retry = 0, 0, -1, 0
     while at < len(subject):
@@ -84,5 +86,5 @@ def _wildcard(subject: str, wanted: str) -> bool:
     return all(character == "*" for character in wanted[index:])
 
 
-def _answer(is_match: bool, kind: str, reason: str) -> dict[str, object]:
+def _transom_answer(is_match: bool, kind: str, reason: str) -> dict[str, object]:
     return {"is_match": is_match, "reason": reason, "kind": kind}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,14 +9,11 @@ from typing import Any
 from transom.cli.history import RunView
 from transom.context import TokenCorrection
 from transom.context.cache import CacheMonitor, Seen
-from transom.context.history import SEPARATOR
-from transom.context.tokens import Measure, measure
-from transom.llm import Request, Usage, UserMessage, render
-from transom.llm.answering import GO_ON
+from transom.context.tokens import Measure
+from transom.llm import Request, Usage, render
 from transom.llm.cache_terms import terms_of
 from transom.llm.codec import request_from_json
-from transom.llm.structured import schema_text
-from transom.runs.journal import TalkKey, talk_key
+from transom.runs.conversation import ConversationKey, key_of
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
 
@@ -65,29 +61,23 @@ def _read(store: SqliteStore, number: int, reply: dict[str, Any], request: dict[
     return Call(number, reply, request, render(request_from_json(request)).as_text().encode("utf-8", "surrogatepass"))
 
 
-def watched(calls: list[Call], begun: Mapping[TalkKey, dict[str, Any]]) -> tuple[list[Call], list[str]]:
+def watched(calls: list[Call]) -> tuple[list[Call], list[str]]:
     """The calls, each as it was estimated then and with what the cache monitor says of it; and what caches saved.
 
-    Each conversation learns of each model from its own usage, of the first call of an answer. It begins with what was
-    known then, as they did when the calls were made: as the journal says (`begun`), else a sub-conversation with what
-    its parent had learned.
+    Each conversation learns of each model from its own usage, of the first call of an answer.
     """
     monitors: dict[str, CacheMonitor] = {}
-    learned: dict[TalkKey, dict[str, TokenCorrection]] = {}
-    seen_so, open_answers = [], set[TalkKey]()
+    learned: dict[tuple[ConversationKey, str], TokenCorrection] = {}
+    seen_so = []
     for call in calls:
-        answer, key = call.reply["reply"], talk_key(call.reply)
-        stage, epoch, name = key
-        if key not in learned:
-            told = {by: TokenCorrection.from_json(one) for by, one in begun.get(key, {}).items()}
-            learned[key] = told or {**learned.get((stage, epoch, name.rpartition("/")[0]), {})}
-        usage, tokens = Usage(**answer["usage"]), learned[key].get(answer["by"], TokenCorrection())
-        monitor = monitors.setdefault(answer["by"], CacheMonitor(terms_of(answer["by"])))
+        answer, key = call.reply["reply"], key_of(call.reply)
+        by, usage = answer["by"], Usage(**answer["usage"])
+        tokens = learned.get((key, by), TokenCorrection())
+        monitor = monitors.setdefault(by, CacheMonitor(terms_of(by)))
         monitor.tokens = tokens
-        seen = monitor.watch(call.asked, usage, conversation=name)
-        if key not in open_answers or not _goes_on(call.asked):
-            learned[key][answer["by"]] = tokens.learned(_whole(call.asked, seen), usage.input_tokens)
-        (open_answers.add if call.reply.get("then") in ("more", "mend") else open_answers.discard)(key)
+        seen = monitor.watch(call.asked, usage, conversation=key.conversation)
+        if size := call.reply.get("size"):
+            learned[key, by] = tokens.learned(Measure(*size), usage.input_tokens)
         seen_so.append(replace(call, tokens=tokens, seen=seen))
     saved = [(by, monitor.savings()) for by, monitor in monitors.items()]
     return seen_so, [
@@ -96,15 +86,3 @@ def watched(calls: list[Call], begun: Mapping[TalkKey, dict[str, Any]]) -> tuple
         if savings.reported_read or savings.cost != 1 or savings.below
         for line in savings.text().splitlines()
     ]
-
-
-def _goes_on(asked: Request) -> bool:
-    """Whether it asks for the rest of an answer, or for its repair, where there is such a one: nobody else spoke."""
-    last = asked.window.turns[-1] if asked.window.turns else None
-    return not isinstance(last, UserMessage) or last == GO_ON
-
-
-def _whole(asked: Request, seen: Seen) -> Measure:
-    """What was estimated, as `Draft.size` has it: with the schema of the answer, which servers read as well."""
-    schema = Measure() if asked.output is None else measure(schema_text(asked.output)).plus(SEPARATOR)
-    return seen.size.plus(schema).minus(SEPARATOR)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from transom.canonical import Json
 from transom.checklist.build.checker import SPEC_FILE
@@ -22,6 +22,7 @@ from transom.checklist.pipeline import (
     check_all,
     checker_folder,
     checker_of,
+    input_problems,
     open_checker,
     read_spec,
     spec_of,
@@ -31,10 +32,17 @@ from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import LoadedChecker, Verdict, printed
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
-from transom.cli.answers import print_answer, print_answers, print_build, print_spec, print_verdicts
+from transom.cli.answers import (
+    print_answer,
+    print_build,
+    print_spec,
+    print_verdict,
+    print_verdicts,
+    verdict_for,
+)
 from transom.cli.check_reports import parse_reports
 from transom.cli.options import manner_of, places_of, session_of
-from transom.cli.output import counted, gravest, say
+from transom.cli.output import counted, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
 from transom.cli.told import Options
@@ -42,6 +50,8 @@ from transom.errors import InputError, TransomError
 from transom.runs import Run, export
 from transom.runs.person import give_help, rewind
 from transom.store import SqliteStore
+
+Answer: TypeAlias = SpecResult | BuildResult | Verdict
 
 _log = logging.getLogger(__name__)
 
@@ -100,7 +110,8 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
             target = places.out / checker_folder(name) if places.out else None
             built = await checker_of(run, spec.text, item, places, manner_of(session, options), folder=target)
             result = built if isinstance(built, BuildResult) else built.result
-            if isinstance(built, BuiltChecker) and built.done and item:
+            _say_inputs(item, places, run.folder, result)
+            if isinstance(built, BuiltChecker) and built.judges and item:
                 await register_checker(store, item, built.folder, spec.text)
             await _finish(run, result.status)
     return print_build(session, result)
@@ -109,44 +120,41 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
 async def run_command(session: Session, targets: Sequence[Path], options: Options) -> int:
     """`check run`. Of several targets one that cannot be judged costs the others nothing."""
     reports = parse_reports(session, options.reports, options.variables, targets)
-    verdicts: list[Verdict] = []
-    codes: list[int] = []
     taken: set[Path] = set()
     async with session.open_store() as store:
-        for target in targets:
-            try:
-                verdicts.append(await _run_one(session, store, target, targets, options, taken))
-            except TransomError as error:
-                if len(targets) == 1:
-                    raise
-                say(f"transom: {error}")
-                codes.append(error.exit_code)
-    codes += [print_verdicts(session, verdicts, reports)] if verdicts else []
-    return gravest(codes)
+        if len(targets) == 1:
+            return print_verdict(session, await _run_one(session, store, targets[0], targets, options, taken), reports)
+        verdicts = await _all_of(
+            targets, options.day, lambda one: _run_one(session, store, one, targets, options, taken)
+        )
+    return print_verdicts(session, verdicts, reports)
 
 
 async def all_command(session: Session, items: Sequence[Path], options: Options) -> int:
     """`check all`. Of several items one that cannot be judged costs the others nothing."""
-    if len(items) == 1:
-        async with session.open_store() as store:
-            result = await answer_of(session, store, replace(options, item=items[0]))
-        return print_answer(session, result)
-    answers: list[tuple[Path, SpecResult | BuildResult | Verdict]] = []
-    codes: list[int] = []
     async with session.open_store() as store:
-        for item in items:
-            try:
-                answer = await answer_of(session, store, replace(options, item=item), items)
-                answers.append((item, answer))
-            except TransomError as error:
-                say(f"transom: {error}")
-                codes.append(error.exit_code)
-    return gravest([*codes, *print_answers(session, answers, options.day)])
+        if len(items) == 1:
+            answer = await answer_of(session, store, replace(options, item=items[0]))
+            return print_answer(session, items[0], answer, options.day)
+        verdicts = await _all_of(
+            items, options.day, lambda item: answer_of(session, store, replace(options, item=item), items)
+        )
+    return print_verdicts(session, verdicts)
 
 
-async def answer_of(
-    session: Session, store: SqliteStore, options: Options, all_items: Sequence[Path] = ()
-) -> SpecResult | BuildResult | Verdict:
+async def _all_of(targets: Sequence[Path], day: str, work: Callable[[Path], Awaitable[Answer]]) -> list[Verdict]:
+    """One verdict for every target, in their order; an error is said at once, and stands in its place."""
+    verdicts: list[Verdict] = []
+    for target in targets:
+        try:
+            verdicts.append(verdict_for(target, await work(target), day))
+        except TransomError as error:
+            say(f"transom: {error}")
+            verdicts.append(verdict_for(target, error, day))
+    return verdicts
+
+
+async def answer_of(session: Session, store: SqliteStore, options: Options, all_items: Sequence[Path] = ()) -> Answer:
     """Spec, build and run of one item; where one of them stops, its own answer.
 
     Args:
@@ -161,12 +169,15 @@ async def answer_of(
     entry = options.entry("all", session, all_items or [path])
     async with _run_of(session, store, item, entry) as run:
         result = await check_all(run, item, places, manner_of(session, options), copy_to=copy)
+        _say_inputs(item, places, run.folder, result.verdict if isinstance(result, Judged) else result)
         if not isinstance(result, Judged):
             await _finish(run, result.status)
             return result
         spec = (result.checker / SPEC_FILE).read_text(encoding="utf-8")
         await register_checker(store, item, result.checker, spec)
-        await _finish(run, result.verdict.status)
+        await _finish(run, result.verdict.counted_as)
+    if result.verdict.doubted:
+        say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
     return _shown(result.verdict, run.id, started)
 
 
@@ -218,8 +229,14 @@ async def _run_one(
             raise InputError(what, where=str(target), hint="run it by itself, with an -o of its own")
         taken |= {copy_to} if copy_to else set()
         verdict = await verdict_of(run, checker, item, places, manner_of(session, options), copy_to=copy_to)
-        await _finish(run, verdict.status)
+        await _finish(run, verdict.counted_as)
+    _say_inputs(item or checker.item, places, checker.folder, verdict)
     return _shown(verdict, run.id, started)
+
+
+def _say_inputs(item: Item | None, places: Places, otherwise: Path, result: Answer) -> None:
+    for line in input_problems(item, places, otherwise, result):
+        say(f"transom: {line}")
 
 
 def _checker_of(store: SqliteStore, target: Path, *, strict: bool) -> tuple[LoadedChecker, Item | None]:

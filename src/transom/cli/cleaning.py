@@ -135,8 +135,7 @@ def _blobs(records: list[Any]) -> Iterator[str]:
     from transom.runs.windows import blobs_of
 
     for record in records:
-        if record.kind == "reply":
-            yield from blobs_of(record.data["window"])
+        yield from blobs_of(record.kind, record.data)
 
 
 def _packed(store: SqliteStore, one: RunView, folder: Path, trace: Path) -> bytes:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FOLDER = "demo"
 _SHOWN = "VER-02"
 _PARSER_CALL = 6  # after the five rounds of the specification
-_COLOURS = {"PASS": "green", "FAIL": "red", "ERROR": "red"}
+_COLOURS = {"PASS": "green", "READY": "green", "FAIL": "red", "NOT_READY": "red", "ERROR": "red"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ def add_to(app: typer.Typer) -> None:
 async def demo(
     session: Session,
     products: Annotated[
-        list[str] | None, typer.Argument(metavar="[PRODUCT]...", help="checklist, stories or studies; default: all.")
+        list[str] | None,
+        typer.Argument(metavar="[PRODUCT]...", help="checklist, investigator, stories or studies; default: all."),
     ] = None,
 ) -> int:
     """Show every product on the shipped examples: no model, no key, no network."""
@@ -103,6 +104,21 @@ async def _checklist(session: Session, examples: Path) -> Any:
     return together(verdicts)
 
 
+async def _investigator(session: Session, examples: Path) -> Any:
+    """Four features, each for its next stage."""
+    from transom.cli.investigate import demo as show_features
+
+    found = await show_features(session, examples / "incoming_data")
+    if session.format != "json":
+        for one in found:
+            head = style(f"{one.verdict:<17}", _COLOURS.get(one.verdict, "yellow"))
+            print_text(f"  {head} {one.feature_name}, {one.current_stage} -> {one.target_stage} ({one.stage_fit})")
+            unmet = [row.name for row in one.criteria if row.required and row.status not in ("pass", "waived")]
+            print_text(*(f"      not met: {name}" for name in unmet[:3]))
+        print_text('  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data')
+    return found
+
+
 async def _stories(session: Session, examples: Path) -> Any:
     """An epic with recorded replies: one story is merged, one is blocked, one fails its tests at first."""
     from transom.cli.story import demo as show_epic
@@ -125,6 +141,7 @@ async def _studies(session: Session, examples: Path) -> Any:
 
 _PARTS = (
     Part("checklist", "Checklist: from one line to a verdict on real logs", _checklist),
+    Part("investigator", "Investigator: is this feature ready for its next stage?", _investigator),
     Part("stories", "Stories: an epic with evidence instead of claims", _stories),
     Part("studies", "Studies: an optimisation that learns from failed solves", _studies),
 )

@@ -46,7 +46,7 @@ class RunView:
     @property
     def replies(self) -> list[dict[str, Any]]:
         """The journaled calls, in order."""
-        return self.data_of("reply")
+        return self.data_of("model_reply")
 
     def data_of(self, *kinds: str) -> list[dict[str, Any]]:
         """What the journal holds of some kinds, in order; each is an object."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from transom.checklist.build.artifacts import CHECKER, file_of, split
 from transom.checklist.build.checker import BUILD_FILE, SPEC_FILE
-from transom.checklist.build.regate import passed_again, regate
+from transom.checklist.build.gates import Held
+from transom.checklist.build.regate import record_of, regate
 from transom.checklist.build.static_gates import (
     check_contract_names,
     check_forbidden,
@@ -21,7 +22,7 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import FindingRow, LintResult
+from transom.checklist.results import DOUBTS, FindingRow, LintResult
 from transom.checklist.run import APPROVAL, LoadedChecker, approval_bytes, approve, load_checker
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
@@ -30,8 +31,8 @@ from transom.cli.output import print_json, print_text, say
 from transom.cli.registry import home
 from transom.cli.session import Session
 from transom.cli.variables import parse_variables
-from transom.errors import InputError
-from transom.formats.yaml_files import load_yaml, read_bytes
+from transom.errors import InputError, TransomError
+from transom.formats.yaml_files import parse_yaml, read_bytes
 from transom.gates import Finding
 from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
@@ -47,15 +48,19 @@ async def lint_command(session: Session, targets: Sequence[Path], variables: Seq
     level = session.settings.sandbox.level
     async with history(session) as store:
         there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
-    findings = [finding for target in targets for finding in await _lint(target, there[target], level)]
-    result = LintResult(findings=tuple(FindingRow.of(finding) for finding in findings))
+    found = [await _lint(target, there[target], level) for target in targets]
+    findings = tuple(FindingRow.of(finding) for one in found for finding in one.findings)
+    remarks = tuple(FindingRow.of(remark) for one in found for remark in one.remarks)
+    result = LintResult(findings=findings, remarks=remarks)
     if session.format == "json":
         print_json(result)
-    else:
-        for finding in findings:
-            print_text(str(finding))
-        if not findings:
-            print_text("nothing found")
+        return result.exit_code
+    for row in remarks:
+        print_text(f"remark: {row.finding()}")
+    for row in findings:
+        print_text(str(row.finding()))
+    if not findings:
+        print_text("nothing found")
     return result.exit_code
 
 
@@ -63,9 +68,11 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
     """Record a person's approval in a checker's folder."""
     checker = open_checker(folder)
     status = checker.build.get("status")
-    if status != "done":
+    if status not in ("done", "needs_review"):
         what = f"its build ended with {status}" if status else f"without a {BUILD_FILE} no gate vouches for it"
-        raise InputError(what, where=str(folder / BUILD_FILE), hint="finish it with: transom check build")
+        raise InputError(
+            what, where=str(folder / BUILD_FILE), hint=f"hold it to the gates with: transom check lint {folder}"
+        )
     at = datetime.now(UTC).isoformat(timespec="seconds")
     approval = approve(folder, checker.digests, by, at)
     for name in checker.edited:
@@ -78,7 +85,15 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
     return 0
 
 
-async def _lint(target: Path, places: Places, level: str | None) -> list[Finding]:
+@dataclass(frozen=True)
+class _Linted:
+    """What was found in one target."""
+
+    findings: Sequence[Finding] = ()
+    remarks: Sequence[Finding] = ()
+
+
+async def _lint(target: Path, places: Places, level: str | None) -> _Linted:
     """What is wrong with one target; that it cannot be read as what it should be is a finding, too.
 
     Raises:
@@ -87,15 +102,15 @@ async def _lint(target: Path, places: Places, level: str | None) -> list[Finding
     if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
         raise InputError("no such file", where=str(target), hint="check the path")
     if target.suffix != ".md" and not target.is_dir():
-        return item_findings(target)
+        return _Linted(item_findings(target))
     try:
-        return await _lint_checker(target, places, level) if target.is_dir() else _lint_spec(target)
+        return await _lint_checker(target, places, level) if target.is_dir() else _Linted(_lint_spec(target))
     except InputError as error:
         place, _, line = (error.where or str(target)).rpartition(":")
         message = f"{error.what}; {error.hint}" if error.hint else error.what
         if not line.isdigit():
-            return [Finding("readable", error.where or str(target), None, message)]
-        return [Finding("readable", place, int(line), message)]
+            return _Linted([Finding("readable", error.where or str(target), None, message)])
+        return _Linted([Finding("readable", place, int(line), message)])
 
 
 def _lint_spec(path: Path) -> list[Finding]:
@@ -106,25 +121,31 @@ def _lint_spec(path: Path) -> list[Finding]:
     return check_spec(parse_spec(text, artifact=str(path)), artifact=str(path))
 
 
-async def _lint_checker(folder: Path, places: Places, level: str | None) -> list[Finding]:
+async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Linted:
     """Every gate where the input files can be found, else those that need none."""
     checker = load_checker(folder)
-    found = await _regated(checker, places, level)
-    if found is None:
-        atoms = split(checker.atoms)
-        found = [
-            *check_syntax(atoms),
-            *check_signatures(atoms),
-            *check_contract_names(atoms),
-            *check_forbidden(atoms),
-            *check_locked_layer(atoms),
-        ]
-        found += check_yaml(checker.config, load_yaml(folder / CHECKER), atoms)
-        say(f"{folder}: its input files are not here, so its atoms were not run (name their place with --var)")
-    return [Finding(f.gate, f"{folder}/{file_of(f.artifact)}", f.line, f.message) for f in found]
+    held = await _regated(checker, places, level)
+    if held is not None:
+        remarks = [row.finding() for gate in held.rows if gate.passed for row in gate.findings]
+        return _Linted(_in(folder, held.findings), _in(folder, remarks))
+    atoms = split(checker.atoms)
+    found = [
+        *check_syntax(atoms),
+        *check_signatures(atoms),
+        *check_contract_names(atoms),
+        *check_forbidden(atoms),
+        *check_locked_layer(atoms),
+    ]
+    found += check_yaml(checker.config, parse_yaml(checker.config_text, folder / CHECKER), atoms)
+    say(f"{folder}: its input files are not here, so its atoms were not run (name their place with --var)")
+    return _Linted(_in(folder, found))
 
 
-async def _regated(checker: LoadedChecker, places: Places, level: str | None) -> list[Finding] | None:
+def _in(folder: Path, findings: Sequence[Finding]) -> list[Finding]:
+    return [Finding(f.gate, f"{folder}/{file_of(f.artifact)}", f.line, f.message) for f in findings]
+
+
+async def _regated(checker: LoadedChecker, places: Places, level: str | None) -> Held | None:
     base = places.of(checker.item, checker.folder)
     try:
         files = own_files(checker.item, places.roots(base)) if checker.item else ()
@@ -134,7 +155,19 @@ async def _regated(checker: LoadedChecker, places: Places, level: str | None) ->
         return None
     sandbox = Sandbox(level=Level(level) if level else None)
     held = await regate(checker, None, files, places.folders(base), sandbox)
-    if held.passed and checker.edited:
-        write_file(checker.folder / BUILD_FILE, passed_again(checker, held))
-        say(f"{checker.folder}: {' and '.join(checker.edited)} passed the gates again; {BUILD_FILE} says so")
-    return list(held.findings)
+    refused = {finding.gate for finding in held.findings} - DOUBTS
+    if not refused and (checker.edited or not checker.build):
+        _keep(checker, held, sandbox)
+    return held
+
+
+def _keep(checker: LoadedChecker, held: Held, sandbox: Sandbox) -> None:
+    """Leave word in the folder of what the gates said, so that a person can approve the checker."""
+    try:
+        write_file(checker.folder / BUILD_FILE, record_of(checker, held, sandbox))
+    except (OSError, TransomError) as error:
+        say(f"{checker.folder}: {BUILD_FILE} cannot be written, so that it cannot be approved: {error}")
+        return
+    names = " and ".join(checker.edited) or "the checker"
+    said = "passed the gates" if held.passed else "is doubted by the gates"
+    say(f"{checker.folder}: {names} {said}; {BUILD_FILE} says so")

@@ -110,8 +110,8 @@ class Session:
     @cached_property
     def workspace(self) -> Workspace:
         """The workspace, made where it is missing."""
-        from transom.agent.costs import priced_exporter
         from transom.runs import Workspace
+        from transom.runs.prices import priced_exporter
 
         exporter = priced_exporter(self.settings.telemetry.otlp_endpoint, self.settings.paths.prices)
         return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter)
@@ -159,7 +159,7 @@ class Session:
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
-        from transom.agent.prices import Prices
+        from transom.runs.prices import Prices
         from transom.runs.spending import Spending
 
         prices = Prices.load(self.settings.paths.prices)
@@ -198,7 +198,7 @@ class Session:
             RunBusy: another process works on it.
             InputError: see `spending`.
         """
-        from transom.context import Budget
+        from transom.context import WindowBudget
         from transom.runs import Retention, Run
 
         chain = chain or self.chain(store)
@@ -209,9 +209,9 @@ class Session:
         run.log_calls = self.settings.logging.log_llm_calls
         if self.verbosity >= 0 and any(one.caps.streaming for one in run.chain.everyone):
             run.on_delta = self.live
-        run.budget = Budget.of(self.settings.window)
+        run.budget = WindowBudget.of(self.settings.window)
         if spending:
-            spending.take_in(run.id, run.state.replies.values())
+            spending.take_in(run.id, run.state)
             run.spending = spending
         cache = self.settings.cache
         run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,8 +19,10 @@ from transom.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from transom.stories.pipeline import Epic, StorySettings
+    from transom.llm import Provider
     from transom.stories.results import EpicResult, StoryResult
+    from transom.stories.shared import Epic, StorySettings
+    from transom.stories.workers import Kind
 
 story_app = group("story", "An epic's stories from SM to the merge, with evidence instead of claims.")
 
@@ -101,9 +103,9 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
     """
     from transom.stories.evidence import PROTECTED, Rules
     from transom.stories.handoff import STAGES, HandoffLimits, check_retention
-    from transom.stories.pipeline import StorySettings
+    from transom.stories.shared import StorySettings
     from transom.stories.testrun import TestCommand
-    from transom.stories.workers import Kind, check_kind
+    from transom.stories.workers import check_kind
 
     told, handoff, agent = session.settings.stories, session.settings.handoff, session.settings.agent
     if agent.command and shutil.which(agent.command[0]) is None:
@@ -112,26 +114,17 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
     chosen = session.settings.origins.get("model") == "command line"
     default: Kind = "command" if agent.command and not chosen else model
     kinds: dict[str, Kind] = {seat: check_kind(seat, getattr(told.workers, seat) or default) for seat in STAGES}
-    tests = TestCommand(
-        told.tests,
-        told.readable,
+    seconds, environment = (
         session.settings.execution.timeout_per_stage,
-        dict(one.partition("=")[::2] for one in told.environment),
-        sandbox=not unsafe,
+        (one.partition("=") for one in told.environment),
     )
-    limits = HandoffLimits(
-        handoff.max_summary_length,
-        handoff.max_acceptance_criteria,
-        handoff.max_files_tracked,
-        handoff.summary_passed_on,
-        handoff.files_passed_on,
-    )
-    rules = Rules(also_allowed=told.also_allowed, protected=(*PROTECTED, *told.protected))
+    tests = TestCommand(told.tests, told.readable, seconds, {one[0]: one[2] for one in environment}, sandbox=not unsafe)
+    held = (handoff.max_summary_length, handoff.max_acceptance_criteria, handoff.max_files_tracked)
     return StorySettings(
         kinds=kinds,
         tests=tests,
-        rules=rules,
-        limits=limits,
+        rules=Rules(also_allowed=told.also_allowed, protected=(*PROTECTED, *told.protected)),
+        limits=HandoffLimits(*held, handoff.summary_passed_on, handoff.files_passed_on),
         retention=check_retention(handoff.retention),
         target=told.target or "",
         reviews=told.reviews,
@@ -144,57 +137,46 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
 @asynccontextmanager
 async def _epic(session: Session, project: Path, options: StoryOptions, settings: StorySettings) -> AsyncIterator[Epic]:
     """The run of an epic, with its workers in their seats."""
+    from transom.learning import Playbook
     from transom.stories.backlog import find_backlog
-    from transom.stories.pipeline import Epic, project_tools
-    from transom.stories.workers import CommandWorker, ReplayWorker, Worktrees, rules_worker, worker_chain
+    from transom.stories.shared import Epic, project_tools
+    from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
+    from transom.stories.worktrees import Worktrees
 
     backlog = find_backlog(project, options.epic)
     sources = {one.source for one in backlog.stories} | ({backlog.sprint.source} if backlog.sprint else set())
     settings = replace(settings, rules=replace(settings.rules, backlog=tuple(sorted(sources))))
-    told = session.settings
+    agent, replay = session.settings.agent.command, session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
+    places = Worktrees(Path(), project)
+    makers: dict[Kind, Provider | None] = {
+        "rules": rules_worker(),
+        "command": CommandWorker(places, argv=agent) if agent else None,
+        "replay": ReplayWorker(places, "replay", local=True, folder=replay) if replay else None,
+    }
+    name, entry = f"{project.name}-{options.epic}".replace(os.sep, "-"), _entry(session, options)
     async with session.open_store() as store:
-        chain = session.chain(store)
-        places = Worktrees(Path(), project)
-        chain = worker_chain(
-            chain,
-            settings.kinds,
-            {
-                "rules": rules_worker(),
-                "command": CommandWorker(places, argv=told.agent.command) if told.agent.command else None,
-                "replay": ReplayWorker(places, "replay", local=True, folder=told.stories.replay)
-                if told.stories.replay
-                else None,
-            },
-        )
-        name = f"{project.name}-{options.epic}".replace(os.sep, "-")
-        entry = _entry(session, options)
+        chain = worker_chain(session.chain(store), settings.kinds, makers)
         async with session.open_run("story", inputs, name=name, store=store, chain=chain, entry=entry) as opened:
             places.root = opened.folder / "worktrees"
             tools = project_tools(settings.tests, project)
-            yield Epic(opened, project, backlog, settings, places, tools)
+            with Playbook(session.workspace.database) as playbook:
+                yield Epic(opened, project, backlog, settings, places, tools, playbook)
 
 
 def _entry(session: Session, options: StoryOptions) -> dict[str, Any]:
     """What `transom resume` gives again."""
     told = session.settings.origins.get("model") == "command line"
-    return {
-        "project": str((session.cwd / options.project).resolve()),
-        "epic": options.epic,
-        "story": options.story,
-        "unsafe": options.unsafe,
-        "cwd": str(session.cwd),
-        "model": session.settings.model if told else None,
-        "base_url": None,
-        "max_cost": None,
-    }
+    project, model = str((session.cwd / options.project).resolve()), session.settings.model if told else None
+    return {**asdict(options), "project": project, "cwd": str(session.cwd), "model": model}
 
 
 async def _resume(today: Session, entry: dict[str, Any]) -> int:
     """Give the command again that a run was opened by."""
     from transom.cli.options import session_of
 
-    options = StoryOptions(Path(entry["project"]), entry["epic"], entry["story"], unsafe=entry["unsafe"])
+    kept = {field.name: entry[field.name] for field in fields(StoryOptions)} | {"project": Path(entry["project"])}
+    options = StoryOptions(**kept)
     return int(await run(session_of(entry, today), options))
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +15,7 @@ import typer
 from transom.cli.command import command, group
 from transom.cli.output import print_json, print_text
 from transom.cli.session import Session
-from transom.errors import InputError, RunBusy
+from transom.errors import InputError, RunBusy, SettingsError
 
 if TYPE_CHECKING:
     from transom.studies.pipeline import OpenStudy
@@ -33,23 +37,20 @@ async def run(
 
     Started twice at once, the second process helps with the trials of the first.
     """
-    from transom.studies.pipeline import find_study
+    found = _found(session, study)
+    from transom.studies.pipeline import run_study
 
-    found = find_study(study, _root(session))
     target = str(Path(study).absolute()) if Path(study).is_file() else study
     async with session.open_store() as store:
-        opened = _opened(session, found)
         inputs = {"study": found.study, "problem": found.problem}
         entry = {"target": target, "trials": trials}
-        try:
-            async with session.open_run("study", inputs, name=found.study, store=store, entry=entry) as run_:
-                from transom.studies.pipeline import run_study
-
-                result = await run_study(run_, opened, trials)
-                report = run_.folder / "report" / "report.html"
-        except RunBusy:
-            return await _help_along(session, opened, trials)
-    return _show(session, found, opened, result, report)
+        with _opened(session, found) as opened:
+            try:
+                async with session.open_run("study", inputs, name=found.study, store=store, entry=entry) as run_:
+                    result = await run_study(run_, opened, trials)
+            except RunBusy:
+                return await _help_along(session, opened, trials)
+            return _show(session, found, opened, result, run_.folder / "report" / "report.html")
 
 
 async def _help_along(session: Session, opened: OpenStudy, trials: int | None) -> int:
@@ -82,10 +83,11 @@ async def report(
 ) -> int:
     """Report a study as it stands: history, failures, importances, insights; one HTML file and its pictures."""
     from transom.runs import write_file
-    from transom.studies.pipeline import find_study, standing
+
+    found = _found(session, study)
+    from transom.studies.pipeline import standing
     from transom.studies.report import report_html, write_pictures
 
-    found = find_study(study, _root(session))
     opened, trials, result = standing(found, _root(session))
     folder = out or _root(session) / found.study / "report"
     pictures = write_pictures(found, trials, folder, result.best, opened.runner.solver)
@@ -103,10 +105,11 @@ async def export(
 ) -> int:
     """Export a study's trials with their provenance: CSV or JSON lines, by the file's ending; JSON lines on stdout."""
     from transom.runs import write_file
-    from transom.studies.pipeline import find_study, kept_trials
+
+    found = _found(session, study)
+    from transom.studies.pipeline import kept_trials
     from transom.studies.report import as_csv, as_jsonl, rows_of
 
-    found = find_study(study, _root(session))
     trials = kept_trials(found, _root(session))
     if out is not None:
         if out.suffix not in (".csv", ".jsonl"):
@@ -131,27 +134,83 @@ async def demo_study(session: Session, folder: Path) -> StudyResult:
     from transom.studies.study import load_study
 
     found = load_study(folder / "studies" / "bracket.yaml")
-    opened = _opened(session, found)
-    session.progress(f"bracket: {found.budget.trials} designs, solved by {opened.solver}")
+    inputs = {"study": found.study, "problem": found.problem}
     async with session.open_store() as store:
-        inputs = {"study": found.study, "problem": found.problem}
-        async with session.open_run("study", inputs, name=found.study, store=store) as run_:
-            result = await run_study(run_, opened)
-            report = run_.folder / "report" / "report.html"
-    if session.format != "json":
-        _show(dataclasses.replace(session, format="text"), found, opened, result, report)
-        print_text(f"  picture: {report.with_name('best.png')}")
+        with _opened(session, found) as opened:
+            session.progress(f"bracket: {found.budget.trials} designs, solved by {opened.solver}")
+            async with session.open_run("study", inputs, name=found.study, store=store) as run_:
+                result = await run_study(run_, opened)
+            if session.format != "json":
+                report = run_.folder / "report" / "report.html"
+                _show(session, found, opened, result, report)
+                print_text(f"  picture: {report.with_name('best.png')}")
     return result
+
+
+@contextmanager
+def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
+    """A study with the workspace's playbook: text and standing of insights there, what programs need of them here.
+
+    What is retired in the playbook does nothing; what a person confirmed there acts whatever came of it.
+    """
+    from transom.cli.playbook import Scope, opened
+    from transom.learning import Curator, InsightCategory, Playbook, Source
+    from transom.studies.advice import FileAdvice, Insight
+    from transom.studies.pipeline import OpenStudy
+
+    class PlaybookAdvice(FileAdvice):
+        def __init__(self, folder: Path, playbook: Playbook) -> None:
+            super().__init__(folder)
+            self.playbook = playbook
+
+        def name(self, insight: Insight, known: Collection[str]) -> str:
+            source = Source(study=insight.sources[0] if insight.sources else "", by="studies")
+            category, tags = InsightCategory(insight.category), [insight.scope, insight.kind]
+            key = self.playbook.add_insight(category, insight.content, tags=tags, source=source).id
+            # The playbook may hold two insights for one whose numbers differ; here they stay two.
+            return next(name for n in count(1) if (name := key if n == 1 else f"{key}/{n}") not in known)
+
+        def add(self, insight: Insight) -> str:
+            key = super().add(insight)
+            with suppress(InputError):  # it is retired, or another one says the same
+                if "/" not in key and self.playbook.require(key).content != insight.content:
+                    Curator(self.playbook).edit(key, content=insight.content, by="studies")
+            return key
+
+        def insights(self, scope: str) -> list[Insight]:
+            return [replace(one, mark=self._mark(one.id)) for one in super().insights(scope)]
+
+        def _mark(self, key: str) -> str:
+            known = self.playbook.get(key.partition("/")[0])
+            return "" if known is None else "veto" if known.retired else "pin" if known.confirmed_at else ""
+
+        def outcome(self, insight_id: str, *, helpful: bool, source: str) -> None:
+            super().outcome(insight_id, helpful=helpful, source=source)
+            # A rule's own predictions are tried by going against it: it is borne out where that ends badly.
+            mistake, study_name = insight_id.startswith("mis"), source.rpartition("/")[0]
+            known, key = Source(study=study_name, by="studies"), insight_id.partition("/")[0]
+            self.playbook.record_outcome(key, helpful != mistake, followed=not mistake, source=known, key=source)
+
+    with opened(session, Scope(domain=study.scope), making=True) as playbook:
+        root = session.workspace.root / "studies"
+        yield OpenStudy(study, root, PlaybookAdvice(root, playbook), progress=session.progress)
+
+
+def _found(session: Session, study: str) -> Study:
+    """The study of that file or name.
+
+    Raises:
+        SettingsError: what studies need is not installed.
+    """
+    if not all(find_spec(name) for name in ("optuna", "psutil", "matplotlib")):
+        raise SettingsError("the extra `studies` is not installed", hint="pip install 'transom[studies]'")
+    from transom.studies.pipeline import find_study
+
+    return find_study(study, _root(session))
 
 
 def _root(session: Session) -> Path:
     return session.workspace_root / "studies"
-
-
-def _opened(session: Session, study: Study) -> OpenStudy:
-    from transom.studies.pipeline import OpenStudy
-
-    return OpenStudy(study, session.workspace.root / "studies", tell=session.progress)
 
 
 async def _resume(session: Session, entry: dict[str, Any]) -> int:

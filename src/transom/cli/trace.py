@@ -79,9 +79,8 @@ async def stats(
     by: Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")] = "provider",
 ) -> int:
     """Add up the traces of the workspace: calls, time, errors, retries, tokens, cost."""
-    from transom.agent.costs import price_by
-    from transom.agent.prices import Prices
     from transom.cli.cleaning import age
+    from transom.runs.prices import Prices, price_by
     from transom.telemetry.read import read_traces
     from transom.telemetry.stats import statistics
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from transom.context.changes import Changes
     from transom.context.segments import Piece
 
-_THEN = {
-    "more": ", paused, to be gone on with",
-    "mend": ", breaks its schema, to be repaired",
+_STATUS = {
+    "pause": ", paused, to be gone on with",
+    "repair": ", breaks its schema, to be repaired",
     "failed": ", in vain",
 }
 """What is to be known of an answer that is not whole after a call."""
@@ -42,7 +42,7 @@ async def show_window(
     from transom.cli.calls import calls_of, watched
 
     async with found_run(session, run) as (store, found):
-        calls, savings = watched(calls_of(store, found), found.state.counted)
+        calls, savings = watched(calls_of(store, found))
     chosen = [_numbered(calls, call, "--call", found.row.id)] if call is not None else calls
     first = _numbered(calls, diff, "--diff", found.row.id) if diff is not None else None
     changes = _changes(first, chosen[-1]) if first else None
@@ -63,7 +63,7 @@ async def show_blocks(session: Session, run: str, call: int) -> None:
     from transom.cli.calls import calls_of, watched
 
     async with found_run(session, run) as (store, found):
-        calls, _ = watched(calls_of(store, found), found.state.counted)
+        calls, _ = watched(calls_of(store, found))
     chosen = _numbered(calls, call, "call", found.row.id)
     print_text(style(_header(chosen), "bold"), *_block_lines(chosen))
 
@@ -86,7 +86,7 @@ def _document(call: Call) -> dict[str, Any]:
         "role": reply["role"],
         "by": reply["reply"]["by"],
         "usage": reply["reply"]["usage"],
-        "then": reply.get("then", "whole"),
+        "status": reply.get("status", "whole"),
         "blocks": _blocks(call),
         "may_also_see": _absent(call),
         "tools": [tool["name"] for tool in call.request["tools"]],
@@ -125,9 +125,9 @@ def _header(call: Call) -> str:
     answer = call.reply["reply"]
     usage = answer["usage"]
     tokens = f"{usage['input_tokens']} tokens in ({usage['cached_tokens']} cached), {usage['output_tokens']} out"
-    then = _THEN.get(call.reply.get("then", ""), "")
+    status = _STATUS.get(call.reply.get("status", ""), "")
     return (
-        f"call {call.number}  {call.reply['stage']}  {call.reply['role']}  answered by {answer['by']}  {tokens}{then}"
+        f"call {call.number}  {call.reply['stage']}  {call.reply['role']}  answered by {answer['by']}  {tokens}{status}"
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from transom.agent import Agent as _Agent
 from transom.agent import Response
 from transom.agent.models import ConversationContext, Message
+from transom.context.summary import Summary
+from transom.errors import InputError
 from transom.llm import Block
 
 __all__ = ["Agent"]
@@ -16,6 +18,21 @@ class Agent(_Agent):
     async def send_message(self, content: str, *blocks: Block) -> Response:
         """`send`."""
         return await self.send(content, *blocks)
+
+    async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Agent:
+        """`open_sub`."""
+        return await self.open_sub(purpose, context_summary)
+
+    async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the seed's field
+        """`close_sub`, by the id.
+
+        Raises:
+            InputError: none of that id is open.
+        """
+        sub = self._subs.get(id)
+        if sub is None:
+            raise InputError(f"there is no open sub-conversation {id!r}", where=self.id, hint="open it again")
+        return await self.close_sub(sub)
 
     def get_history(self, limit: int | None = None) -> list[Message]:
         """`history`."""

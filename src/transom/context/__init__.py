@@ -1,6 +1,6 @@
 """Deciding what a model call sees: visibility, order, budget, and what becomes of a conversation that outgrows it."""
 
-from transom.context.budget import DEFAULT_SHARES, SHARES, Budget, Compaction
+from transom.context.budget import DEFAULT_SHARES, SHARES, Compaction, WindowBudget
 from transom.context.history import Event, History
 from transom.context.marks import Mark
 from transom.context.tokens import TokenCorrection
@@ -10,12 +10,12 @@ __all__ = [
     "DEFAULT_SHARES",
     "SHARES",
     "Assembled",
-    "Budget",
     "Compaction",
     "Event",
     "History",
     "Mark",
     "TokenCorrection",
+    "WindowBudget",
     "assemble",
     "check_message",
     "go_on",

@@ -59,7 +59,7 @@ class Compaction:
 
 
 @dataclass(frozen=True)
-class Budget:
+class WindowBudget:
     """A window's size.
 
     Attributes:
@@ -78,7 +78,7 @@ class Budget:
     open: bool = False
 
     @classmethod
-    def of(cls, settings: WindowSettings) -> Budget:
+    def of(cls, settings: WindowSettings) -> WindowBudget:
         """The budget that the section `window` of the settings asks for.
 
         Raises:
@@ -92,7 +92,7 @@ class Budget:
         compaction = Compaction(settings.compact_at, settings.keep_recent)
         return cls(total, settings.margin, shares, compaction, settings.tokens is None)
 
-    def on(self, caps: Capabilities) -> Budget:
+    def on(self, caps: Capabilities) -> WindowBudget:
         """The budget where that model answers: its window is as large as its provider knows, unless somebody said."""
         known = self.open and caps.context_known and caps.context_tokens < UNBOUNDED
         return replace(self, total=caps.context_tokens, open=False) if known else self

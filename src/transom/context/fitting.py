@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from transom.context.budget import GIVING, SHARES, Budget, Compaction, ShareName, share_of
+from transom.context.budget import GIVING, SHARES, Compaction, ShareName, WindowBudget, share_of
 from transom.context.compaction import compact, shrink, swallow
 from transom.context.history import SEPARATOR, History, turn_size
 from transom.context.tokens import Measure, TokenCorrection, measure
@@ -37,7 +37,7 @@ class Frame:
     whole: Measure
 
     @classmethod
-    def of(cls, role: Role, blocks: tuple[Block, ...], budget: Budget) -> Frame:
+    def of(cls, role: Role, blocks: tuple[Block, ...], budget: WindowBudget) -> Frame:
         """Of a role that is given these blocks, its own among them."""
         sizes = dict.fromkeys(SHARES, _NOTHING)
         sizes["stable_prefix"] = _declared_size(role)

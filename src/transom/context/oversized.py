@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from transom.context.budget import Budget
+from transom.context.budget import WindowBudget
 from transom.context.outline import outline
 from transom.context.slices import READ_SLICE
 from transom.context.summary import Summary, summarised, summary_room
@@ -20,9 +20,9 @@ _OPENS = 0.6  # of a sub-conversation's window, for its source
 
 
 class BlockSource(Protocol):
-    """Something that is looked up when it is needed: memory, a playbook. It never calls a model."""
+    """Something that each message is looked up in: a memory, a playbook. It never calls a model."""
 
-    async def blocks(self, query: str, budget: int) -> Sequence[Block]:
+    async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
         """What fits the query best, in at most so many tokens."""
         ...
 
@@ -54,7 +54,7 @@ class Oversized:
         told = outline(self.result.content, self.limit - tokens.count(head), tokens)
         return replace(self.result, content=head + told)
 
-    def opening(self, purpose: str, budget: Budget, tokens: TokenCorrection) -> tuple[Block, ...]:
+    def opening(self, purpose: str, budget: WindowBudget, tokens: TokenCorrection) -> tuple[Block, ...]:
         """What a sub-conversation about it begins with: the purpose, and the source, or where that is long its outline.
 
         Args:
@@ -112,7 +112,7 @@ def level(sizes: Sequence[int], most: int) -> int:
 
 
 def oversized(
-    result: ToolResult, source: str, strategy: Strategy, budget: Budget, tokens: TokenCorrection
+    result: ToolResult, source: str, strategy: Strategy, budget: WindowBudget, tokens: TokenCorrection
 ) -> Oversized | None:
     """What is to be done about a result; None where it may stand in the window as it is.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from transom.context.budget import Budget
+from transom.context.budget import WindowBudget
 from transom.context.fitting import Draft, Frame
 from transom.context.history import History, turn_size
 from transom.context.slices import READ_SLICE
@@ -44,7 +44,7 @@ def assemble(
     blocks: Sequence[Block],
     *,
     turns: Sequence[Turn] = (),
-    budget: Budget | None = None,
+    budget: WindowBudget | None = None,
     tokens: TokenCorrection = UNCORRECTED,
 ) -> Request:
     """Build the request of one call from a role's own prompt and the blocks it was given.
@@ -60,7 +60,7 @@ def assemble(
         VisibilityError: a block that the role does not declare in `sees`, or a name given twice.
         WindowOverflow: it does not fit even after everything droppable was dropped.
     """
-    draft = Draft(role, frame_of(role, blocks, budget or Budget()), turns, tokens)
+    draft = Draft(role, frame_of(role, blocks, budget or WindowBudget()), turns, tokens)
     draft.fit()
     return draft.request
 
@@ -70,7 +70,7 @@ def go_on(
     blocks: Sequence[Block],
     history: History,
     *,
-    budget: Budget | None = None,
+    budget: WindowBudget | None = None,
     tokens: TokenCorrection = UNCORRECTED,
     frame: Frame | None = None,
 ) -> Assembled:
@@ -80,7 +80,7 @@ def go_on(
     which is the same for all calls of a message. The next call is to be given the history that comes back: what was
     folded once stays folded the same way, so that a vendor's cache goes on being read.
     """
-    budget = budget or Budget()
+    budget = budget or WindowBudget()
     draft = Draft(role, frame or frame_of(role, blocks, budget), history, tokens)
     draft.compact(budget.compaction)
     draft.fit()
@@ -91,7 +91,7 @@ def go_on(
     return Assembled(draft.request, draft.history, folded, used, used + saved, size)
 
 
-def with_shares(request: Request, role: Role, *, budget: Budget, tokens: TokenCorrection) -> Request:
+def with_shares(request: Request, role: Role, *, budget: WindowBudget, tokens: TokenCorrection) -> Request:
     """A request that was made of another one, with what the parts of its own window take.
 
     Args:
@@ -105,13 +105,13 @@ def with_shares(request: Request, role: Role, *, budget: Budget, tokens: TokenCo
     return replace(request, window=replace(window, shares=shares))
 
 
-def frame_of(role: Role, blocks: Sequence[Block], budget: Budget) -> Frame:
+def frame_of(role: Role, blocks: Sequence[Block], budget: WindowBudget) -> Frame:
     """What stands around a conversation; for the arguments and errors see `assemble`."""
     return Frame.of(role, _ordered(role, blocks), budget)
 
 
 def check_message(
-    role: Role, blocks: Sequence[Block], message: str, *, budget: Budget, tokens: TokenCorrection = UNCORRECTED
+    role: Role, blocks: Sequence[Block], message: str, *, budget: WindowBudget, tokens: TokenCorrection = UNCORRECTED
 ) -> None:
     """Hold a message against the room that it has when all that was said before is folded.
 

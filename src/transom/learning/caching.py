@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Self
 
-from transom.context.cache import CacheMonitor, Savings
+from transom.context.cache import CacheMonitor
 from transom.context.prefix import StablePrefix
 from transom.llm import Block, Request, Tier, Window
 from transom.llm.cache_terms import MOST_MARKS, CacheTerms
@@ -33,10 +32,6 @@ class StablePrefixBuilder:
     def add_tools(self, text: str) -> Self:
         """What it may call, in words."""
         return self.add_section("tools", text)
-
-    def add_routing(self, text: str) -> Self:
-        """Which protocol serves which request."""
-        return self.add_section("routing", text)
 
     def add_section(self, name: str, text: str) -> Self:
         """Anything else that never changes; a second text of one name replaces the first."""
@@ -74,28 +69,23 @@ class ContextCacheOptimizer:
         self._hits += seen.hit
         return "\n\n".join(block.text for block in blocks)
 
-    @property
-    def savings(self) -> Savings:
-        """Over the last 100 contexts."""
-        return self._monitor.savings()
-
     def get_stats(self) -> dict[str, Any]:
         """Counts and estimates; the cost of writing into the cache is part of what is saved."""
-        savings = self.savings
         return {
             "total_requests": self._requests,
             "cache_hits": self._hits,
             "cache_misses": self._requests - self._hits,
             "hit_rate": self._hits / self._requests if self._requests else 0.0,
-            "estimated_savings_percent": max(0.0, 100 * (1 - savings.cost)),
+            "estimated_savings_percent": max(0.0, 100 * (1 - self._monitor.savings().cost)),
         }
 
     def get_report(self) -> str:
         """The same in lines."""
         stats = self.get_stats()
-        lines: Iterable[str] = (
-            f"Cache Hits: {stats['cache_hits']}/{stats['total_requests']} ({stats['hit_rate']:.0%})",
-            f"Estimated Savings: {stats['estimated_savings_percent']:.0f}%",
-            self.savings.text(),
+        return "\n".join(
+            (
+                f"Cache Hits: {stats['cache_hits']}/{stats['total_requests']} ({stats['hit_rate']:.0%})",
+                f"Estimated Savings: {stats['estimated_savings_percent']:.0f}%",
+                self._monitor.savings().text(),
+            )
         )
-        return "\n".join(lines)

@@ -74,19 +74,13 @@ class CompactionManager:
         folded = self.history.folded
         return [_text(event) for event in (*(folded.kept if folded else ()), *self.history.live)]
 
-    @property
-    def event_count(self) -> int:
-        """How many events there ever were."""
-        return self.history.count
-
     def get_stats(self) -> dict[str, Any]:
         """How many events there were, stand and were folded, and the figures of the folded ones."""
-        folded = self.history.folded
-        statistics = folded.statistics if folded else None
+        standing = len(self.events)
         return {
-            "total_events": self.event_count,
-            "standing_events": len(self.events),
-            "folded_events": statistics.events if statistics else 0,
+            "total_events": self.history.count,
+            "standing_events": standing,
+            "folded_events": self.history.count - standing,
             "compaction_count": self.compaction_count,
             "summary": self.summary,
         }

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from transom.canonical import Json, pretty_json
 from transom.errors import InputError
-from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.insight import Draft, Insight, InsightCategory, Source
 from transom.learning.ledger import next_serial
 from transom.learning.likeness import fingerprint
 from transom.store.tables import Connection
@@ -133,17 +133,17 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
     document = _read(path)
     imported = Imported()
     items = [*document.items.values(), *document.retired.values()]
-    vectors = {one.id: playbook.index.embed(one.content) for one in items}
 
     def put(run: Connection) -> None:
         for one in items:
-            _put(playbook, run, one, vectors[one.id], imported)
+            _put(playbook, run, one, imported)
         for one in items:  # its id may be another one here
             if one.overrides in imported.renamed:
                 key = imported.renamed.get(one.id, one.id)
                 playbook.ledger.append(run, "edited", key, {"overrides": imported.renamed[one.overrides]})
 
     playbook.ledger.tables.write(put)
+    playbook.embed_missing()
     return imported
 
 
@@ -164,19 +164,17 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
                 note = json.loads(line)
                 category = _NOTES.get(note["category"], InsightCategory.DOMAIN)
                 tags = [str(tag) for tag in note.get("tags") or ()]
-                before = playbook.epoch
-                known = Source(study=str(note.get("study") or ""), by="notes")
-                found = playbook.add_insight(category, note["insight"], tags=tags, source=known, level="global")
+                source = Source(study=str(note.get("study") or ""), by="notes")
+                found, new = playbook.add(Draft(category, note["insight"], tags, source))
             except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
                 what = f"no {error}" if isinstance(error, KeyError) else str(error)
                 imported.unreadable.append(f"{path}:{number}: {what}")
                 continue
-            fresh = any(event.kind == "added" for event in playbook.ledger.events(found.id, before))
-            (imported.added if fresh else imported.known).append(found.id)
+            (imported.added if new else imported.known).append(found.id)
     return imported
 
 
-def _put(playbook: Playbook, run: Connection, one: InsightDocument, vector: bytes | None, to: Imported) -> None:
+def _put(playbook: Playbook, run: Connection, one: InsightDocument, to: Imported) -> None:
     text, ledger = one.content.strip(), playbook.ledger
     where = "fingerprint = ? AND scope = ? AND owner = ?"
     same = ledger.insights(where, (fingerprint(text), one.scope, one.owner), order=f"id != '{one.id}', retired != ''")
@@ -210,7 +208,7 @@ def _put(playbook: Playbook, run: Connection, one: InsightDocument, vector: byte
         "sources": [*_sources(one)],
     }
     ledger.append(run, "added", key, data)
-    playbook.index.put_vector(run, playbook.reindex(run, key), vector)
+    playbook.reindex(run, key)
     to.added.append(key)
     if taken:
         to.renamed[one.id] = key

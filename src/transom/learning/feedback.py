@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,6 @@ from transom.learning.playbook import Outcome, Playbook
 from transom.learning.reflector import OptimizationOutcome, Reflector
 
 _SURE_ENOUGH = 0.5  # confidence from which candidates of a study are added
-
-
-@dataclass
-class _Counts:
-    trials: int = 0
-    successes: int = 0
-    updated: int = 0
-    best: float | None = None
-    used: dict[str, None] = field(default_factory=dict)
 
 
 class FeedbackLoop:
@@ -48,7 +38,8 @@ class FeedbackLoop:
         self.reflector = reflector or Reflector(self.playbook)
         self._run = run or f"study-{secrets.token_hex(8)}"
         self._prune = prune
-        self._counts = _Counts()
+        self._trials: list[tuple[bool, float | None]] = []
+        self._used: dict[str, None] = {}
 
     def process_trial_result(
         self,
@@ -80,7 +71,8 @@ class FeedbackLoop:
             trial_number, success, objective_value, (), [*(errors or ())], dict(design_variables or {})
         )
         found = self.reflector.analyze_trial(told)
-        self._count(success, objective_value, updated)
+        self._trials.append((success, objective_value))
+        self._used |= dict.fromkeys(updated)
         return {
             "trial_number": trial_number,
             "success": success,
@@ -109,13 +101,15 @@ class FeedbackLoop:
             `insights_added`, `items_pruned`, `study_name`, `total_trials`, `success_rate`, `items_used`,
             `playbook_stats`.
         """
-        counts, self._counts = self._counts, _Counts()
-        rate = counts.successes / counts.trials if counts.trials else 0.0
-        name, total = str(study_stats.get("name") or "study"), int(study_stats.get("total_trials", counts.trials))
+        trials, used = self._trials, [*self._used]
+        self._trials, self._used = [], {}
+        rate = sum(good for good, _ in trials) / len(trials) if trials else 0.0
+        best = min((value for good, value in trials if good and value is not None), default=None)
+        name, total = str(study_stats.get("name") or "study"), int(study_stats.get("total_trials", len(trials)))
         self.reflector.analyze_study_completion(
             study_name=name,
             total_trials=total,
-            best_value=study_stats.get("best_value", counts.best),
+            best_value=study_stats.get("best_value", best),
             convergence_rate=float(study_stats.get("convergence_rate", rate)),
             method=str(study_stats.get("method") or ""),
         )
@@ -129,14 +123,6 @@ class FeedbackLoop:
             "study_name": name,
             "total_trials": total,
             "success_rate": rate,
-            "items_used": [*counts.used],
+            "items_used": used,
             "playbook_stats": self.playbook.get_stats(),
         }
-
-    def _count(self, success: bool, value: float | None, updated: Sequence[str]) -> None:
-        counts = self._counts
-        counts.trials += 1
-        counts.successes += success
-        counts.used |= dict.fromkeys(updated)
-        if success and value is not None and (counts.best is None or value < counts.best):
-            counts.best = value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -18,7 +18,7 @@ FLOOR = 0.5
 UNTESTED = 0.5
 """The confidence of an insight without feedback."""
 
-_DEVIATIONS = 1.0  # below the mean of what is likely: one bad outcome must not weigh like eight
+_SURENESS = 1.645  # standard deviations: one-sided 95 %
 
 
 class InsightCategory(StrEnum):
@@ -138,13 +138,14 @@ class Insight:
 
     @property
     def lower_bound(self) -> float:
-        """What that part is at least, probably: 8 of 9 is worth more than 1 of 1.
+        """What that part is at least, with 95 %: 8 of 9 is worth more than 1 of 1.
 
-        One standard deviation below the mean of a Beta distribution that began even.
+        Wilson's bound, after one outcome for it and one against it that nobody saw.
         """
-        good, bad = self.for_count + 1, self.against_count + 1
-        whole = good + bad
-        return good / whole - _DEVIATIONS * float((good * bad / (whole * whole * (whole + 1))) ** 0.5)
+        tested = self.helpful_count + self.harmful_count + 2
+        part, square = (self.for_count + 1) / tested, _SURENESS * _SURENESS / tested
+        spread = (part * (1 - part) * square + square * square / 4) ** 0.5
+        return float((part + square / 2 - spread) / (1 + square))
 
     def standing(self, now: str) -> float:
         """Its lower bound, less what it lost by not being used for long; never below half of it."""
@@ -162,6 +163,22 @@ class Insight:
         """It in a window: a model names its id where it relied on it."""
         text = " ".join(self.content.split())
         return f"[{self.id}] helpful={self.helpful_count} harmful={self.harmful_count} :: {text}"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An insight that is to be added; see `Insight` and `Playbook.add_insight`."""
+
+    category: InsightCategory
+    content: str
+    tags: Sequence[str] = ()
+    source: Source = field(default_factory=Source)
+    scope: str = "global"
+    owner: str = ""
+    overrides: str = ""
+    valid_from: str = ""
+    valid_until: str = ""
+    egress: Egress = "any"
 
 
 def supports(category: InsightCategory, good: bool, followed: bool | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ _COLUMNS = (
     "confirmed_at, valid_from, valid_until, retired, merged_into, egress"
 )
 _EDITABLE = ("content", "fingerprint", "scope", "owner", "overrides", "valid_from", "valid_until")
+_TEXTS = (*_EDITABLE, "category", "last_used", "confirmed_at", "retired")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class PlaybookEvent:
     at: str
     kind: str
     insight: str
-    data: Mapping[str, Json]
+    data: Mapping[str, Any]
 
 
 class Ledger:
@@ -86,7 +87,7 @@ class Ledger:
         cursor = run.execute(sql, (at, kind, insight, key, text))
         if not cursor.rowcount or not cursor.lastrowid:
             return 0
-        _FOLD[kind](run, cursor.lastrowid, at, insight, data)
+        _FOLD[kind](run, PlaybookEvent(cursor.lastrowid, at, kind, insight, data))
         return cursor.lastrowid
 
     def rebuild(self) -> None:
@@ -96,7 +97,7 @@ class Ledger:
             run.execute("DELETE FROM insights")
             events = run.execute("SELECT seq, at, kind, insight, data FROM insight_events ORDER BY seq").fetchall()
             for seq, at, kind, insight, data in events:
-                _FOLD[kind](run, seq, at, insight, json.loads(data))
+                _FOLD[kind](run, PlaybookEvent(seq, at, kind, insight, json.loads(data)))
 
         self.tables.write(fold)
 
@@ -135,82 +136,71 @@ def _insight(row: Sequence[Any]) -> Insight:
     return Insight(key, InsightCategory(category), content, *counts, tuple(json.loads(tags)), known, *rest)
 
 
-def _added(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
-    run.execute(
-        "INSERT INTO insights (number, id, serial, category, content, fingerprint, helpful, harmful, against, tags, "
-        "sources, scope, owner, overrides, created_at, last_used, confirmed_at, valid_from, valid_until, retired, "
-        f"egress) VALUES ({','.join('?' * 21)})",
-        (
-            seq, insight, int(insight.rpartition("-")[2]), data["category"], data["content"], data["fingerprint"],
-            *data.get("counts", (0, 0, 0)), compact_json(sorted(set(data.get("tags", ())))),
-            compact_json(data.get("sources", [])), data["scope"], data.get("owner", ""), data.get("overrides", ""),
-            data.get("created_at", at), data.get("last_used", ""), data.get("confirmed_at", ""),
-            data.get("valid_from", ""), data.get("valid_until", ""), data.get("retired", ""), data.get("egress", "any"),
-        ),
-    )  # fmt: skip
+def _added(run: Connection, event: PlaybookEvent) -> None:
+    data = event.data
+    row: dict[str, Any] = {"number": event.seq, "id": event.insight, "serial": int(event.insight.rpartition("-")[2])}
+    row |= {name: data.get(name, "") for name in _TEXTS}
+    row |= {"created_at": data.get("created_at", event.at), "egress": data.get("egress", "any")}
+    row |= {"tags": compact_json(sorted({*data.get("tags", ())})), "sources": compact_json(data.get("sources", []))}
+    row |= dict(zip(("helpful", "harmful", "against"), data.get("counts", (0, 0, 0)), strict=True))
+    run.execute(f"INSERT INTO insights ({', '.join(row)}) VALUES ({','.join('?' * len(row))})", [*row.values()])
 
 
-def _seen(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
-    del seq, at
-    _enrich(run, insight, data.get("tags", ()), data.get("sources", ()), data.get("egress", "any"))
+def _seen(run: Connection, event: PlaybookEvent) -> None:
+    data = event.data
+    _enrich(run, event.insight, data.get("tags", ()), data.get("sources", ()), data.get("egress", "any"))
 
 
-def _feedback(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
-    del seq
-    good, against = data["helpful"], not data["supports"]
-    run.execute(
-        "UPDATE insights SET helpful = helpful + ?, harmful = harmful + ?, against = against + ?, last_used = ? "
-        "WHERE id = ?",
-        (int(good), int(not good), int(against), at, insight),
-    )
+def _feedback(run: Connection, event: PlaybookEvent) -> None:
+    good, supports = event.data["helpful"], event.data["supports"]
+    _count(run, event.insight, (int(good), int(not good), int(not supports)), event.at)
 
 
-def _raised(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
-    _seen(run, seq, at, insight, data)
-    run.execute(
-        "UPDATE insights SET helpful = helpful + ?, harmful = harmful + ?, against = against + ?, "
-        "last_used = max(last_used, ?) WHERE id = ?",
-        (*data["counts"], data.get("last_used", ""), insight),
-    )
+def _raised(run: Connection, event: PlaybookEvent) -> None:
+    _seen(run, event)
+    _count(run, event.insight, event.data["counts"], event.data.get("last_used", ""))
 
 
-def _edited(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
-    del seq, at
-    for column in _EDITABLE:
-        if column in data:
-            run.execute(f"UPDATE insights SET {column} = ? WHERE id = ?", (data[column], insight))
-    if "tags" in data:
-        run.execute("UPDATE insights SET tags = ? WHERE id = ?", (compact_json(sorted(set(data["tags"]))), insight))
+def _edited(run: Connection, event: PlaybookEvent) -> None:
+    columns = {name: event.data[name] for name in _EDITABLE if name in event.data}
+    if "tags" in event.data:
+        columns["tags"] = compact_json(sorted({*event.data["tags"]}))
+    for name, value in columns.items():
+        _set(run, event.insight, name, value)
 
 
-def _merged(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
-    del seq, at
+def _merged(run: Connection, event: PlaybookEvent) -> None:
     sql = "SELECT helpful, harmful, against, last_used, tags, sources, egress FROM insights WHERE id = ?"
-    *counts, last_used, tags, sources, egress = run.execute(sql, (insight,)).fetchone()
-    into = data["into"]
+    *counts, last_used, tags, sources, egress = run.execute(sql, (event.insight,)).fetchone()
+    into = event.data["into"]
+    _count(run, into, counts, last_used)
+    _enrich(run, into, json.loads(tags), json.loads(sources), egress)
+    run.execute("UPDATE insights SET merged_into = ?1 WHERE id = ?2 OR merged_into = ?2", (into, event.insight))
+    _set(run, event.insight, "retired", f"merged into {into}")
+
+
+def _retired(run: Connection, event: PlaybookEvent) -> None:
+    _set(run, event.insight, "retired", event.data["why"])
+
+
+def _restored(run: Connection, event: PlaybookEvent) -> None:
+    _set(run, event.insight, "retired", "")
+
+
+def _confirmed(run: Connection, event: PlaybookEvent) -> None:
+    _set(run, event.insight, "confirmed_at", event.at)
+
+
+def _set(run: Connection, insight: str, column: str, value: str) -> None:
+    run.execute(f"UPDATE insights SET {column} = ? WHERE id = ?", (value, insight))
+
+
+def _count(run: Connection, insight: str, counts: Sequence[int], used: str) -> None:
     run.execute(
         "UPDATE insights SET helpful = helpful + ?, harmful = harmful + ?, against = against + ?, "
         "last_used = max(last_used, ?) WHERE id = ?",
-        (*counts, last_used, into),
+        (*counts, used, insight),
     )
-    _enrich(run, into, json.loads(tags), json.loads(sources), egress)
-    run.execute("UPDATE insights SET merged_into = ?1 WHERE id = ?2 OR merged_into = ?2", (into, insight))
-    run.execute("UPDATE insights SET retired = ? WHERE id = ?", (f"merged into {into}", insight))
-
-
-def _retired(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
-    del seq, at
-    run.execute("UPDATE insights SET retired = ? WHERE id = ?", (data["why"], insight))
-
-
-def _restored(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
-    del seq, at, data
-    run.execute("UPDATE insights SET retired = '' WHERE id = ? AND merged_into = ''", (insight,))
-
-
-def _confirmed(run: Connection, seq: int, at: str, insight: str, data: Mapping[str, Any]) -> None:
-    del seq, data
-    run.execute("UPDATE insights SET confirmed_at = ? WHERE id = ?", (at, insight))
 
 
 def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequence[Json], egress: str) -> None:
@@ -218,7 +208,9 @@ def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequenc
     row = run.execute("SELECT tags, sources FROM insights WHERE id = ?", (insight,)).fetchone()
     all_tags = sorted({*json.loads(row[0]), *tags})
     known = json.loads(row[1])
-    known += [one for one in _each_once(sources) if one not in known]
+    for one in sources:
+        if one and one not in known:
+            known.append(one)
     run.execute(
         "UPDATE insights SET tags = ?, sources = ?, egress = CASE WHEN ? = 'any' THEN egress ELSE 'local' END "
         "WHERE id = ?",
@@ -226,22 +218,7 @@ def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequenc
     )
 
 
-def _each_once(sources: Sequence[Json]) -> Iterator[Json]:
-    seen: list[Json] = []
-    for one in sources:
-        if one and one not in seen:
-            seen.append(one)
-            yield one
-
-
 _FOLD = {
-    "added": _added,
-    "seen": _seen,
-    "feedback": _feedback,
-    "raised": _raised,
-    "edited": _edited,
-    "merged": _merged,
-    "retired": _retired,
-    "restored": _restored,
-    "confirmed": _confirmed,
+    fold.__name__[1:]: fold
+    for fold in (_added, _seen, _feedback, _raised, _edited, _merged, _retired, _restored, _confirmed)
 }

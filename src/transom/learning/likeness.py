@@ -17,14 +17,13 @@ _NEGATIONS = frozenset(
     | {"neither", "nor", "except", "unless", "stop", "disable", "disabled"}
 )
 _OPPOSITES = tuple(
-    frozenset(pair.split())
+    frozenset(stem(word) for word in pair.split())
     for pair in (
-        "increase decrease", "increased decreased", "raise lower", "higher lower", "more less", "more fewer",
-        "maximum minimum", "maximise minimise", "maximize minimize", "max min", "before after", "above below",
-        "enable disable", "enabled disabled", "first last", "always never", "with without", "upper lower",
-        "coarse fine", "coarser finer", "thick thin", "fast slow", "small large", "short long", "true false",
-        "start stop", "begin end", "read write", "load save", "add remove", "open close",
-        "left right", "on off", "pass fail", "passed failed",
+        "increase decrease", "raise lower", "higher lower", "more less", "more fewer", "maximum minimum", "max min",
+        "maximise minimise", "maximize minimize", "before after", "above below", "enable disable", "first last",
+        "always never", "with without", "upper lower", "coarse fine", "thick thin", "fast slow", "small large",
+        "short long", "true false", "start stop", "begin end", "read write", "load save", "add remove", "open close",
+        "left right", "on off", "pass fail",
     )
 )  # fmt: skip
 
@@ -32,14 +31,6 @@ _OPPOSITES = tuple(
 def fingerprint(content: str) -> str:
     """The same for texts that differ in nothing but case, spaces and punctuation."""
     return hashlib.blake2b(" ".join(words_of(content)).encode(), digest_size=16).hexdigest()
-
-
-def nearly_equal(one: str, other: str) -> bool:
-    """Whether two texts say the same in nearly the same words; numbers, negations and directions must agree."""
-    first, second = {*map(stem, words_of(one))}, {*map(stem, words_of(other))}
-    if not first or not second or len(first & second) < NEARLY * len(first | second):
-        return False
-    return not contradict(one, other)
 
 
 def may_paraphrase(one: str, other: str) -> bool:
@@ -60,4 +51,5 @@ def contradict(one: str, other: str) -> bool:
     numbers = [{word for word in words if word[0].isdigit()} for words in (mine, theirs)]
     if any(numbers) or bool(mine & _NEGATIONS) != bool(theirs & _NEGATIONS):
         return True
-    return any(len(pair & mine) == 1 and len(pair & theirs) == 1 for pair in _OPPOSITES)
+    here, there = {*map(stem, mine)}, {*map(stem, theirs)}
+    return any(pair & here and pair & there for pair in _OPPOSITES)

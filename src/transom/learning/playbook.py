@@ -7,15 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from transom.canonical import Json, write_atomic
 from transom.errors import InputError
 from transom.learning.exchange import export_json, import_json
-from transom.learning.insight import Insight, InsightCategory, Source, supports
+from transom.learning.insight import Draft, Insight, InsightCategory, Source, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent, next_serial
-from transom.learning.likeness import NEARLY, PARAPHRASE, fingerprint, may_paraphrase, nearly_equal
+from transom.learning.likeness import NEARLY, PARAPHRASE, contradict, fingerprint, may_paraphrase
 from transom.learning.retrieval import HEADING, Ranked, View, Wish, choose, fit
 from transom.learning.snapshot import Snapshot
 from transom.learning.tasks import TaskType, profile_of
@@ -30,7 +29,6 @@ Level = Literal["global", "domain", "study"]
 PLAYBOOK_TOKENS = 5_000
 """What a playbook may take of a window where nobody says otherwise."""
 
-_MOST_ALIKE = 200  # candidates that are compared word by word
 _LONGEST = 4_000  # characters of an insight
 
 
@@ -51,22 +49,6 @@ class Outcome:
     attempt: int = 1
     kinds: frozenset[str] = frozenset()
     source: Source = field(default_factory=Source)
-
-
-@dataclass(frozen=True)
-class Draft:
-    """An insight that is to be added; see `Insight` and `Playbook.add_insight`."""
-
-    category: InsightCategory
-    content: str
-    tags: Sequence[str] = ()
-    source: Source = field(default_factory=Source)
-    scope: str = "global"
-    owner: str = ""
-    overrides: str = ""
-    valid_from: str = ""
-    valid_until: str = ""
-    egress: Egress = "any"
 
 
 class Playbook:
@@ -147,8 +129,9 @@ class Playbook:
         if not text or len(text) > _LONGEST:
             what = "the content is empty" if not text else f"the content has {len(text)} characters"
             raise InputError(what, where="insight", hint=f"give one fact or rule in at most {_LONGEST} characters")
-        if draft.overrides:
-            self.require(draft.overrides)
+        if draft.overrides and self.view.rank(self.require(draft.overrides)) < self.view.rank(draft):
+            what = f"{draft.overrides} is narrower than an insight in {draft.scope}"
+            raise InputError(what, where="playbook", hint="name the domain, the study or the person that it holds for")
         vector = self.index.embed(text)
 
         def put(run: Connection) -> tuple[str, bool]:
@@ -296,11 +279,10 @@ class Playbook:
         found = self.choose(Wish(query, category=category, limit=3 * limit, fill=False))
         return [one.insight for one in sorted(found, key=lambda one: -one.relevance)][:limit]
 
-    def get_by_category(self, category: InsightCategory, min_score: int | None = None) -> list[Insight]:
+    def get_by_category(self, category: InsightCategory) -> list[Insight]:
         """The living insights of a category, those that stand best first."""
         found = [one for one in self.items.values() if one.category is category]
-        kept = [one for one in found if min_score is None or one.net_score >= min_score]
-        return sorted(kept, key=lambda one: (-one.lower_bound, one.id))
+        return sorted(found, key=lambda one: (-one.lower_bound, one.id))
 
     def get_context_for_task(
         self,
@@ -391,8 +373,12 @@ class Playbook:
         """Have an insight found by its content and tags as they are now; returns its number for the index."""
         sql = "SELECT number, content, tags FROM insights WHERE id = ?"
         number, content, tags = run.execute(sql, (key,)).fetchone()
-        self.index.put_words(run, number, f"{content} {' '.join(json.loads(tags))}")
+        self.index.put_words(run, number, content, " ".join(json.loads(tags)))
         return int(number)
+
+    def embed_missing(self) -> int:
+        """Give vectors to insights that were added without this embedder; returns to how many."""
+        return self.index.embed_missing("SELECT number, content FROM insights")
 
     def close(self) -> None:
         """Let go of the database. Closing twice does no harm."""
@@ -401,9 +387,7 @@ class Playbook:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _scope(self, level: Level | None) -> str:
@@ -426,10 +410,10 @@ class Playbook:
             where, values = "scope = ? AND owner = ? AND overrides = ?", [draft.scope, draft.owner, draft.overrides]
         equal = self.ledger.insights(f"fingerprint = ? AND {where}", [fingerprint(text), *values])
         if not equal and not draft.overrides:
-            near = self.index.sharing(text, NEARLY, _MOST_ALIKE)
+            near = self.index.sharing(text, NEARLY)
             marks = ",".join("?" * len(near))
             alike = self.ledger.insights(f"number IN ({marks}) AND {where}", [*near, *values])
-            equal = [one for one in alike if _alike(one, draft) and nearly_equal(one.content, text)]
+            equal = [one for one in alike if _alike(one, draft) and not contradict(one.content, text)]
         if not equal and not draft.overrides and vector is not None:
             hits = self.index.search(text, 5, f"SELECT number FROM insights WHERE {where}", values, vector)
             close = [hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE]

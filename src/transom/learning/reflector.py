@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.insight import Draft, Insight, InsightCategory, Source
 from transom.learning.patterns import ErrorPatterns
-from transom.learning.playbook import Draft, Playbook
+from transom.learning.playbook import Playbook
 from transom.llm.turns import Egress
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
 _QUOTED = 160  # characters of a message that an insight quotes
-_FEWEST = 4  # failed trials from which a border is looked for
-_SURE = 0.6  # the lower bound that a border's failures must reach
 _WELL, _BADLY = 0.8, 0.5  # parts of a study's trials that converged
 
 
@@ -77,31 +75,23 @@ class Reflector:
         self.playbook = playbook
         self.patterns = patterns or ErrorPatterns()
         self.pending: list[InsightCandidate] = []
-        self._outcomes: list[OptimizationOutcome] = []
 
     def analyze_trial(self, outcome: OptimizationOutcome) -> list[InsightCandidate]:
         """The candidates of one outcome, pending from now on: of a failure a mistake for each of its messages."""
-        self._outcomes.append(outcome)
         if outcome.success:
             return []
         known = outcome.source
         source = Source(known.run, known.stage, outcome.trial_number, known.study, known.by)
         tried = ", ".join(f"{name}={value:g}" for name, value in sorted(outcome.design_variables.items()))
-        found: dict[str, InsightCandidate] = {}
-        for message in outcome.solver_errors:
-            kind = self.patterns.classify(message)
-            content = f"{kind.insight}: {_quoted(message)}"
-            one = InsightCandidate(
-                InsightCategory.MISTAKE, content, 0.7, (kind.kind, *kind.tags), source, tried, outcome.egress
-            )
-            found.setdefault(content, one)
-        for message in outcome.constraint_violations:
-            content = f"A constraint was violated: {_quoted(message)}"
-            one = InsightCandidate(
-                InsightCategory.MISTAKE, content, 0.5, ("constraint",), source, tried, outcome.egress
-            )
-            found.setdefault(content, one)
-        return self._pend(found.values())
+        kinds = [(self.patterns.classify(message), message) for message in outcome.solver_errors]
+        told = [(f"{kind.insight}: {_quoted(message)}", 0.7, (kind.kind, *kind.tags)) for kind, message in kinds]
+        violated = [f"A constraint was violated: {_quoted(message)}" for message in outcome.constraint_violations]
+        told += [(content, 0.5, ("constraint",)) for content in violated]
+        found = [
+            InsightCandidate(InsightCategory.MISTAKE, content, sure, tags, source, tried, outcome.egress)
+            for content, sure, tags in dict.fromkeys(told)
+        ]
+        return self._pend(found)
 
     def analyze_study_completion(
         self,
@@ -111,10 +101,10 @@ class Reflector:
         convergence_rate: float = 0.0,
         method: str = "",
     ) -> list[InsightCandidate]:
-        """The candidates of a whole study: how its method did, and beyond which value of a variable trials failed.
+        """The candidates of a whole study: how its method did.
 
         Args:
-            study_name: whose trials `analyze_trial` was told.
+            study_name: its name.
             total_trials: how many there were.
             best_value: what was reached.
             convergence_rate: the part of them that converged, from 0 to 1.
@@ -131,7 +121,7 @@ class Reflector:
         elif total_trials and convergence_rate < _BADLY:
             text = f"{how} with these bounds failed in studies like {study_name}: only {part} of its trials converged"
             found.append(InsightCandidate(InsightCategory.MISTAKE, text, 0.6, ("study", "bounds"), source, evidence))
-        return self._pend([*found, *self._borders(study_name)])
+        return self._pend(found)
 
     def commit_insights(self, min_confidence: float = 0.0) -> int:
         """Add the pending candidates of at least that confidence, and drop the others.
@@ -148,44 +138,9 @@ class Reflector:
         tags = one.tags or self.patterns.tags_in(one.content)
         return self.playbook.add(Draft(one.category, one.content, tags, one.source, scope, egress=one.egress))
 
-    def _pend(self, found: Iterable[InsightCandidate]) -> list[InsightCandidate]:
-        candidates = [*found]
-        self.pending += candidates
-        return candidates
-
-    def _borders(self, study: str) -> list[InsightCandidate]:
-        """For each variable the value on whose one side nearly all trials failed, where there is one."""
-        found = []
-        names = sorted({name for one in self._outcomes for name in one.design_variables})
-        for name in names:
-            trials = [
-                (one.design_variables[name], one.success) for one in self._outcomes if name in one.design_variables
-            ]
-            best = max((_border(trials, below) for below in (True, False)), key=lambda one: one[0])
-            bound, border, failed, tried, below = best
-            if failed >= _FEWEST and bound >= _SURE:
-                side = "below" if below else "above"
-                text = f"In studies like {study} keep {name} out of the range {side} {border:.4g}: trials there fail"
-                evidence = f"{failed} of {tried} trials {side} it failed"
-                tags = ("bounds", name.lower())
-                source = Source(study=study)
-                found.append(InsightCandidate(InsightCategory.MISTAKE, text, round(bound, 3), tags, source, evidence))
+    def _pend(self, found: list[InsightCandidate]) -> list[InsightCandidate]:
+        self.pending += found
         return found
-
-
-def _border(trials: Sequence[tuple[float, bool]], below: bool) -> tuple[float, float, int, int, bool]:
-    """The surest border on one side: its lower bound above the rate elsewhere, its value, failures, trials there."""
-    ordered = sorted(trials, key=lambda one: one[0] if below else -one[0])
-    failures = sum(not good for _, good in trials)
-    best, failed = (0.0, 0.0, 0, 0, below), 0
-    for tried, (value, good) in enumerate(ordered[:-1], 1):
-        failed += not good
-        following = ordered[tried][0]
-        rest = (failures - failed) / (len(ordered) - tried)
-        standing = Insight("", InsightCategory.MISTAKE, "", failed, tried - failed, tried - failed).lower_bound
-        if following != value and rest < standing and standing > best[0]:
-            best = (standing, (value + following) / 2, failed, tried, below)
-    return best
 
 
 def _quoted(message: str) -> str:

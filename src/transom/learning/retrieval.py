@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from transom.learning.insight import Insight, InsightCategory
+from transom.learning.insight import Draft, Insight, InsightCategory
 from transom.learning.ledger import Ledger
 from transom.learning.tasks import TaskProfile
 from transom.llm import estimate_tokens
@@ -47,18 +47,17 @@ class View:
     def living(self, now: str, *, before: int | None = None) -> tuple[str, list[Any]]:
         """The same for those that hold now, are not overridden, and, if wished, were there at an epoch."""
         seen, values = self.visible
-        clauses = [seen, "retired = ''", "valid_from <= ?", "(valid_until = '' OR valid_until > ?)"]
-        stood_in = f"SELECT overrides FROM insights WHERE overrides != '' AND retired = '' AND {seen}"
-        clauses.append(f"id NOT IN ({stood_in})")
-        values = [*values, now, now, *values]
+        holds = f"{seen} AND retired = '' AND valid_from <= ? AND (valid_until = '' OR valid_until > ?)"
+        values = [*values, now, now]
         if before is not None:
-            clauses.append("number <= ?")
+            holds = f"{holds} AND number <= ?"
             values.append(before)
-        return " AND ".join(clauses), values
+        stood_in = f"SELECT overrides FROM insights WHERE overrides != '' AND {holds}"
+        return f"{holds} AND id NOT IN ({stood_in})", [*values, *values]
 
-    def rank(self, insight: Insight) -> tuple[bool, int]:
-        """The smaller the more it counts here."""
-        return (not insight.owner, self.scopes.index(insight.scope))
+    def rank(self, one: Insight | Draft) -> tuple[bool, int]:
+        """The smaller the more it counts here; what is not seen from here counts most, so that nothing overrides it."""
+        return (not one.owner, self.scopes.index(one.scope) if one.scope in self.scopes else -1)
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class Ranked:
 
 
 def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> list[Ranked]:
-    """The best insights, the best first."""
+    """The best insights, the best first: those that fit the query before those that only stand well."""
     where, values = view.living(now, before=wish.before)
     if wish.category:
         where, values = f"{where} AND category = ?", [*values, wish.category.value]
@@ -119,7 +118,7 @@ def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> li
     ranked = [
         Ranked(one, _score(one, relevance.get(one.id, 0.0), wish, now), relevance.get(one.id, 0.0)) for one in shown
     ]
-    return sorted(ranked, key=lambda one: (-one.score, one.insight.id))[: wish.limit]
+    return sorted(ranked, key=lambda one: (not one.relevance, -one.score, one.insight.id))[: wish.limit]
 
 
 def fit(ranked: Sequence[Ranked], profile: TaskProfile, tokens: int) -> list[Insight]:
@@ -135,9 +134,7 @@ def fit(ranked: Sequence[Ranked], profile: TaskProfile, tokens: int) -> list[Ins
 
 def _score(insight: Insight, relevance: float, wish: Wish, now: str) -> float:
     preferred = wish.profile.categories
-    place = preferred.index(insight.category) if insight.category in preferred else len(preferred)
-    # Where all categories are alike none is worth more.
-    favour = 1 - place / len(preferred) if len(preferred) < len(InsightCategory) else 0.0
+    favour = 1 - preferred.index(insight.category) / len(preferred) if insight.category in preferred else 0.0
     wanted = wish.tags | wish.profile.tags
     tagged = bool(wanted & {*insight.tags})
     return relevance + _STANDING * insight.standing(now) + _CATEGORY * favour + _TAGS * tagged

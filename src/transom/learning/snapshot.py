@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Collection, Sequence
 
@@ -53,7 +54,7 @@ class Snapshot:
 
         What was learned may come from what a model or a log said, so it is data, and as local as what it came from.
         """
-        insights = self.insights(query, tokens)
+        insights = await asyncio.to_thread(self.insights, query, tokens)  # the embedding takes a while
         if not insights:
             return ()
         text = "\n".join([HEADING, *(one.line for one in insights)])

@@ -29,12 +29,12 @@ class TaskProfile:
     """What a kind of work needs of a playbook.
 
     Attributes:
-        categories: in the order in which they are shown; the others follow.
+        categories: are shown first, in this order; the others follow as they fit.
         tags: of insights that are worth more for it.
         share: of the tokens that a window has for a playbook.
     """
 
-    categories: tuple[InsightCategory, ...] = tuple(InsightCategory)
+    categories: tuple[InsightCategory, ...] = ()
     tags: frozenset[str] = frozenset()
     share: float = 1.0
 

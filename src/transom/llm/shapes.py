@@ -91,12 +91,12 @@ class Dropped:
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool that a role may call. `effect` says what a repetition would do."""
+    """A tool that a role may call. `effect` says what a repetition would do; of an `unknown` one nobody declared it."""
 
     name: str
     description: str
     parameters: Mapping[str, Json]
-    effect: Literal["pure", "idempotent", "once"] = "pure"
+    effect: Literal["pure", "idempotent", "once", "unknown"] = "pure"
 
     def to_json(self) -> dict[str, Json]:
         return {

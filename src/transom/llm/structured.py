@@ -63,10 +63,14 @@ def is_mending_what_tools_found(request: Request) -> bool:
 
     Where none was, the answer may have been a call that went wrong; who must then answer makes something up.
     """
-    if not any(block.name == REPAIR_BLOCK for block in request.window.blocks):
+    turns, last = request.window.turns, request.window.turns[-1] if request.window.turns else None
+    asked = isinstance(last, UserMessage) and last.text.startswith(_WRONG.partition("\n")[0])
+    if not asked and not any(block.name == REPAIR_BLOCK for block in request.window.blocks):
         return False
-    last = next((turn for turn in reversed(request.window.turns) if isinstance(turn, UserMessage | ToolResults)), None)
-    return isinstance(last, ToolResults)
+    before = turns[:-1] if asked else turns
+    return isinstance(
+        next((one for one in reversed(before) if not isinstance(one, AssistantMessage)), None), ToolResults
+    )
 
 
 def schema_text(schema: Mapping[str, Json]) -> str:
@@ -83,9 +87,16 @@ def mending(request: Request, bad: Reply, wrong: Sequence[Complaint]) -> Request
         wrong: with it; nothing where it was held to another schema than the request has now.
     """
     spoken = replace(request.window, turns=(*request.window.turns, AssistantMessage(bad.parts)))
-    listed = "\n".join(f"- {one.text}" for one in wrong)
-    text = _WRONG.format(listed) if wrong else _OLD
-    return _with_block(replace(request, window=spoken), REPAIR_BLOCK, text)
+    return _with_block(replace(request, window=spoken), REPAIR_BLOCK, repair_text(wrong))
+
+
+def repair_text(wrong: Sequence[Complaint]) -> str:
+    """What a model is told whose answer does not follow its schema.
+
+    Args:
+        wrong: with it; nothing where it was held to another schema than there is now.
+    """
+    return _WRONG.format("\n".join(f"- {one.text}" for one in wrong)) if wrong else _OLD
 
 
 def _with_block(request: Request, name: str, text: str) -> Request:

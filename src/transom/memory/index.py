@@ -19,6 +19,7 @@ _MOST_TERMS = 24
 _MOST_LOOKED_UP = 400
 _MOST_POSTINGS = 20_000  # a term in nearly every text costs much and tells little
 _FEWEST_CANDIDATES = 60
+_MOST_SHARING = 500
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,11 @@ class Hit:
     Attributes:
         item: the number it was put under.
         score: from 0 to 1, comparable within one search.
-        words: its part by words, where the best of the search has 1.
         likeness: cosine with the query; None where one of them has no vector.
     """
 
     item: int
     score: float
-    words: float
     likeness: float | None
 
 
@@ -42,7 +41,7 @@ def index_steps(name: str) -> tuple[str, ...]:
     """The statements that make an index of that name, for the first step of a room's tables."""
     tokens = "unicode61 remove_diacritics 0 tokenchars '.+-'"  # as `stems_of` makes them
     return (
-        f'CREATE VIRTUAL TABLE {name}_text USING fts5(stems, tokenize = "{tokens}")',
+        f'CREATE VIRTUAL TABLE {name}_text USING fts5(stems, tags, tokenize = "{tokens}")',
         f"CREATE VIRTUAL TABLE {name}_terms USING fts5vocab({name}_text, 'row')",
         # The number of a change is never given out again: by it other processes see what is new.
         f"""CREATE TABLE {name}_vectors (
@@ -70,10 +69,11 @@ class Index:
         """The vector of a text, for `put_vector`; made outside of a transaction, since it takes a while."""
         return self.embedder.embed([text])[0].tobytes() if self.embedder else None
 
-    def put_words(self, run: Connection, item: int, text: str) -> None:
-        """Have a text found by these words, in the place of those before. Part of the caller's transaction."""
+    def put_words(self, run: Connection, item: int, text: str, tags: str = "") -> None:
+        """Have a text found by its words and its tags, as they are now. Part of the caller's transaction."""
         run.execute(f"DELETE FROM {self._name}_text WHERE rowid = ?", (item,))
-        run.execute(f"INSERT INTO {self._name}_text (rowid, stems) VALUES (?, ?)", (item, " ".join(stems_of(text))))
+        row = (item, " ".join(stems_of(text)), " ".join(stems_of(tags)))
+        run.execute(f"INSERT INTO {self._name}_text (rowid, stems, tags) VALUES (?, ?, ?)", row)
 
     def put_vector(self, run: Connection, item: int, vector: bytes | None) -> None:
         """Have a text found by this meaning; None: by none. Part of the caller's transaction."""
@@ -100,8 +100,9 @@ class Index:
         """
         if self.embedder is None:
             return 0
-        known = self._tables.query(f"SELECT item FROM {self._name}_vectors WHERE model = ?", (self.embedder.model,))
-        rows = [row for row in self._tables.query(texts) if (row[0],) not in {*known}]
+        sql = f"SELECT item FROM {self._name}_vectors WHERE model = ?"
+        known = {item for (item,) in self._tables.query(sql, (self.embedder.model,))}
+        rows = [row for row in self._tables.query(texts) if row[0] not in known]
         vectors = self.embedder.embed([text for _, text in rows])
 
         def put(run: Connection) -> None:
@@ -111,16 +112,19 @@ class Index:
         self._tables.write(put)
         return len(rows)
 
-    def sharing(self, text: str, part: float, most: int) -> list[int]:
-        """Numbers of texts that may have that part of this text's different terms, the newest first."""
-        terms = {*stems_of(text)}
-        known = self._counts(terms)
-        needed = int((1 - part) * len(terms)) + 1 - (len(terms) - len(known))
-        if needed <= 0:  # too many of its terms stand nowhere
+    def sharing(self, text: str, part: float) -> list[int]:
+        """Numbers of the texts that have that part of all their different stems in common with this one (Jaccard)."""
+        stems = {*stems_of(text)}
+        known = self._counts(stems)
+        # Of its rarest stems, one must be in each of them: the others are too few to make that part.
+        needed = int((1 - part) * len(stems)) + 1 - (len(stems) - len(known))
+        if not known or needed <= 0:  # it has no terms, or too many of them stand nowhere
             return []
         name = f"{self._name}_text"
-        sql = f"SELECT rowid FROM {name} WHERE {name} MATCH ? ORDER BY rowid DESC LIMIT ?"
-        return [item for (item,) in self._tables.query(sql, (_any_of(known[:needed]), most))]
+        sql = f"SELECT rowid, stems FROM {name} WHERE {name} MATCH ? ORDER BY rowid DESC LIMIT ?"
+        rows = self._tables.query(sql, (f"stems : ({_any_of(known[:needed])})", _MOST_SHARING))
+        others = [(item, {*found.split()}) for item, found in rows]
+        return [item for item, other in others if len(stems & other) >= part * len(stems | other)]
 
     def search(
         self, query: str, limit: int, among: str, values: Sequence[Value] = (), vector: bytes | None = None
@@ -141,7 +145,7 @@ class Index:
             vector = vector or self.embed(query) or b""
             likeness = self._vectors.near(vector, many, words, among, values)
         found = {*words, *(item for item, cosine in likeness.items() if cosine >= _LEAST_LIKE)}
-        hits = [self._hit(item, words.get(item, 0.0), likeness.get(item)) for item in found]
+        hits = [_hit(item, words.get(item, 0.0), likeness.get(item)) for item in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]
 
     def _counts(self, terms: Collection[str]) -> list[tuple[str, int]]:
@@ -168,11 +172,11 @@ class Index:
         best = -rows[0][1] if rows else 1.0  # SQLite's is the better the more negative
         return {item: -rank / best if best > 0 else 1.0 for item, rank in rows}
 
-    def _hit(self, item: int, words: float, likeness: float | None) -> Hit:
-        if self._vectors is None:
-            return Hit(item, words, words, None)
-        score = BY_WORDS * words + (1 - BY_WORDS) * max(0.0, likeness or 0.0)
-        return Hit(item, score, words, likeness)
+
+def _hit(item: int, words: float, likeness: float | None) -> Hit:
+    """A text without a vector is judged by its words alone."""
+    score = words if likeness is None else BY_WORDS * words + (1 - BY_WORDS) * max(0.0, likeness)
+    return Hit(item, score, likeness)
 
 
 def _any_of(terms: Sequence[tuple[str, int]]) -> str:

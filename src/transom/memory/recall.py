@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -30,9 +29,6 @@ class Recall:
     Attributes:
         status: `ok`, `off` where there is no memory, `broken` once it could not be reached.
         error: what went wrong then.
-        queries: how often it was asked.
-        hits: how often it found something.
-        seconds: that all queries took together.
     """
 
     def __init__(
@@ -40,8 +36,6 @@ class Recall:
     ) -> None:
         self.status: Literal["ok", "off", "broken"] = "ok" if memory else "off"
         self.error: MemoryUnavailable | None = None
-        self.queries = self.hits = 0
-        self.seconds = 0.0
         self._memory = memory
         self._limit = limit
         self._filters = filters
@@ -67,19 +61,14 @@ class Recall:
     async def _retrieve(self, query: str) -> list[Recalled]:
         if self._memory is None:
             return []
-        began = time.perf_counter()
         try:
             with child_span("retrieval memory") as span:
                 found = await self._memory.retrieve(query, self._limit, self._filters)
                 span.set("transom.memory.found", len(found))
+                return found
         except MemoryUnavailable as error:
             self.status, self.error = "broken", error
             return []
-        finally:
-            self.queries += 1
-            self.seconds += time.perf_counter() - began
-        self.hits += bool(found)
-        return found
 
 
 def line_of(entry: MemoryEntry) -> str:

@@ -7,7 +7,6 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, compact_json
@@ -36,7 +35,6 @@ _STEPS = (
     ),
 )
 _ENTRY = "SELECT number, id, content, metadata, egress, created_at FROM memories"
-_AT_ONCE = 500  # ids in one statement
 
 
 class SqliteMemory:
@@ -124,9 +122,7 @@ class SqliteMemory:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def _do(self, work: Callable[[], T]) -> T:
@@ -167,18 +163,14 @@ class SqliteMemory:
         return [Recalled(found[ids[hit.item]], hit.score) for hit in hits if ids.get(hit.item) in found]
 
     def _entries(self, ids: Sequence[str]) -> dict[str, MemoryEntry]:
-        found: dict[str, MemoryEntry] = {}
-        for start in range(0, len(ids), _AT_ONCE):
-            some = ids[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(some))
-            related: dict[str, list[Relation]] = {}
-            sql = f"SELECT * FROM memory_relations WHERE source IN ({marks}) UNION SELECT * FROM memory_relations "
-            for row in self._tables.query(f"{sql} WHERE target IN ({marks}) ORDER BY 1, 2, 3", (*some, *some)):
-                for end in {row[0], row[2]}:
-                    related.setdefault(end, []).append(Relation(*row))
-            for row in self._tables.query(f"{_ENTRY} WHERE id IN ({marks})", some):
-                found[row[1]] = self._entry(row, related.get(row[1], ()))
-        return found
+        marks = ",".join("?" * len(ids))
+        related: dict[str, list[Relation]] = {}
+        sql = f"SELECT * FROM memory_relations WHERE source IN ({marks}) UNION SELECT * FROM memory_relations "
+        for row in self._tables.query(f"{sql} WHERE target IN ({marks}) ORDER BY 1, 2, 3", (*ids, *ids)):
+            for end in {row[0], row[2]}:
+                related.setdefault(end, []).append(Relation(*row))
+        rows = self._tables.query(f"{_ENTRY} WHERE id IN ({marks})", ids)
+        return {row[1]: self._entry(row, related.get(row[1], ())) for row in rows}
 
     def _entry(self, row: Any, related: Iterable[Relation]) -> MemoryEntry:
         number, key, content, metadata, egress, created = row
@@ -208,11 +200,9 @@ class SqliteMemory:
         for here, there in (("source", "target"), ("target", "source")):
             if direction == ("in" if here == "source" else "out"):
                 continue
-            for start in range(0, len(edge), _AT_ONCE):
-                some = edge[start : start + _AT_ONCE]
-                sql = f"SELECT {there}, source, name, target FROM memory_relations WHERE {here} IN "
-                sql += f"({','.join('?' * len(some))}) AND (?{len(some) + 1} IS NULL OR name = ?{len(some) + 1})"
-                found += [(row[0], Relation(*row[1:])) for row in self._tables.query(sql, (*some, name))]
+            sql = f"SELECT {there}, source, name, target FROM memory_relations WHERE {here} IN "
+            sql += f"({','.join('?' * len(edge))}) AND (?{len(edge) + 1} IS NULL OR name = ?{len(edge) + 1})"
+            found += [(row[0], Relation(*row[1:])) for row in self._tables.query(sql, (*edge, name))]
         return sorted(found)
 
 

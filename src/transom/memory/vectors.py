@@ -54,7 +54,8 @@ class Vectors:
             cosines = self._rows[: len(items)] @ np.frombuffer(query, np.float32)
         tried = min(len(items), 4 * many)
         best: Any = np.argpartition(-cosines, tried - 1)[:tried]
-        allowed = self._allowed(among, values, items[best].tolist())
+        sql = f"WITH allowed (item) AS ({among}) SELECT item FROM allowed WHERE item IN ({','.join('?' * tried)})"
+        allowed = {number for (number,) in self._tables.query(sql, (*values, *items[best].tolist()))}
         if len(allowed) < many and tried < len(items):  # a narrow filter: look at all that it lets through
             allowed = {number for (number,) in self._tables.query(among, values)}
             best = np.flatnonzero(np.isin(items, np.fromiter(allowed, np.int64, len(allowed))))
@@ -62,12 +63,6 @@ class Vectors:
         found = {item: float(cosines[place]) for place in best if (item := int(items[place])) in allowed}
         nearest = dict([*found.items()][:many])
         return nearest | {item: float(cosines[place]) for item in also if (place := self._places.get(item)) is not None}
-
-    def _allowed(self, among: str, values: Sequence[Value], items: Sequence[int]) -> set[int]:
-        marks = ",".join("?" * len(items))
-        sql = f"WITH allowed (item) AS ({among}) SELECT item FROM allowed WHERE item IN ({marks})"
-        rows = self._tables.query(sql, (*values, *items))
-        return {number for (number,) in rows}
 
     def _refresh(self) -> None:
         import numpy as np  # noqa: PLC0415  slow to import

@@ -5,10 +5,9 @@ from transom.runs.artifact import A_PERSON, Artifact, File, model_file, text_fil
 from transom.runs.checkpoints import Checkpoint, Retention, checkpoints
 from transom.runs.export import adopt, export, retract, source_of
 from transom.runs.mapping import MapResult
-from transom.runs.names import Named
 from transom.runs.questions import PersonAnswer, Question
 from transom.runs.run import Run
-from transom.runs.stage import Stage
+from transom.runs.stage import Named, Stage
 from transom.runs.walk import Route, Table, as_langgraph, to, walk
 from transom.runs.workspace import Workspace, find_workspace, trace_id
 from transom.runs.written import write_file

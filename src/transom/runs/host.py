@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
-from transom.context import Budget, TokenCorrection
+from transom.context import WindowBudget
 from transom.llm import Chain
 from transom.llm.deltas import OnDelta
 from transom.runs.journal import RunState
@@ -24,19 +24,16 @@ class Host(Protocol):
     telemetry: Telemetry
     log_calls: bool
     on_delta: OnDelta | None
-    budget: Budget
+    budget: WindowBudget
     spending: Spending | None
-    learned: dict[str, TokenCorrection]
 
     @property
     def state(self) -> RunState: ...
 
-    async def append(self, kind: str, data: dict[str, Any]) -> None: ...
+    async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None: ...
 
     def append_soon(self, kind: str, data: dict[str, Any]) -> None: ...
 
     async def settle(self) -> None: ...
 
     def records(self) -> list[Record]: ...
-
-    def journaled_reply(self, key: dict[str, Any]) -> Any | None: ...

@@ -2,42 +2,32 @@
 
 Records of a run's stream, by kind:
 
-    opened    {entry?}                                            how `transom resume` starts it again
+    opened    {journal, entry?}                                         how `transom resume` starts it again
     started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
-    reply     {stage, attempt, epoch, conversation, ordinal, told?, request, chain, role, sees, window, reply, then?,
-              shares}; then: "more", "mend" or "failed" where the answer is not whole after it (`llm.answering`)
-    intent    {stage, epoch, conversation, ordinal, request, call, mark?} a tool that must not run twice is about to run
-    tool      {stage, attempt, epoch, conversation, ordinal, request, call, name, effect, outcome}
-              a second one has only `outcome`: what the call was answered with in the place of the first
     writing   {stage, output, file}                                     its file is about to be written
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised
     decided   {stage, fingerprint, edited, answer, approval?, person?}  "keep", "redo", "approve", "refuse", or the
               answer to a question; person: {text, by, reason}
-    told      {stage, epoch, conversation, number, told}          what a conversation holds beside replies and results
-    registered {stage, epoch, conversation, name, digest}         the next request is the first to have this tool
-    counted   {stage, epoch, conversation, tokens}                by model, how tokens are estimated as it begins
-    marked    {stage, epoch, conversation, event, mark}           what a program says of an event of a conversation
-    doubts    {stage, epoch, add, drop}                           equal calls of tools that must not be repeated wait
     settled   {stage}                                             the choice that it waited for is none any more
     nodes     {table, nodes}                                      which nodes a walk was begun with
     handed    {after, files}                                      a flow gave up after so many repairs
     helped    {after, guidance, reset}                            what a person said to a flow that could not go on
     closed    {status}
 
-For `window` see `transom.runs.windows`.
+Events of conversations are described in `transom.runs.conversation`, windows in `transom.runs.windows`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from transom.llm import AnsweredFrom, Usage
 from transom.runs.attempts import Attempt, Done, StageHistory
+from transom.runs.conversation import KINDS, Begun, Conversation, ConversationKey, Spent, key_of
 from transom.runs.waiting import Choice, Slot, slot, without_call, without_talk
 from transom.store import Record
 
@@ -57,12 +47,8 @@ class Help:
     reset: bool = False
 
 
-ReplyKey = tuple[str, str, str, int, str, str]
-ToolKey = tuple[str, str, str, int, str, str]
-AskedKey = tuple[str, str, str, int, str]
-"""What replies and calls are found by that came of one request: stage, epoch, conversation, ordinal and digest."""
-TalkKey = tuple[str, str, str]
-"""Stage, epoch and conversation."""
+VERSION = 2
+"""Of the journal; runs of an earlier one are refused."""
 
 
 @dataclass
@@ -71,40 +57,23 @@ class RunState:
 
     Attributes:
         waiting: what a person has to say: each choice by its stage and, of a tool call, its fingerprint.
-        tools: what came of each tool call.
-        intents: how often a tool call that must not be repeated was begun.
         approvals: what a person said to tool calls, by the fingerprint of the question.
         answers: what a person answered to questions of the program, by the fingerprint of the question.
-        told: what each conversation holds beside replies and results, in order.
-        registered: tools that came while a conversation was under way, by name, with their digests.
-        begun: conversations that have a reply.
-        counted: how tokens were estimated when a conversation began, by the name of the model.
-        followed: of the others, the replies after which there is another one: what those were asked by.
-        void: of the others, the replies that were there when something else was told than before.
-        marks: what programs say of the events of each conversation, by their numbers.
-        begun_once: by stage, epoch and what tells equal ones, calls that must not be repeated and were begun.
-        doubts: by stage and epoch, what tells calls that wait for a person besides, see `runs.doubts`.
-        said: of conversations in which what was said stays said, each reply and its key by its ordinal (`Stage.ask`).
+        conversations: by their keys, in the order in which they began.
+        spent: what each conversation that is no sub-conversation used with all within it.
+        once: calls of tools that must not be repeated, by stage, epoch and what tells equal ones.
+        version: of the journal; None while it is empty.
     """
 
     entry: dict[str, Any] = field(default_factory=dict)
     stages: dict[str, StageHistory] = field(default_factory=dict)
-    replies: dict[ReplyKey, Any] = field(default_factory=dict)
-    tools: dict[ToolKey, Any] = field(default_factory=dict)
-    intents: Counter[ToolKey] = field(default_factory=Counter)
     decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
     approvals: dict[str, Any] = field(default_factory=dict)
     answers: dict[str, dict[str, str]] = field(default_factory=dict)
-    told: dict[TalkKey, list[Any]] = field(default_factory=dict)
-    said: dict[TalkKey, dict[int, Any]] = field(default_factory=dict)
-    registered: dict[TalkKey, dict[str, str]] = field(default_factory=dict)
-    begun: set[TalkKey] = field(default_factory=set)
-    counted: dict[TalkKey, dict[str, Any]] = field(default_factory=dict)
-    followed: dict[AskedKey, set[str]] = field(default_factory=dict)
-    void: set[AskedKey] = field(default_factory=set)
-    marks: dict[TalkKey, dict[int, list[Any]]] = field(default_factory=dict)
-    begun_once: dict[tuple[str, str, str], list[ToolKey]] = field(default_factory=dict)
-    doubts: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    conversations: dict[ConversationKey, Conversation] = field(default_factory=dict)
+    spent: dict[tuple[str, str, str], Spent] = field(default_factory=dict)
+    once: dict[tuple[str, str, str], list[Begun]] = field(default_factory=dict)
+    version: int | None = None
     nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
@@ -116,37 +85,18 @@ class RunState:
     def stage(self, name: str) -> StageHistory:
         return self.stages.setdefault(name, StageHistory())
 
+    def conversation(self, key: ConversationKey) -> Conversation:
+        """The conversation of that key; an empty one is kept where there was none."""
+        found = self.conversations.get(key)
+        if found is None:
+            found = self.conversations[key] = Conversation()
+        return found
 
-_OF_SAID = ("stage", "epoch", "conversation", "ordinal", "told", "request", "chain", "reply")
-
-
-def talk_key(data: dict[str, Any]) -> TalkKey:
-    """The conversation that a record is of."""
-    return data["stage"], data["epoch"], data["conversation"]
-
-
-def reply_key(data: dict[str, Any]) -> ReplyKey:
-    """What a journaled reply is found by; the attempt is not part of it, so that rerun code replays its replies."""
-    return (
-        data["stage"],
-        data["epoch"],
-        data["conversation"],
-        data["ordinal"],
-        data["request"],
-        data["chain"],
-    )
-
-
-def tool_key(data: dict[str, Any]) -> ToolKey:
-    """What the outcome of a tool call is found by: the reply that asked for it, and which of its calls it was."""
-    return (
-        data["stage"],
-        data["epoch"],
-        data["conversation"],
-        data["ordinal"],
-        data["request"],
-        data["call"],
-    )
+    def within(self, key: ConversationKey) -> dict[ConversationKey, Conversation]:
+        """The sub-conversations that were opened in a conversation, also those of sub-conversations."""
+        below = f"{key.conversation}/"
+        found = self.conversations.items()
+        return {one: talk for one, talk in found if one[:2] == key[:2] and one.conversation.startswith(below)}
 
 
 def fold(records: Iterable[Record]) -> RunState:
@@ -159,16 +109,15 @@ def fold(records: Iterable[Record]) -> RunState:
 
 def apply(state: RunState, kind: str, data: Any) -> None:
     """Take one record into the state."""
+    if kind in KINDS:
+        _apply_event(state, kind, data)
+        return
     match kind:
         case "opened":
             state.entry, state.status, state.paused = data.get("entry", state.entry), "running", None
+            state.version = state.version or data.get("journal", 1)
         case "started":
             _apply_started(state.stage(data["stage"]), data)
-        case "reply":
-            state.replies[reply_key(data)] = data["reply"]
-            _apply_said(state, data)
-        case "intent" | "tool":
-            _apply_tool(state, data)
         case "writing":
             stage = state.stage(data["stage"])
             stage.wrote = True
@@ -198,52 +147,36 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
             state.nodes[data["table"]] = data["nodes"]
         case "handed":
             state.handed, state.gave_up = data, True
-        case "told":
-            number, key = data["number"], talk_key(data)
-            told = state.told.setdefault(key, [])
-            if number < len(told):
-                _apply_void(state, key, number)
-            told[number:] = [data["told"]]
-        case "registered":
-            state.registered.setdefault(talk_key(data), {})[data["name"]] = data["digest"]
-        case "counted":
-            state.counted[talk_key(data)] = data["tokens"]
-        case "marked":
-            state.marks.setdefault(talk_key(data), {}).setdefault(data["event"], []).append(data["mark"])
-        case "doubts":
-            doubts = state.doubts.setdefault((data["stage"], data["epoch"]), set())
-            doubts.update(data["add"])
-            doubts.difference_update(data["drop"])
-            for mark in data["drop"]:
-                state.begun_once.pop((data["stage"], data["epoch"], mark), None)
         case "helped":
             state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
 
 
-def _apply_void(state: RunState, key: TalkKey, number: int) -> None:
-    """In a conversation something else is told than before, in the place of what was told with that number."""
-    if key in state.said:
-        state.said[key] = {ordinal: one for ordinal, one in state.said[key].items() if one["told"] <= number}
-    else:
-        state.void.update(one[:5] for one in state.replies if one[:3] == key)
+def _apply_event(state: RunState, kind: str, data: Any) -> None:
+    """An event of a conversation."""
+    key = key_of(data)
+    root = key.root
+    spent = state.spent.get(root)
+    if spent is None:
+        spent = state.spent[root] = Spent()
+    if kind == "model_reply":
+        spent.add(data["reply"]["by"], Usage(**data["reply"]["usage"]))
+        if state.waiting:
+            state.waiting = without_talk(state.waiting, data)
+    elif kind == "tool_result":
+        if state.waiting:
+            state.waiting = without_call(state.waiting, data)
+    elif kind == "tool_started" and data.get("mark"):
+        begun = state.once.setdefault((key.stage, key.epoch, data["mark"]), [])
+        if data.get("settles"):  # a person knows of those before, but for those that still wait
+            begun[:] = [one for one in begun if _waits(state, key, one)]
+        begun.append(Begun(key.conversation, data["ordinal"], data["call"]))
+    state.conversation(key).apply(kind, data, spent)
 
 
-def _apply_said(state: RunState, data: Any) -> None:
-    """In a conversation that lasts a reply voids whatever followed at its place before."""
-    if state.waiting:
-        state.waiting = without_talk(state.waiting, data)
-    if data["ordinal"] == 0:
-        state.begun.add(talk_key(data))
-    if "told" not in data:
-        before = (*talk_key(data), data["ordinal"] - 1, data["window"].get("after", ""))
-        state.followed.setdefault(before, set()).add(data["request"])
-        return
-    key, ordinal = talk_key(data), data["ordinal"]
-    said = state.said.setdefault(key, {})
-    for later in [number for number in said if number >= ordinal] if ordinal in said else []:
-        del said[later]
-    said[ordinal] = {name: data[name] for name in _OF_SAID} | {"then": data.get("then")}
-    del state.told.setdefault(key, [])[data["told"] :]
+def _waits(state: RunState, key: ConversationKey, begun: Begun) -> bool:
+    """Whether a call that was begun has no result, and its conversation waits for one."""
+    found = state.conversation(key._replace(conversation=begun.conversation))
+    return found.pending is not None and found.replies == begun.ordinal + 1 and begun.call not in found.results
 
 
 def _apply_started(stage: StageHistory, data: Any) -> None:
@@ -268,16 +201,6 @@ def _apply_stop(state: RunState, kind: str, data: Any) -> None:
     state.status, state.paused = kind, data.get("reason")
     if data.get("choice"):
         state.waiting[slot(data["choice"])] = data["choice"]
-
-
-def _apply_tool(state: RunState, data: Any) -> None:
-    if "outcome" in data:
-        state.tools[tool_key(data)] = data["outcome"]
-        if state.waiting:
-            state.waiting = without_call(state.waiting, data)
-    else:
-        state.intents[tool_key(data)] += 1
-        state.begun_once.setdefault((data["stage"], data["epoch"], data.get("mark", "")), []).append(tool_key(data))
 
 
 def _apply_done(stage: StageHistory, data: Any) -> None:

@@ -17,7 +17,7 @@ from transom.runs.journal import apply, fold
 from transom.store import Store
 
 _STOPS = ("failed", "paused")
-_FREE = frozenset({"opened", "nodes", "told", "closed"})
+_FREE = frozenset({"opened", "nodes", "closed", "user_message", "conversation_opened", "marked", "reset"})
 """What nobody paid for or decided: it outlives a kill at once, and a power cut together with the next of the others."""
 SUCCESSES = frozenset({"done", "READY", "PASS", "FAIL"})
 """How a run is closed that came to its end; a check whose answer is no did."""
@@ -71,7 +71,7 @@ class Ledger:
         self._stops = [record.seq for record in records if record.kind in _STOPS]
         self._read_to = 0  # the last position that was in the state when it was last read anew
 
-    async def append(self, kind: str, data: dict[str, Any]) -> None:
+    async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
         """Append to the journal and take it into the state. Who is cancelled meanwhile is so when that is done.
 
         Raises:
@@ -81,7 +81,9 @@ class Ledger:
         self._turns += [turn]
         try:
             self._hand_over_again()
-            position = await self._store.append(self._stream, kind, data, sync=kind not in _FREE)
+            position = await self._store.append(
+                self._stream, kind, data, sync=kind not in _FREE if sync is None else sync
+            )
             await self._written()
             while self._turns[0] is not turn:  # is in the journal before this one
                 await _over(self._turns[0])

@@ -41,7 +41,7 @@ def recording_of(
     Raises:
         InputError: no model was asked; something is local and may not get into it; a reply holds a key.
     """
-    asked = zip([one.data for one in records if one.kind == "reply"], requests_of(store, records), strict=True)
+    asked = zip([one.data for one in records if one.kind == "model_reply"], requests_of(store, records), strict=True)
     calls, windows = [], []
     data: Any
     for number, (data, found) in enumerate(asked, 1):

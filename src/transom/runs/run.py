@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, digest
-from transom.context import Budget, TokenCorrection
-from transom.errors import CapReached, Paused, TransomError
+from transom.context import WindowBudget
+from transom.errors import CapReached, Paused, RunError, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.deltas import OnDelta
 from transom.runs.artifact import Artifact, File, epoch_of, lineage_of
@@ -26,16 +26,16 @@ from transom.runs.checkpoints import Retention
 from transom.runs.choices import answered
 from transom.runs.decide import Plan
 from transom.runs.hold import Hold
-from transom.runs.journal import RunState, reply_key
+from transom.runs.journal import VERSION, RunState
 from transom.runs.ledger import Ledger
 from transom.runs.lock import RunLock
 from transom.runs.mapping import MapResult, map_items, stage_names
 from transom.runs.pausing import pause_at_cap, pause_for_choice, pause_for_time
 from transom.runs.questions import PersonAnswer, Question, is_reworded
 from transom.runs.spending import Spending
-from transom.runs.stage import Stage
+from transom.runs.stage import KEPT, Named, Stage, checked
 from transom.runs.step import Step, cause, fingerprint
-from transom.runs.tool_call import refuse_in_tool_call
+from transom.runs.tool_call import in_stage, refuse_in_tool_call
 from transom.runs.waiting import Choice, chosen
 from transom.runs.workspace import Workspace, run_key, trace_id
 from transom.runs.written import write_file
@@ -62,9 +62,9 @@ class Run:
         self.stage_seconds = STAGE_SECONDS
         self.log_calls = True
         self.on_delta: OnDelta | None = None
-        self.budget = Budget(open=True)
+        self.budget = WindowBudget(open=True)
         self.spending: Spending | None = None
-        self.learned: dict[str, TokenCorrection] = {}
+        self._kept: Stage | None = None
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
         self._ledger = Ledger(store, f"run/{run_id}", folder)
         redact = Redactor(secrets=chain.secrets)
@@ -95,6 +95,7 @@ class Run:
 
         Raises:
             RunBusy: another process works on it.
+            RunError: an earlier version of transom made it.
         """
         key = run_key(kind, inputs)
         fresh: dict[str, Json] = {
@@ -106,7 +107,10 @@ class Run:
         row: Any = await store.put_if_absent(RUNS, key, fresh)
         run = Run(row["id"], workspace.run_folder(row["name"], row["id"]), workspace, store, chain)
         try:
-            await run.append("opened", {"entry": dict(entry)} if entry is not None else {})
+            if run.state.version not in (None, VERSION):
+                hint = "finish it with that version, or start afresh in another --workspace"
+                raise RunError("the run was made by an earlier version of transom", where=run.id, hint=hint)
+            await run.append("opened", {"journal": VERSION, **({"entry": dict(entry)} if entry is not None else {})})
         except BaseException:
             run.close()
             raise
@@ -138,9 +142,9 @@ class Run:
     def progress(self, tell: Callable[[str], None]) -> None:
         self._ledger.tell = tell
 
-    async def append(self, kind: str, data: dict[str, Any]) -> None:
-        """Append to the journal and take it into the state."""
-        await self._ledger.append(kind, data)
+    async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
+        """Append to the journal and take it into the state; `sync`: whether it survives power loss."""
+        await self._ledger.append(kind, data, sync=sync)
 
     def append_soon(self, kind: str, data: dict[str, Any]) -> None:
         """Append without waiting (see `Ledger.append_soon`)."""
@@ -167,9 +171,20 @@ class Run:
         """What the journal says so far."""
         return self._ledger.state
 
-    def journaled_reply(self, key: dict[str, Any]) -> Any | None:
-        """The journaled reply under this key (see `journal.reply_key`), None where there is none."""
-        return self.state.replies.get(reply_key(key))
+    @property
+    def kept(self) -> Stage:
+        """Where the conversations live that the run itself keeps, beside its stages."""
+        if self._kept is None:
+            self._kept = Stage(self, KEPT, attempt=1, epoch="", kept=True)
+        return self._kept
+
+    def named(self, name: str) -> Named:
+        """Where an agent lives whose conversation the run keeps under that name: `Agent(role, at=run.named("q0"))`.
+
+        Raises:
+            InputError: it is no name, or one that stands for something else.
+        """
+        return Named(self.kept, checked(name, self.id))
 
     async def stage(
         self,
@@ -198,6 +213,8 @@ class Run:
                 handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "begin a stage of its own run")
+        if name == KEPT:
+            raise RunError(f"a stage cannot be called {KEPT!r}: conversations of the run itself are", where=self.id)
         path = self.folder / (out.folder or name) / out.name
         self._hold.claim(name, path)
         step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
@@ -319,7 +336,8 @@ class Run:
         limit = asyncio.timeout(self.stage_seconds)
         try:
             async with limit:
-                return await fn(stage, *values)
+                with in_stage(self):
+                    return await fn(stage, *values)
         except TimeoutError as error:
             if not limit.expired():
                 raise

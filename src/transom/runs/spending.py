@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from transom.errors import CapReached, InputError
 from transom.llm import Usage
-from transom.llm.codec import reply_from_json
+from transom.runs.journal import RunState
 
 _NO_MODEL = frozenset({"rules", "replay", "scripted"})
 """Who has no model behind it, also in a journal of earlier commands that had others in their chain."""
@@ -59,13 +58,13 @@ class Spending:
         self.usd += cost or 0.0
         self.unpriced = by if cost is None else self.unpriced
 
-    def take_in(self, run_id: str, replies: Iterable[Any]) -> None:
+    def take_in(self, run_id: str, state: RunState) -> None:
         """Add the replies that a run's journal holds when it is opened; once, however often that is."""
         known = run_id in self._runs
         self._runs.add(run_id)
-        for data in () if known else replies:
-            reply = reply_from_json(data)
-            self.add(reply.by, reply.usage)
+        for spent in () if known else state.spent.values():
+            for by, usage in spent.replies:
+                self.add(by, usage)
 
     def check(self) -> None:
         """Refuse to ask where nothing is left.

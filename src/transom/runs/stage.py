@@ -1,236 +1,251 @@
-"""What a stage's function is handed: a way to ask a model so that no reply is paid for twice."""
+"""What a stage's function is handed: the place of its conversations, so that no reply is paid for twice."""
 
 from __future__ import annotations
 
-from collections import Counter
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from transom.canonical import Json
-from transom.context import Budget, TokenCorrection
-from transom.errors import StoreError
+from transom.context import WindowBudget
+from transom.context.tokens import Measure
+from transom.errors import InputError, RunError
 from transom.llm import AnsweredFrom, Reply, Request, Role, Usage
-from transom.llm.deltas import tell
-from transom.runs.called import Calls
+from transom.llm.capabilities import UNBOUNDED
+from transom.llm.deltas import OnDelta
+from transom.runs.asking import Models
+from transom.runs.conversation import OF_CALL, Conversation, ConversationKey
 from transom.runs.host import Host
-from transom.runs.journal import ToolKey
-from transom.runs.models import PLAIN, AskOptions, Models
-from transom.runs.names import Named, Names, checked, is_within
-from transom.runs.replies import Replies
 from transom.runs.spans import of_reply, of_request
-from transom.runs.standing import stood
-from transom.runs.windows import Talk, talk_after
+from transom.runs.tool_journal import ToolJournal
+from transom.runs.windows import WindowWriter
 from transom.runs.written import write_file
 
-NOTHING_USED = Usage()
+MAIN = "main"
+KEPT = "conversation"
+"""Stands in the place of a stage for conversations that a run keeps."""
 
 
-class Stage(Calls):
-    """One attempt of one stage.
+@dataclass(frozen=True)
+class Named:
+    """A conversation by a name of its own, see `Stage.named` and `Run.named`."""
+
+    stage: Stage
+    name: str
+
+
+class Asked(NamedTuple):
+    """A reply in the journal; `stop` is what came while it was written, to be raised when it was taken in."""
+
+    reply: Reply
+    stop: BaseException | None
+
+
+def _whole(reply: Reply) -> str:
+    """Every answer is whole."""
+    del reply
+    return ""
+
+
+class Stage:
+    """One attempt of one stage; or the place of the conversations that a run keeps.
 
     Attributes:
         name: its path in the run, e.g. `spec/round1`.
         attempt: 1-based number of this try.
         place: its run and its name: what a conversation's name is unique in.
         folder: where it may leave files for people beside its artifact (`note`).
-        names: of its conversations.
+        kept: whether what was said in its conversations stays said; a stage's function may go another way.
         memoise: set False by a function whose result must not be reused, e.g. because a machine was too busy.
+        tools: its tool calls.
     """
 
-    def __init__(self, run: Host, name: str, *, attempt: int, epoch: str) -> None:
-        self._run = run
-        self.name, self.attempt, self.epoch = name, attempt, epoch
+    def __init__(self, run: Host, name: str, *, attempt: int, epoch: str, kept: bool = False) -> None:
+        self.host = run
+        self.name, self.attempt, self.epoch, self.kept = name, attempt, epoch, kept
         self.place = f"{run.id}/{name}"
         self.folder = run.folder / name
         self.memoise = True
-        self.answered: dict[str, set[AnsweredFrom]] = {}
-        self._used: dict[str, Usage] = {}
-        self._models, self._replies = Models(run), Replies(run, attempt)
-        self._talks: dict[str, Talk] = {}
-        self._told: Counter[str] = Counter()
-        self._under_way: set[ToolKey] = set()
-        self._met: set[ToolKey] = set()
-        self.names = Names(self.place, self._talks)
+        self.tools = ToolJournal(run, self.place, self.is_claimed)
+        self._models = Models(run)
+        self._windows: dict[str, WindowWriter] = {}
+        self._claimed: dict[str, bool] = {}
+        self._keys: dict[str, ConversationKey] = {}
+        self._said: dict[str, int] = {}
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> WindowBudget:
         """How large the windows of its calls may be."""
-        return self._run.budget
-
-    @property
-    def usage(self) -> Usage:
-        """Tokens of the replies that are used in it."""
-        return sum(self._used.values(), NOTHING_USED)
-
-    @property
-    def host(self) -> Host:
-        """The run that it is a stage of."""
-        return self._run
+        return self.host.budget
 
     def named(self, name: str) -> Named:
         """Where an agent lives whose conversation has that name: `Agent(role, at=stage.named("q0"))`.
-
-        The name is what its replies and results are found by when the code runs again, whichever of several agents at
-        once comes first.
 
         Raises:
             InputError: it is no name, or one that stands for something else.
         """
         return Named(self, checked(name, self.place))
 
-    def told(self, conversation: str) -> list[Any]:
-        """What the journal has of a conversation beside replies and results (see `tell`), from where it is now."""
-        told = self._run.state.told.get((self.name, self.epoch, conversation), [])
-        return told[self._told[conversation] :]
+    def claim(self, name: str, *, given: bool) -> str:
+        """Give a conversation its name; each is given once.
 
-    def marks(self, conversation: str) -> dict[int, list[Any]]:
-        """What a program said of the events of a conversation that lasts, by their numbers (see `keep_mark`)."""
-        return self._run.state.marks.get((self.name, self.epoch, conversation), {})
+        Args:
+            name: of the conversation.
+            given: whether the program chose it.
 
-    async def keep_mark(self, conversation: str, event: int, mark: Json) -> None:
-        """Journal what a program says of an event of a conversation."""
-        await self._run.append("marked", {**self._where(conversation), "event": event, "mark": mark})
+        Raises:
+            RunError: another one has it.
+        """
+        if name in self._claimed:
+            if given:
+                what = f"a conversation {name!r} is open already"
+                raise RunError(what, where=self.place, hint="use the agent that has it, or give this one another name")
+            what = f"the second conversation of {self._kind} needs a name"
+            where = "run" if self.kept else "stage"
+            raise RunError(what, where=self.place, hint=f'say Agent(role, at={where}.named("..."))')
+        self._claimed[name] = True
+        return name
 
-    def told_next(self, conversation: str) -> Any | None:
-        """What was told next when the code ran before; None where that is new."""
-        return next(iter(self.told(conversation)), None)
+    def claim_call(self, fingerprint: str) -> str:
+        """The name of the conversation of a call: the one that began with the same before, else a new one."""
+        known = [key.conversation for key in self._of_stage()]
+        for name in [name for name in known if name not in self._claimed]:
+            messages = self.state(name).messages
+            if messages and messages[0].data["fingerprint"] == fingerprint:
+                return self.claim(name, given=True)
+        number = 1
+        while (name := MAIN if number == 1 else f"{MAIN}#{number}") in {*self._claimed, *known}:
+            number += 1
+        return self.claim(name, given=True)
+
+    def is_claimed(self, conversation: str) -> bool:
+        """Whether this attempt opened it, or the conversation that it is within."""
+        return self.kept or conversation.split("/", 1)[0] in self._claimed
+
+    def release(self, name: str) -> None:
+        """A kept conversation was closed, and may be opened again."""
+        self._claimed.pop(name, None)
+
+    def key(self, conversation: str) -> ConversationKey:
+        """Where a conversation is found in the run."""
+        found = self._keys.get(conversation)
+        if found is None:
+            found = self._keys[conversation] = ConversationKey(self.name, self.epoch, conversation)
+        return found
+
+    def state(self, conversation: str) -> Conversation:
+        """A conversation as its events have it; it is another object after a failed write."""
+        return self.host.state.conversation(self.key(conversation))
+
+    async def append(self, kind: str, conversation: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
+        """Append an event of a conversation."""
+        where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
+        await self.host.append(kind, {**where, **data}, sync=sync)
+
+    def append_soon(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
+        """Append an event of a conversation without waiting."""
+        where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
+        self.host.append_soon(kind, {**where, **data})
 
     async def ask(
-        self, request: Request, role: Role, *, conversation: str = "main", options: AskOptions = PLAIN
-    ) -> Reply:
-        """Ask the run's chain, or take the journaled reply.
+        self,
+        request: Request,
+        role: Role,
+        *,
+        conversation: str = MAIN,
+        judge: Callable[[Reply], str] = _whole,
+        on_delta: OnDelta | None = None,
+        seconds: float | None = None,
+        size: Measure | None = None,
+    ) -> Asked:
+        """Ask the run's chain; the reply is synced to the journal before it is used.
 
-        A reply is synced to the journal before it is used. Who is stopped meanwhile is so when it is there and counts.
-        A stage's result must follow from its inputs, so a journaled reply counts for the very same request. In a
-        conversation that lasts, what was said stays said: there it counts for its place, after the same words, whatever
-        prompt, tools or model are today.
+        Who is stopped while it is written is so when it is there: it is paid for.
 
         Args:
             request: what is asked.
             role: who asks.
-            conversation: tells conversations of one stage apart.
-            options: how it is asked.
+            conversation: whose last message is answered.
+            judge: reply -> its status, see `runs.conversation`.
+            on_delta: hears the reply as it comes.
+            seconds: how long to wait for it.
+            size: of the window, by which estimates of tokens learn from the usage that comes back.
 
         Raises:
             ProviderError, EgressError: from the chain.
             CapReached: the run has cost what it may.
             TimeoutError: no reply in time.
+            StoreError: the reply is not in the journal.
         """
-        talk = self._talks.setdefault(conversation, Talk())
-        chain = self._run.chain.of(role.name)
-        key = self._key(talk, request, role, conversation, lasting=options.lasting)
-        about = of_request(request, self.place, conversation)
-        with self._run.telemetry.span(f"chat {role.name}", "client", **about) as span:
-            reply, found = self._replies.found(key)
-            replayed, stop = reply is not None, None
-            if reply is None:
-                reply = await self._models.reply(request, chain, options, span)
-                then = options.judge(reply)
-                stop = await self._replies.put(key, reply, then, talk=talk, request=request, role=role)
-                if self._run.spending:
-                    self._run.spending.add(reply.by, reply.usage)
-            else:
-                then = stood(self._run.state, found) or options.judge(reply)
-                tell(reply, options.on_delta)
-            if not (replayed and options.lasting):  # who answered then need not be there today
-                self._models.pinned[id(chain)] = reply.by
-            self._use(reply, conversation)
-            span.update(of_reply(reply, replayed=replayed))
-        self._talks[conversation] = talk_after(talk, request, reply, asked=key, found=found)
-        if options.answering:
-            options.answering.take(reply, then, replayed=replayed)
-        if stop:
-            if options.held is None:
-                raise stop
-            options.held(stop)
-        return reply
+        chain, state = self.host.chain.of(role.name), self.state(conversation)
+        with self.host.telemetry.span(
+            f"chat {role.name}", "client", **of_request(request, self.place, conversation)
+        ) as span:
+            reply = await self._models.reply(request, chain, span, on_delta=on_delta, seconds=seconds)
+            marked = self.host.chain.policy.mark(request)
+            writer = self._windows.setdefault(conversation, WindowWriter(self.host.store))
+            stop: BaseException | None = None
+            ordinal, status = state.replies, judge(reply)
+            told: dict[str, Any] = {
+                "ordinal": ordinal,
+                "attempt": self.attempt,
+                "request": request.digest,
+                "role": request.role,
+                "sees": sorted(role.sees),
+                "reply": reply.to_json(),
+                "shares": {name: [used, limit] for name, used, limit in request.window.shares},
+            }
+            if status:
+                told["status"] = status
+            if size:
+                told["size"] = [*size]
+            if ordinal == 0 and (room := chain.caps).context_tokens < UNBOUNDED and room.context_known:
+                told["context_tokens"] = room.context_tokens
+            for attempt in (1, 2):
+                try:
+                    told["window"] = await writer.keep(marked, self.state(conversation).turns, ordinal)
+                    await self.append("model_reply", conversation, told)
+                except BaseException as error:
+                    stop = stop or error
+                    if self.state(conversation).replies > ordinal:
+                        break
+                    if attempt == 2 or not isinstance(error, asyncio.CancelledError):
+                        raise
+                else:
+                    break
+            if self.host.spending:
+                self.host.spending.add(reply.by, reply.usage)
+            span.update(of_reply(reply, replayed=False))
+        return Asked(reply, stop)
 
-    def counted(self, conversation: str) -> dict[str, TokenCorrection]:
-        """How tokens are estimated as a conversation begins, by the name of the model: as the run had learned by then.
+    def pin(self, role: str, by: str) -> None:
+        """In a stage who answered before is asked from then on."""
+        if not self.kept:
+            self._models.pinned.setdefault(id(self.host.chain.of(role)), by)
 
-        What it begins with is journaled, so that its windows are the same whenever the code runs again.
-        """
-        key, learned = (self.name, self.epoch, conversation), self._run.learned
-        found = self._run.state.counted.get(key)
-        if found is not None:
-            return {model: TokenCorrection.from_json(one) for model, one in found.items()}
-        if not learned or key in self._run.state.begun:
-            return {}
-        tokens = {model: one.to_json() for model, one in learned.items()}
-        self._run.append_soon("counted", {**self._where(conversation), "tokens": tokens})
-        return {**learned}
+    def next_model(self, role: str) -> str:
+        """The name of the model that is asked next."""
+        chain = self.host.chain.of(role)
+        return self._models.pinned.get(id(chain)) or chain.providers[0].name
 
-    def answering(self, role: str, conversation: str) -> tuple[str, bool]:
-        """The name of the model that the next reply is expected of or journaled by, and whether it will stay so."""
-        chain = self._run.chain.of(role)
-        pinned = self._models.pinned
-        if id(chain) in pinned:
-            return pinned[id(chain)], True
-        said = self._run.state.said.get((self.name, self.epoch, conversation), {})
-        found = said.get(self._talks.get(conversation, Talk()).next)
-        return (found["reply"]["by"] if found else chain.providers[0].name), False
+    def count(self, conversation: str, messages: int) -> None:
+        """So many messages of a conversation count to what the stage's result comes of."""
+        self._said[conversation] = max(messages, self._said.get(conversation, 0))
 
-    def answered_next(self, conversation: str) -> bool:
-        """Whether the journal of a conversation that lasts has a reply to what it holds now."""
-        ordinal = self._talks.get(conversation, Talk()).next
-        key = {**self._where(conversation), "ordinal": ordinal, "told": self._told[conversation]}
-        return self._replies.said(key) is not None
+    @property
+    def answered(self) -> dict[str, set[AnsweredFrom]]:
+        """Who answered in it, and from what."""
+        found: dict[str, set[AnsweredFrom]] = {}
+        for data in self._replies():
+            sources = {AnsweredFrom(**source) for source in data["reply"]["answered_from"]}
+            found.setdefault(data["reply"]["by"], set()).update(sources)
+        return found
 
-    def _key(self, talk: Talk, request: Request, role: Role, conversation: str, *, lasting: bool) -> dict[str, Any]:
-        """What a reply is journaled under."""
-        return {
-            **self._where(conversation),
-            "ordinal": talk.next,
-            "request": request.digest,
-            "chain": self._run.chain.fingerprint(role),
-            **({"told": self._told[conversation]} if lasting else {}),
-        }
-
-    def _where(self, conversation: str) -> dict[str, object]:
-        return {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
-
-    def _use(self, reply: Reply, conversation: str) -> None:
-        """Count a reply to what the stage's result comes of."""
-        self.answered.setdefault(reply.by, set()).update(reply.answered_from)
-        self._used[conversation] = self._used.get(conversation, NOTHING_USED) + reply.usage
-
-    async def tell(self, conversation: str, told: Json) -> None:
-        """Journal something of a conversation that is neither a reply nor a result; not again when code runs again.
-
-        What is told in another way than the last time voids what was told after it.
-        """
-        number, held = self._told[conversation], self.told_next(conversation)
-        self._told[conversation] += 1
-        if held == told:
-            return
-        try:
-            await self._run.append("told", {**self._where(conversation), "number": number, "told": told})
-        except StoreError:  # it was not said; who is cancelled meanwhile has said it
-            self._told[conversation] = number
-            raise
-
-    def rewind(self, conversation: str) -> list[tuple[tuple[str, int], Json]]:
-        """Begin a conversation and its sub-conversations anew: what the journal has of them is gone through again.
-
-        Returns:
-            Their replies that were used, see `replies_within`.
-        """
-        used = {name: talk.next for name, talk in self._talks.items() if is_within(name, conversation)}
-        if not used and not any(is_within(name, conversation) for name in self._told):
-            return []
-        passed = [one for one in self.replies_within(conversation) if one[0][1] < used.get(one[0][0], 0)]
-        for kept in (self._talks, self._told, self._used):
-            for name in [name for name in kept if is_within(name, conversation)]:
-                del kept[name]
-        self._met = {one for one in self._met if not is_within(one[2], conversation)}
-        self.names.give_back(conversation)
-        return passed
-
-    def replies_within(self, conversation: str) -> list[tuple[tuple[str, int], Json]]:
-        """The journaled replies of a conversation and its sub-conversations, oldest first: whose, which, and it."""
-        found = self._run.state.replies.items()
-        mine = [(key[2:4], one) for key, one in found if key[:2] == (self.name, self.epoch)]
-        return [(place, one) for place, one in mine if is_within(place[0], conversation)]
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the replies that are used in it."""
+        return sum((Usage(**data["reply"]["usage"]) for data in self._replies()), Usage())
 
     def note(self, name: str, text: str) -> Path:
         """Leave a file for people beside the artifact. It is written and never read.
@@ -239,3 +254,40 @@ class Stage(Calls):
             InputError: the file cannot be written.
         """
         return write_file(self.folder / name, text.encode("utf-8", "surrogatepass"))
+
+    @property
+    def _kind(self) -> str:
+        return "the run" if self.kept else f"stage {self.name}"
+
+    def _of_stage(self) -> list[ConversationKey]:
+        return [key for key in self.host.state.conversations if key[:2] == (self.name, self.epoch)]
+
+    def _replies(self) -> list[dict[str, Any]]:
+        """The records of the replies that count today: what was said in this attempt, and what that handed on."""
+        found: list[dict[str, Any]] = []
+        counted: dict[str, set[int]] = {}
+        for key in self._of_stage():
+            name, state = key.conversation, self.host.state.conversation(key)
+            parent, _, last = name.rpartition("/")
+            call = OF_CALL.fullmatch(last)
+            if call and int(call[1]) not in counted.get(parent, ()):
+                continue
+            messages = state.messages if call else state.messages[: self._said.get(name, 0)]
+            counted[name] = {ordinal for message in messages for ordinal in message.replies}
+            found += [data for message in messages for data in message.replies.values()]
+        return found
+
+
+def checked(name: object, where: str) -> str:
+    """A name that a program gives to a conversation.
+
+    Raises:
+        InputError: it is no name, or one that stands for something else.
+    """
+    hint = 'say named("q0")'
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise InputError(f"a conversation's name is a line of text, and this is {name!r}", where=where, hint=hint)
+    if name == MAIN or "/" in name or "#" in name:
+        what = f"a conversation cannot be named {name!r}: {MAIN!r} and names with a number sign are of those without"
+        raise InputError(f"{what} a name, names with a slash of sub-conversations", where=where, hint=hint)
+    return name

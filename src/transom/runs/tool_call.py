@@ -11,6 +11,7 @@ from transom.errors import RunError
 from transom.llm.turns import Egress, strictest
 
 _SCOPES: ContextVar[tuple[ToolCallScope, ...]] = ContextVar("tool_call_scopes", default=())
+_STAGES: ContextVar[tuple[object, ...]] = ContextVar("stages", default=())
 
 
 @dataclass(eq=False)
@@ -38,6 +39,27 @@ class ToolCallScope:
         finally:
             self.over = True
             _SCOPES.reset(token)
+
+
+@contextmanager
+def in_stage(run: object) -> Iterator[None]:
+    """The function of a stage of that run is at work inside."""
+    token = _STAGES.set((*_STAGES.get(), run))
+    try:
+        yield
+    finally:
+        _STAGES.reset(token)
+
+
+def refuse_in_stage(run: object, where: str) -> None:
+    """Keep a stage from conversations that its run keeps: its result must follow from its inputs.
+
+    Raises:
+        RunError: a stage of that run uses one.
+    """
+    if any(one is run for one in _STAGES.get()):
+        what = "a conversation that the run keeps cannot be used inside a stage"
+        raise RunError(what, where=where, hint="give the agent the stage: Agent(role, at=stage)")
 
 
 def _open_scopes() -> list[ToolCallScope]:

@@ -1,127 +1,106 @@
-"""What each call saw, as the journal keeps it: a window once, then only what is new in the next one.
+"""What each call saw, as the journal keeps it: linear in the conversation, and whole again when it is read.
 
-A conversation's window is the one before and a little more. So a `reply` record holds the blob of everything but the
-turns (`request`), the digest of the call before (`after`), how many of its turns still stand (`keeps`), and those that
-follow (`more`). A turn that the journal has anyway is only named there: the reply to the call before, what came of its
-tool calls, and after a conversation was folded those that the call before saw further on (`before`). A journal is
-thereby linear in the conversation. A request without turns is kept as it was sent, too (`rendered`).
+The `window` of a `model_reply` holds the blob of everything but the turns (`request`), and the newest turns of the
+conversation by their places (`turns`: from, to). What stands before them is written once (`head`), as places and as it
+is where the conversation has no such turn, e.g. the note on what is folded; later windows name the reply that has it
+(`head_of`). A request without turns is kept as it was sent, too (`rendered`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import takewhile
+from dataclasses import dataclass
 from typing import Any
 
-from transom.canonical import Json, digest
-from transom.llm import AssistantMessage, Reply, Request, ToolCall, ToolResults, Turn, render
-from transom.llm.codec import reply_from_json
-from transom.runs.journal import ReplyKey, ToolKey, reply_key, tool_key
+from transom.canonical import Json
+from transom.llm import Request, Turn, render
+from transom.runs.conversation import KINDS, Conversation, ConversationKey, Spent, key_of
 from transom.store import Store
-
-CallKey = dict[str, object]
-"""What a tool call is journaled under."""
-
-
-def call_key(key: Mapping[str, object], number: int, call: ToolCall) -> CallKey:
-    """What the outcome of a tool call is journaled under.
-
-    Args:
-        key: of the reply that asks for it: `{stage, epoch, conversation, ordinal, request}` and more.
-        number: the call's place among the calls of that reply; ids need not be unique.
-        call: what is asked for.
-    """
-    same = {name: key[name] for name in ("stage", "epoch", "conversation", "ordinal", "request")}
-    return same | {"call": digest([number, call.to_json()])}
 
 
 @dataclass
-class Talk:
-    """What one conversation's last call saw and said, and the keys of the tool calls that its reply asked for.
+class WindowWriter:
+    """Keeps the windows of one conversation; what is large goes to the store."""
 
-    Attributes:
-        next: ordinal of the next request.
-        asked: digest of the last request; "" where the journal has another one in its place.
-        turns: that it held.
-        parts: of the reply; None where there is no request to build upon.
-    """
+    store: Store
+    _head: tuple[str, str] = ("", "")
+    _folded: tuple[Turn | None, int, int] = (None, 0, 0)
 
-    next: int = 0
-    asked: str = ""
-    turns: tuple[Turn, ...] = ()
-    parts: tuple[object, ...] | None = None
-    calls: list[CallKey] = field(default_factory=list)
-    head: tuple[str, str] = ("", "")
+    async def keep(self, request: Request, turns: Sequence[Turn], ordinal: int) -> dict[str, Json]:
+        """The `window` of a reply's record.
+
+        Args:
+            request: as the journal is to have it.
+            turns: of the conversation.
+            ordinal: of the reply.
+        """
+        seen = request.window.turns
+        if self._head[0] != request.head:
+            self._head = (request.head, await self.store.put_blob(request.head.encode("utf-8", "surrogatepass")))
+        if not seen:
+            rendered = render(request).as_text().encode("utf-8", "surrogatepass")
+            return {"request": self._head[1], "rendered": await self.store.put_blob(rendered)}
+        return {"request": self._head[1], **self._places(seen, turns, ordinal)}
+
+    def _places(self, seen: Sequence[Turn], turns: Sequence[Turn], ordinal: int) -> dict[str, Json]:
+        if len(seen) == len(turns) and seen[0] is turns[0] and seen[-1] is turns[-1]:
+            return {"turns": [0, len(turns)]}  # nothing is folded: it only ever grows at its end
+        same, most = 0, min(len(seen), len(turns))
+        while same < most and seen[-1 - same] is turns[-1 - same]:
+            same += 1
+        head = seen[: len(seen) - same]
+        tail: dict[str, Json] = {"turns": [len(turns) - same, len(turns)]}
+        note, length, first = self._folded
+        if same and head and head[0] is note and len(head) == length:
+            return {"head_of": first, **tail}
+        if same and head:
+            self._folded = (head[0], len(head), ordinal)
+        return {"head": _literal(head, turns), **tail}
 
 
-def talk_after(talk: Talk, request: Request, reply: Reply, *, asked: dict[str, Any], found: dict[str, Any]) -> Talk:
-    """A conversation after a reply.
+def _literal(head: Sequence[Turn], turns: Sequence[Turn]) -> list[Json]:
+    """Turns by their places where they are those of the conversation, neighbours together, else as they are."""
+    known = {id(turn): number for number, turn in enumerate(turns)}
+    places: list[Json] = []
+    for one in head:
+        at, last = known.get(id(one)), places[-1] if places else None
+        if at is None:
+            places.append(one.to_json())
+        elif isinstance(last, list) and last[1] == at:
+            places[-1] = [last[0], at + 1]
+        else:
+            places.append([at, at + 1])
+    return places
+
+
+def blobs_of(kind: str, data: Any) -> list[str]:
+    """The blobs that a record of a run names."""
+    if kind == "model_reply":
+        return [data["window"][name] for name in ("request", "rendered") if name in data["window"]]
+    if kind == "user_message":
+        return [data[name] for name in ("blocks", "recalled") if name in data]
+    kept = data["outcome"].get("kept") if kind == "tool_result" else None
+    return [kept] if kept else []
+
+
+def request_of(store: Store, window: Mapping[str, Any], state: Conversation) -> dict[str, Any]:
+    """The JSON of the whole request of a reply (see `Request.to_json`).
 
     Args:
-        talk: before it.
-        request: what it answers today.
-        reply: what was said.
-        asked: the key of that request.
-        found: the key that the journal has the reply under; calls are known by it.
+        store: has the blobs.
+        window: of the reply's record.
+        state: the conversation when it was asked, or later.
     """
-    calls = [call_key(found, number, call) for number, call in enumerate(reply.calls)]
-    now = Talk(talk.next + 1, calls=calls, head=talk.head)
-    if (found["request"], found["chain"]) == (asked["request"], asked["chain"]):
-        now.asked, now.turns, now.parts = request.digest, request.window.turns, reply.parts
-    return now
-
-
-async def keep_window(store: Store, talk: Talk, request: Request, tools: Mapping[ToolKey, Any]) -> dict[str, Json]:
-    """The `window` of a reply's record; what is large goes to the store.
-
-    Args:
-        store: takes the blobs.
-        talk: the conversation as it was before this request.
-        request: as the journal is to have it.
-        tools: outcomes of tool calls, as journaled.
-    """
-    turns = request.window.turns
-    if talk.head[0] != request.head:
-        talk.head = (request.head, await store.put_blob(request.head.encode("utf-8", "surrogatepass")))
-    if not turns:
-        rendered = render(request).as_text().encode("utf-8", "surrogatepass")
-        return {"request": talk.head[1], "rendered": await store.put_blob(rendered)}
-    keeps = len(talk.turns) if turns[: len(talk.turns)] == talk.turns else _agree(turns, talk.turns)
-    # By identity: the call before holds them, so no other turn has taken the place of one.
-    known = {id(turn): number for number, turn in enumerate(talk.turns)} if keeps < len(talk.turns) else {}
-    more: list[Json] = [
-        {"before": known[id(turn)]} if id(turn) in known else _written(turn, talk, tools) for turn in turns[keeps:]
-    ]
-    return {"request": talk.head[1], "after": talk.asked, "keeps": keeps, "more": more}
-
-
-def _agree(new: Sequence[Turn], old: Sequence[Turn]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(new, old, strict=False)))
-
-
-def _written(turn: Turn, talk: Talk, tools: Mapping[ToolKey, Any]) -> Json:
-    """A turn, or where the journal has it."""
-    journaled = False
-    if talk.parts is None:
-        return turn.to_json()
-    if isinstance(turn, AssistantMessage):
-        journaled = turn.parts == talk.parts
-    elif isinstance(turn, ToolResults) and len(turn.results) == len(talk.calls):
-        found = [tools.get(tool_key(key)) for key in talk.calls]
-        pairs = zip(found, turn.results, strict=True)
-        journaled = all(outcome and outcome["result"] == result.to_json() for outcome, result in pairs)
-    return (
-        {"kind": "said" if isinstance(turn, AssistantMessage) else "came_back", "journaled": True}
-        if journaled
-        else turn.to_json()
-    )
-
-
-def blobs_of(window: Mapping[str, Any]) -> list[str]:
-    """The blobs that a reply's `window` names."""
-    return [window[name] for name in ("request", "rendered") if name in window]
+    request: dict[str, Any] = json.loads(store.get_blob(window["request"]))
+    head = window.get("head", [])
+    if "head_of" in window and (message := state.message_of(window["head_of"])):
+        head = message.replies[window["head_of"]]["window"]["head"]
+    told: list[Json] = []
+    for place in [*head, *([window["turns"]] if "turns" in window else [])]:
+        told += [turn.to_json() for turn in state.turns[place[0] : place[1]]] if isinstance(place, list) else [place]
+    request["turns"] = told
+    return request
 
 
 class Windows:
@@ -129,37 +108,19 @@ class Windows:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._calls: dict[ReplyKey, tuple[Any, list[Json]]] = {}
-        self._tools: dict[ToolKey, Any] = {}
+        self._conversations: dict[ConversationKey, Conversation] = {}
 
     def feed(self, kind: str, data: Any) -> dict[str, Any] | None:
-        """Take in one record; for a reply, the JSON of its whole request (see `Request.to_json`)."""
-        if kind == "tool":
-            self._tools[tool_key(data)] = data["outcome"]
-        if kind != "reply":
+        """Take in one record; for a reply, the JSON of its whole request."""
+        if kind not in KINDS:
             return None
-        window = data["window"]
-        request: dict[str, Any] = json.loads(self._store.get_blob(window["request"]))
-        if "more" in window:
-            before = reply_key({**data, "ordinal": data["ordinal"] - 1, "request": window["after"]})
-            record, turns = self._calls.get(before, (None, []))
-            whole = [self._whole(record, turns, turn) for turn in window["more"]]
-            request["turns"] = [*turns[: window["keeps"]], *whole]
-        self._calls[reply_key(data)] = (data, request["turns"])
+        state = self._conversations.setdefault(key_of(data), Conversation())
+        request = None
+        if kind == "model_reply":
+            state.settle()
+            request = request_of(self._store, data["window"], state)
+        state.apply(kind, data, Spent())
         return request
-
-    def _whole(self, record: Any, before: list[Json], turn: dict[str, Any]) -> Json:
-        """A turn of `more`; `record` is that of the call before, `before` are the turns that it saw."""
-        if "before" in turn:
-            number: int = turn["before"]
-            return before[number]
-        if "journaled" not in turn:
-            return turn
-        reply = reply_from_json(record["reply"])
-        if turn["kind"] == "said":
-            return AssistantMessage(reply.parts).to_json()
-        outcomes = [self._tools[tool_key(call_key(record, number, call))] for number, call in enumerate(reply.calls)]
-        return {"kind": turn["kind"], "results": [outcome["result"] for outcome in outcomes]}
 
 
 def requests_of(store: Store, records: Iterable[Any]) -> list[dict[str, Any]]:

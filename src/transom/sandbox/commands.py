@@ -18,6 +18,7 @@ from pathlib import Path
 from transom.errors import InputError, SandboxError
 from transom.sandbox.launch import Level
 from transom.sandbox.levels import require
+from transom.sandbox.process import kill_group, start_group
 from transom.sandbox.seccomp import command_filter
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
@@ -100,9 +101,9 @@ async def run_command(
         line = [*_limited(limits), *_bubblewrap(folder, readable, descriptor), "--", *argv]
         pipe = asyncio.subprocess.PIPE
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await start_group(
                 *line, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=given, cwd=folder,
-                pass_fds=(descriptor,), start_new_session=True,
+                pass_fds=(descriptor,),
             )  # fmt: skip
         except OSError as error:
             raise SandboxError(f"bubblewrap cannot be started: {error}") from error
@@ -122,7 +123,7 @@ async def _watch(process: asyncio.subprocess.Process, limits: CommandLimits) -> 
     except TimeoutError:
         ended = "time"
     finally:
-        _kill(process)  # also what has been cancelled must not run on
+        kill_group(process)  # also what has been cancelled must not run on
         many.cancel()
         await asyncio.shield(_reaped(process, readers))
     if many.done() and not many.cancelled():
@@ -138,14 +139,14 @@ async def _keep(process: asyncio.subprocess.Process, stream: asyncio.StreamReade
         kept.data += data[: kept.limit - len(kept.data)]
         if len(kept.data) >= kept.limit and not kept.full:
             kept.full = True
-            _kill(process)
+            kill_group(process)
 
 
 async def _count(process: asyncio.subprocess.Process, most: int) -> None:
     """Return, with the command killed, when it has more than `most` processes; a bomb is stopped while it is small."""
     while len(_descendants(process.pid, most)) <= most:
         await asyncio.sleep(0.05)
-    _kill(process)
+    kill_group(process)
 
 
 def _descendants(pid: int, most: int) -> list[int]:
@@ -163,12 +164,6 @@ async def _reaped(process: asyncio.subprocess.Process, readers: asyncio.Future[t
     await process.wait()
     with contextlib.suppress(asyncio.CancelledError):
         await readers
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _text(kept: _Kept) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import os
 import secrets
 import signal
 import struct
@@ -20,6 +19,7 @@ from transom.sandbox.child import CODE_NAME
 from transom.sandbox.frames import frame_head, one_line, parse_payload
 from transom.sandbox.launch import Level, Limits, command, environment, plan
 from transom.sandbox.levels import require, unavailable
+from transom.sandbox.process import kill_group, start_group
 
 _START_SECONDS = 30
 _CHUNK = 1 << 20
@@ -132,7 +132,7 @@ class Worker:
         process, self._process = self._process, None
         if process is None:
             return
-        _kill(process)
+        kill_group(process)
         await asyncio.shield(asyncio.ensure_future(self._reap(process)))
 
     async def _reap(self, process: asyncio.subprocess.Process) -> None:
@@ -151,10 +151,9 @@ class Worker:
             # bubblewrap wants a folder that stays; the others get one that is gone when they have started.
             folder = "/" if self._level is Level.L3 else empty
             try:
-                self._process = await asyncio.create_subprocess_exec(
-                    *command(self._level), stdin=pipe, stdout=pipe, stderr=pipe, env=self._env, cwd=folder,
-                    start_new_session=True,
-                )  # fmt: skip
+                self._process = await start_group(
+                    *command(self._level), stdin=pipe, stdout=pipe, stderr=pipe, env=self._env, cwd=folder
+                )
             except OSError as error:
                 raise SandboxError(f"the sandbox process cannot be started: {error}") from error
         _widen(self._process)
@@ -175,7 +174,7 @@ class Worker:
             self._printed += data[: limit - len(self._printed)]
             if total > 2 * limit and not self._flooded:
                 self._flooded = True
-                _kill(process)
+                kill_group(process)
 
     async def _ask(self, header: Mapping[str, object], body: bytes = b"", *, most: int | None = None) -> object:
         async with self._one_at_a_time:
@@ -270,10 +269,3 @@ def _widen(process: asyncio.subprocess.Process) -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # a user's share of pipe memory may be used up
             fcntl.fcntl(process.stdin.get_extra_info("pipe"), fcntl.F_SETPIPE_SZ, _CHUNK)
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kill the whole group; bubblewrap and the kernel take the rest of a pid namespace with it."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)

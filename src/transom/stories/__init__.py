@@ -1,1 +1,24 @@
 """Stories: SM, PO, Dev and QA on a real repository, with evidence instead of claims."""
+
+from transom.stories.backlog import Backlog, find_backlog
+from transom.stories.epic import plan, run_epic
+from transom.stories.handoff import HandoffLimits, StoryHandoff
+from transom.stories.results import EpicResult, StoryResult
+from transom.stories.shared import Epic, StorySettings
+from transom.stories.story import Story
+from transom.stories.validators import AgentValidator
+
+__all__ = [
+    "AgentValidator",
+    "Backlog",
+    "Epic",
+    "EpicResult",
+    "HandoffLimits",
+    "Story",
+    "StoryHandoff",
+    "StoryResult",
+    "StorySettings",
+    "find_backlog",
+    "plan",
+    "run_epic",
+]

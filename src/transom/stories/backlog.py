@@ -20,7 +20,8 @@ Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit"]
 
 _SKIPPED = {"node_modules", "target", "build", "dist", "venv", "__pycache__", "site-packages", "vendor"}
 _HIDDEN_ALLOWED = {".bmad-core", ".specify", "_bmad-output"}
-_STORY_FILE = re.compile(r"^(\d+)[.-](\d+[a-z]?)[.-].*\.md$|^(\d+)\.(\d+[a-z]?)\.story\.md$")
+_STORY_FILE = re.compile(r"^(?:story[-_. ])?(\d+)[.-](\d+[a-z]?)(?:[.-].*)?\.md$")
+_PAGE = re.compile(r"epics?\.md|epic-\d+.*\.md")
 _MOST_FILES = 50_000
 
 
@@ -177,25 +178,16 @@ def _v6(project: Path, files: Sequence[Path], epic: str) -> Backlog | None:
             rows = dict(sprint.stories)
         if not rows:
             continue
-        folder = path.parent if not sprint.location else project / sprint.location
-        folders = {path.parent, folder, path.parent / "stories"}
+        folders = {path.parent, path.parent / "stories", project / sprint.location.removeprefix("{project-root}/")}
         filed = {one.key: one for one in _story_files(project, [path for path in files if path.parent in folders])}
-        planned = {one.id: one for one in _planned(project, files)}
+        pages = [path for path in files if _PAGE.fullmatch(path.name)]
+        planned = {one.id: one for path in pages for one in _on_page(project, path)}
         stories = [filed.get(key) or _planned_story(key, status, planned, sprint) for key, status in rows.items()]
         mine = [one for one in filed.values() if one.key in rows or _number(one.epic) == _number(epic)]
         drift = find_drift(mine, replace(sprint, stories=rows))
         known = [one.model_copy(update={"epic": epic, "key": key}) for one, key in zip(stories, rows, strict=True)]
         return Backlog(epic, "bmad-v6", tuple(known), source, sprint, tuple(drift))
     return None
-
-
-def _planned(project: Path, files: Sequence[Path]) -> list[Story]:
-    pages = [path for path in files if re.fullmatch(r"epics?\.md|epic-\d+.*\.md", path.name)]
-    found: list[Story] = []
-    for path in pages:
-        if re.search(r"^#{2,4} Story \d", text := read_text(path), re.MULTILINE):
-            found += read_epics(text, path.relative_to(project).as_posix())
-    return found
 
 
 def _planned_story(key: str, status: str, planned: dict[str, Story], sprint: SprintStatus) -> Story:
@@ -220,7 +212,7 @@ def _v4(project: Path, files: Sequence[Path], epic: str) -> Backlog | None:
 
     def of_epic(path: Path) -> bool:
         match = _STORY_FILE.match(path.name)
-        return path.parent == folder and match is not None and (match[1] or match[3]) == _number(epic)
+        return path.parent == folder and match is not None and match[1] == _number(epic)
 
     stories = _story_files(project, filter(of_epic, files))
     if not stories:
@@ -245,15 +237,17 @@ def _spec_kit(project: Path, files: Sequence[Path], epic: str) -> Backlog | None
 
 def _epics(project: Path, files: Sequence[Path], epic: str) -> Backlog | None:
     named = [path for path in files if _named(path, project, epic)]
-    pages = named or [path for path in files if re.fullmatch(r"epics?\.md|epic-\d+.*\.md", path.name)]
-    for path in pages:
-        source = path.relative_to(project).as_posix()
-        if not re.search(r"^#{2,4} Story ", text := read_text(path), re.MULTILINE):
-            continue
-        stories = read_epics(text, source, None if named else f"epic-{_number(epic)}")
+    for path in named or [path for path in files if _PAGE.fullmatch(path.name)]:
+        stories = [one for one in _on_page(project, path) if named or one.epic == f"epic-{_number(epic)}"]
         if stories:
-            return Backlog(epic, "epics.md", stories, source)
+            return Backlog(epic, "epics.md", tuple(stories), path.relative_to(project).as_posix())
     return None
+
+
+def _on_page(project: Path, path: Path) -> tuple[Story, ...]:
+    """The stories of a page of epics; none where it holds none."""
+    text = read_text(path)
+    return read_epics(text, path.relative_to(project).as_posix()) if re.search(r"^##+ Story \d", text, re.M) else ()
 
 
 def _known(project: Path, files: Sequence[Path]) -> list[str]:
@@ -267,7 +261,7 @@ def _known(project: Path, files: Sequence[Path]) -> list[str]:
             text = path.read_text(encoding="utf-8", errors="replace")
             names += re.findall(r"^\s+(epic-\d+[a-z]?):", text, re.MULTILINE)
         elif match := _STORY_FILE.match(path.name):
-            names.append(f"epic-{match[1] or match[3]}")
+            names.append(f"epic-{match[1]}")
     return list(dict.fromkeys(names))[:10]
 
 
@@ -277,22 +271,16 @@ def _check_dependencies(backlog: Backlog) -> None:
     Raises:
         InputError: naming the story and what it waits for.
     """
-    known = {story.id for story in backlog.stories}
-    waits = {story.id: [one for one in story.depends_on if one in known] for story in backlog.stories}
+    known = {story.id: story for story in backlog.stories}
     for story in backlog.stories:
+        where = f"{story.source}:{story.line}"
         for one in story.depends_on:
             if one not in known and backlog.shape == "stories.yaml":  # others name stories of other epics, too
-                where = f"{story.source}:{story.line}"
-                raise InputError(
-                    f"{story.id} waits for {one}, which is no story here", where=where, hint="correct the id"
-                )
-        seen: set[str] = set()
-        todo = list(waits[story.id])
+                what = f"{story.id} waits for {one}, which is no story here"
+                raise InputError(what, where=where, hint="correct the id")
+        seen, todo = set[str](), [*story.depends_on]
         while todo:
-            one = todo.pop()
-            if one == story.id:
-                where = f"{story.source}:{story.line}"
+            if (one := todo.pop()) == story.id:
                 raise InputError(f"{story.id} waits for itself", where=where, hint="break the circle of dependencies")
-            if one not in seen:
-                seen.add(one)
-                todo += waits[one]
+            todo += known[one].depends_on if one in known and one not in seen else ()
+            seen.add(one)

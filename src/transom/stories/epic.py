@@ -10,14 +10,15 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from transom.canonical import Json, pretty_json
-from transom.errors import InputError
+from transom.errors import InputError, Paused
 from transom.runs.written import write_file
 from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.git import STORY_TRAILER, Git
 from transom.stories.handoff import STAGES, StoryHandoff
-from transom.stories.pipeline import Epic, StoryFlow, StorySettings
+from transom.stories.pipeline import StoryFlow
 from transom.stories.results import EpicResult, StoryResult
 from transom.stories.roles import blocks_for, window_sizes
+from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
 
 OUTCOME_FILE = "outcome.json"
@@ -91,14 +92,12 @@ async def _work_through(
     waiting = [one for one in wanted if one.id not in results]
     working: dict[asyncio.Task[StoryResult], Story] = {}
     ids = {one.id for one in epic.backlog.stories}
-    held = False
+    held = bool(waiting) and any([await _holds(epic, one) for one in wanted if _kept(epic, one).exists()])
     try:
         while waiting or working:
             for one in [*waiting]:
                 missing = [other for other in one.depends_on if other in ids and not _done(results, other)]
-                stopped = next(
-                    (other for other in missing if other in results or not _coming(other, waiting, working)), None
-                )
+                stopped = next((two for two in missing if two in results or not _coming(two, waiting, working)), None)
                 if stopped:
                     waiting.remove(one)
                     state = results[stopped].status if stopped in results else "not done"
@@ -122,7 +121,7 @@ async def _work_through(
                     kept = EpicResult(epic=epic.backlog.epic, stories=[results[one.id]])
                     write_file(_kept(epic, one), pretty_json(kept).encode("utf-8", "replace"))
                 epic.run.progress(_line(results[one.id]))
-                held = held or (one.done_checkpoint and results[one.id].status == "done" and await _holds(epic, one))
+                held = held or (bool(waiting) and _done(results, one.id) and await _holds(epic, one))
     finally:
         for task in working:
             task.cancel()
@@ -144,10 +143,10 @@ def _flow(epic: Epic, story: Story, before: dict[str, StoryResult]) -> StoryFlow
 
 async def _holds(epic: Epic, story: Story) -> bool:
     """Whether a person has still to look at a finished story before anything else begins."""
-    from transom.errors import Paused  # noqa: PLC0415
-
+    if not story.done_checkpoint:
+        return False
     try:
-        await epic.ask(f"{story.slug}/after", f"Story {story.id} is done; may the next one begin?", ["go on"])
+        await epic.run.ask(f"{story.slug}/after", f"{story.label} is done; may the next one begin?", options=["go on"])
     except Paused:
         return True
     return False

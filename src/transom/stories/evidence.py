@@ -100,11 +100,9 @@ def judge_paths(changes: Sequence[Change], story: Story, rules: Rules) -> list[F
 
 def judge_claims(read: Read, attempt: Mapping[str, Action], whole: Mapping[str, Action]) -> list[Finding]:
     """Dev's list of files against git, both ways: of this attempt, or of the whole story."""
-    if read.problem:
-        return [Finding("story.claims", "reply", None, read.problem)]
     if not read.files:
-        what = "Dev lists no files: FILES: with one line `- created|modified|deleted: PATH` each"
-        return [Finding("story.claims", "reply", None, what)]
+        why = read.problem or "FILES: with one line `- created|modified|deleted: PATH` each is missing"
+        return [Finding("story.claims", "reply", None, f"Dev lists no files: {why}")]
     claims = read.files
     known = {**{path: whole[path] for path in claims if path in whole}, **attempt}
     known |= {

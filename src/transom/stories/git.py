@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -164,11 +164,6 @@ class Git:
         pieces = out.split("\0")
         rows = zip(pieces[0::2], pieces[1::2], strict=False)
         return tuple(Change(path, _ACTIONS.get(meta.split()[4], "modified"), meta.split()[1]) for meta, path in rows)
-
-    async def diff(self, base: str, head: str, paths: Sequence[str]) -> str:
-        """The difference as text, of these paths."""
-        options = ("--no-ext-diff", "--no-textconv", "--no-renames", "--no-color")
-        return await self("diff", *options, base, head, "--", *paths) if paths else ""
 
     async def text(self, commit: str, path: str) -> str | None:
         """A file of a commit; None where it is not there."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from transom.errors import InputError
 from transom.formats.markdown import Bullets, Part, parse, region
-from transom.formats.yaml_files import YamlFile, dump_yaml, load_yaml
+from transom.formats.yaml_files import YamlFile, dump_yaml
 from transom.stories.markdown_story import refuse_template
 from transom.stories.story import Criterion, Story, Task, read_status
 
@@ -199,8 +199,3 @@ def _user_stories(specification: str) -> dict[str, tuple[str, tuple[str, ...]]]:
             ]
             found[match[1]] = (goal, tuple(scenarios))
     return found
-
-
-def load_stories_yaml(path: Path, source: str) -> tuple[Story, ...]:
-    """`read_stories_yaml` of a file."""
-    return read_stories_yaml(load_yaml(path), source)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from transom.errors import InputError
 from transom.formats.markdown import Bullets, Item, Node, Paragraph, Part, Table, iter_lines, parse, region
 from transom.stories.story import Criterion, Story, Task, placeholders, read_status
 
-_TITLE = re.compile(r"^(?:user\s+)?story\s+(\d+(?:\.\d+)*[a-z]?)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
+_TITLE = re.compile(r"^(?:user\s+)?story\s+(\d+(?:\.\d+)*[a-z]?)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE)
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
 _STATUS = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
 _BOX = re.compile(r"^\[([ xX])\]\s+")
@@ -198,15 +198,15 @@ def _criteria(parts: Sequence[Part]) -> tuple[Criterion, ...]:
             if texts and block.lines[0].lead.endswith(":") and not _GIVEN.match(block.lines[0].text):
                 break  # the next label
             for line in block.lines:
-                if (
-                    re.match(r"given\b", line.text, re.IGNORECASE)
-                    or not texts
-                    or (line.text.lower().startswith("when") and not texts[-1].lower().startswith("given"))
-                ):
+                begins = re.match(r"(?:given\b|\d+\s*[:.)])", line.text, re.IGNORECASE)
+                alone = line.text.lower().startswith("when") and texts and not texts[-1].lower().startswith("given")
+                if begins or alone or not texts:
                     texts.append(line.text)
                 else:
                     texts[-1] = f"{texts[-1]} {line.text}"
-    cleaned = [re.sub(r"^AC\s*#?\d+\s*[:.)-]\s*", "", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts]
+    cleaned = [
+        re.sub(r"^(?:AC\s*#?)?\d+\s*[:.)]\s*", "", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts
+    ]
     return tuple(Criterion(number=number, text=one) for number, one in enumerate(filter(None, cleaned), 1))
 
 
@@ -262,8 +262,3 @@ def _prerequisites(parts: Sequence[Part]) -> tuple[str, ...]:
             if re.match(r"(?:prerequisites?|depend(?:s on|encies))\s*:", line.text, re.IGNORECASE):
                 return tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", line.text)))
     return ()
-
-
-def story_path(source: Path, project: Path) -> str:
-    """A file's name in errors and results: relative to the project where it lies in it."""
-    return source.relative_to(project).as_posix() if source.is_relative_to(project) else str(source)

@@ -10,162 +10,32 @@ where it begins, so that after a kill git tells how far it came.
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any
 
 from transom.agent import call
 from transom.canonical import Json
 from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyError
 from transom.formats.tags import read_tag
+from transom.learning import Outcome, cited_in
+from transom.learning.playbook import PLAYBOOK_TOKENS
 from transom.llm import Usage
-from transom.runs import PersonAnswer, Run, Stage, model_file
-from transom.stories.backlog import Backlog
+from transom.runs import Artifact, PersonAnswer, Stage, model_file, text_file
 from transom.stories.decisions import Read, read_reply
-from transom.stories.evidence import Evidence, Rules, judge
-from transom.stories.git import OWN_TRAILER, STORY_TRAILER, Git
-from transom.stories.handoff import HandoffLimits, StoryHandoff, now
+from transom.stories.evidence import Evidence, judge
+from transom.stories.git import Git
+from transom.stories.handoff import StoryHandoff, now
 from transom.stories.markdown_story import read_story_file
-from transom.stories.results import StageRow, State, StoryResult, quality
+from transom.stories.merge import merge
+from transom.stories.records import Baseline, Begun, Merged, Said, Worked
+from transom.stories.results import StageRow, StoryResult, quality
 from transom.stories.roles import blocks_for, listed, make_role
-from transom.stories.status import set_sprint_status, set_story_status, tick_tasks
+from transom.stories.shared import Epic, Stopped
 from transom.stories.story import Story
-from transom.stories.testrun import Comparison, TestCommand, TestRun, compare, environments, run_tests
+from transom.stories.testrun import Comparison, TestRun, compare, run_tests
 from transom.stories.validators import AgentValidator
-from transom.stories.workers import Kind, Worktrees
 from transom.tools import Toolbox
-from transom.tools.editing import editing_tools, reading_tools
-from transom.tools.shell import command_tool
-
-
-@dataclass(frozen=True)
-class StorySettings:
-    """How stories are worked on.
-
-    Attributes:
-        kinds: seat -> who works there.
-        tests: how the project's tests are run.
-        rules: which files may change.
-        limits: of the hand-over.
-        retention: what becomes of the hand-over of a finished story.
-        target: the branch that work is merged into; the one that is checked out where "".
-        reviews: how often PO may send a story back to SM.
-        attempts: how often Dev may try.
-        parallel: stories at once.
-        turns: replies of a model that may call tools, in one stage.
-        tokens: that the stages of one story may take; None: as many as it takes.
-    """
-
-    kinds: Mapping[str, Kind]
-    tests: TestCommand
-    rules: Rules = field(default_factory=Rules)
-    limits: HandoffLimits = field(default_factory=HandoffLimits)
-    retention: str = "delete"
-    target: str = ""
-    reviews: int = 2
-    attempts: int = 3
-    parallel: int = 1
-    turns: int = 60
-    tokens: int | None = None
-
-
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Baseline(_Record):
-    """Where a story begins: recorded before its worktree is made."""
-
-    base: str
-    branch: str
-    target: str
-    at: str
-
-
-class Said(_Record):
-    """What a seat answered. `kept`: the branch that keeps what it changed and must not have."""
-
-    reply: str
-    at: str
-    kept: str = ""
-
-
-class Begun(_Record):
-    """Where an attempt begins, and what lay outside the worktree then."""
-
-    start: str
-    outside: dict[str, str]
-
-
-class Worked(_Record):
-    """What an attempt left: its commit, and what it did where it must not."""
-
-    reply: str
-    at: str
-    head: str
-    strayed: str = ""
-    outside: tuple[str, ...] = ()
-
-
-class Merged(_Record):
-    """The commit that brought a story's work into the target."""
-
-    commit: str
-    problem: str = ""
-
-
-class ToolMaker(Protocol):
-    """Makes the tools of a model's seat, which work in a folder."""
-
-    def __call__(self, seat: str, folder: Path) -> Toolbox: ...
-
-
-class Stopped(Exception):
-    """A story's way ends before its work is merged."""
-
-    def __init__(self, status: State, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
-
-
-@dataclass
-class Epic:
-    """What the stories of one run share.
-
-    Attributes:
-        run: the run.
-        project: the project's folder.
-        backlog: the epic.
-        settings: how.
-        places: the worktrees.
-        tools: makes the tools of models.
-        hints: what the playbook has for a story; "" where nothing.
-        merging: one story at a time is merged.
-        merges: how many were, in this process.
-    """
-
-    run: Run
-    project: Path
-    backlog: Backlog
-    settings: StorySettings
-    places: Worktrees
-    tools: ToolMaker | None = None
-    hints: Callable[[Story], str] | None = None
-    merging: asyncio.Lock = field(default_factory=asyncio.Lock)
-    merges: int = 0
-
-    async def ask(self, name: str, prompt: str, options: Sequence[str]) -> PersonAnswer:
-        """Ask a person; the run pauses until there is an answer.
-
-        Raises:
-            Paused: nobody has answered yet.
-        """
-        return await self.run.ask(name, prompt, options=options)
 
 
 class StoryFlow:
@@ -183,7 +53,8 @@ class StoryFlow:
         self.name = story.slug if not again else f"{story.slug}/again{again}"
         self.blocked_before = blocked_before
         self.result = StoryResult(id=story.id, title=story.title, rounds=again, was_blocked=blocked_before)
-        self.usage, self._last = Usage(), dict[str, int]()
+        self.usage, self._last, self._by = Usage(), dict[str, int](), ""
+        self._hints: list[Artifact[str]] = []
         self.base: Baseline
         self.handoff: StoryHandoff
 
@@ -216,9 +87,7 @@ class StoryFlow:
                 await self.epic.places.remove(base.branch, unless_beyond=base.base)
         result.truncations = self.handoff.truncations
         result.parked = [one for one in self.epic.places.parked if f"/{self.story.slug}" in one]
-        used = self.usage
-        result.usage = {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens}
-        result.usage["cached_tokens"] = used.cached_tokens
+        result.usage = _tokens(self.usage)
         return result
 
     async def _begin(self) -> None:
@@ -250,21 +119,18 @@ class StoryFlow:
         self.handoff = StoryHandoff(self.story.id, None, limits=self.settings.limits)
         async with self.epic.places.lock:
             rows = await project("worktree", "list", "--porcelain")
+        options = ["remove it, and keep its work on a branch", "leave it"]
         for row in rows.split("\n\n"):
             told = dict(line.partition(" ")[::2] for line in row.splitlines())
-            folder, branch = Path(told.get("worktree", "")), told.get("branch", "").removeprefix("refs/heads/")
-            mine = folder.is_relative_to(self.epic.places.root.resolve()) or folder.is_relative_to(
-                self.epic.places.root
-            )
-            if branch not in (f"transom/{self.story.slug}",) or mine or not folder.is_dir():
+            folder = Path(told.get("worktree", ""))
+            mine = folder.is_relative_to(self.epic.places.root.resolve())
+            if told.get("branch") != f"refs/heads/transom/{self.story.slug}" or mine or not folder.is_dir():
                 continue
             prompt = f"An earlier run left the worktree {folder} for {self.story.label}; may it be removed?"
-            answer = await self.epic.ask(
-                f"{self.name}/reclaim", prompt, ["remove it, and keep its work on a branch", "leave it"]
-            )
-            if answer.text.startswith("remove"):
+            if (await self._ask("reclaim", prompt, *options)).text == options[0]:
                 await Git(folder).park(self.story.slug, "Kept by Transom before the worktree was removed\n")
-                await project("worktree", "remove", "--force", str(folder))
+                async with self.epic.places.lock:
+                    await project("worktree", "remove", "--force", str(folder))
 
     async def _ready(self) -> None:
         """SM and PO, until the story may be built."""
@@ -290,20 +156,20 @@ class StoryFlow:
                 await self._blocked("; ".join(read.reasons))
         else:
             prompt = f"{self.story.label} is not ready after {number} reviews: {feedback}"
-            answer = await self.epic.ask(f"{self.name}/review", prompt, ["build it as it is", "leave it"])
+            answer = await self._ask("review", prompt, "build it as it is", "leave it")
             if answer.text == "leave it":
                 raise Stopped("blocked", prompt)
             self.handoff.add_stage_summary("po", f"A person decided: {answer.reason or answer.text}", "APPROVED")
         if self.story.spec_checkpoint:
             prompt = f"{self.story.label} is approved; may Dev begin?"
-            if (await self.epic.ask(f"{self.name}/checkpoint", prompt, ["begin", "leave it"])).text != "begin":
+            if (await self._ask("checkpoint", prompt, "begin", "leave it")).text != "begin":
                 raise Stopped("blocked", "a person said to leave it")
 
     async def _blocked(self, reason: str) -> None:
         """BLOCKED ends the story's way; the second time a person is asked as well."""
         if self.blocked_before:
             prompt = f"PO blocked {self.story.label} again: {reason}"
-            await self.epic.ask(f"{self.name}/blocked", prompt, ["leave it blocked"])
+            await self._ask("blocked", prompt, "leave it blocked")
         raise Stopped("blocked", f"PO blocked it: {reason}")
 
     async def _build(self) -> None:
@@ -318,12 +184,13 @@ class StoryFlow:
             findings = evidence.findings
             if not findings:
                 findings = await self._inspect(number, worked, evidence, tests)
+            self._learn(number, worked, findings)
             if not findings:
                 await self._merge(number, worked.head, before)
                 return
             if same := [one for one in findings if one in seen]:
                 prompt = f"{self.story.label}: the same finding came twice: {same[0]}"
-                answer = await self.epic.ask(f"{self.name}/same#{number}", prompt, ["let Dev try again", "give up"])
+                answer = await self._ask(f"same#{number}", prompt, "let Dev try again", "give up")
                 if answer.text == "give up":
                     break
                 findings = (*findings, *([f"A person says: {answer.reason}"] if answer.reason else []))
@@ -331,6 +198,7 @@ class StoryFlow:
 
     async def _seat(self, seat: str, number: int, more: Mapping[str, Json], commit: str) -> Said:
         """Ask SM, PO or QA. Whatever it changed in the worktree is parked: only Dev changes files."""
+        await self._within_cap(f"{seat}#{number}")
         kind, places, branch = self.settings.kinds[seat], self.epic.places, self.base.branch
         tools = self.epic.tools(seat, places.git(branch).folder) if kind == "model" and self.epic.tools else Toolbox()
         tools.max_turns = self.settings.turns
@@ -353,7 +221,7 @@ class StoryFlow:
         told = [block.to_json() for block in blocks]
         out = model_file("reply.json", Said)
         found = await self.run.stage(f"{self.name}/{seat}#{number}", step, told, out=out, uses=[role])
-        self._count(found.usage)
+        self._count(found)
         if found.value.kept:
             self.run.progress(f"{self.story.id}: {seat} changed files; they are kept on {found.value.kept}")
         return found.value
@@ -367,13 +235,14 @@ class StoryFlow:
             return Begun(start=start, outside=await project.state())
 
         name = f"{self.name}/dev#{number}"
+        await self._within_cap(f"dev#{number}")
         begun = await self.run.stage(f"{name}/begin", begin, start, out=model_file("begin.json", Begun))
         kind = self.settings.kinds["dev"]
         tools = self.epic.tools("dev", places.git(branch).folder) if kind == "model" and self.epic.tools else Toolbox()
         tools.max_turns = self.settings.turns
         role = make_role("dev", tools.specs)
         at: Json = {"story": self.story.id, "branch": branch, "commit": start, "attempt": number}
-        hints = self.epic.hints(self.story) if self.epic.hints else ""
+        hints = await self._recall()
         more: dict[str, Json] = {"findings": listed(findings), "playbook": hints, "workplace": at}
         blocks = blocks_for("dev", self.story, self.handoff, more)
 
@@ -394,7 +263,7 @@ class StoryFlow:
         told = [block.to_json() for block in blocks]
         out = model_file("work.json", Worked)
         found = await self.run.stage(name, step, told, begun, out=out, uses=[role])
-        self._count(found.usage)
+        self._count(found)
         worked = found.value
         if worked.outside:
             where = ", ".join(worked.outside[:5])
@@ -402,9 +271,30 @@ class StoryFlow:
                 f"While Dev worked on {self.story.label}, this changed outside its worktree: {where}; who did that?"
             )
             options = ["a person did; go on", "Dev did; refuse its work"]
-            if (await self.epic.ask(f"{name}/outside", prompt, options)).text != options[0]:
+            if (await self._ask(f"dev#{number}/outside", prompt, *options)).text != options[0]:
                 raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
         return worked
+
+    async def _recall(self) -> str:
+        """What the playbook has for the story; it is recalled once, so that a resumed story is told the same."""
+        playbook = self.epic.playbook
+        if playbook is None:
+            return ""
+
+        async def step(_: Stage, query: str) -> str:
+            return "\n".join([block.text for block in await playbook.blocks(query, PLAYBOOK_TOKENS)])
+
+        if not self._hints:
+            query = f"{self.story.title} {self.story.goal}"
+            self._hints = [await self.run.stage(f"{self.name}/recall", step, query, out=text_file("playbook.txt"))]
+        return self._hints[0].value
+
+    def _learn(self, number: int, worked: Worked, findings: Sequence[str]) -> None:
+        """Count an attempt for or against the insights that Dev named."""
+        if self.epic.playbook and self._hints:
+            cited = cited_in(worked.reply, [one for one in self.epic.playbook.items if one in self._hints[0].value])
+            outcome = Outcome(not findings, self.run.id, f"{self.name}/dev", number)
+            self.epic.playbook.record(outcome, cited)
 
     async def _strayed(self, here: Git, start: str) -> str:
         """What Dev did to the branch itself; "" where nothing."""
@@ -464,46 +354,21 @@ class StoryFlow:
         return () if decision == "PASS" else tuple(f"QA: {reason}" for reason in read.reasons)
 
     async def _merge(self, number: int, head: str, before: TestRun) -> None:
-        """Bring the work into the target. It is fast-forwarded: a person's files in the way stop it, unharmed."""
-        key = f"{self.epic.backlog.epic}/{self.story.id}"
-        project, places, base = Git(self.epic.project), self.epic.places, self.base
-        title = f"Merge {self.story.label}: {self.story.title}"
+        """Bring the work into the target; what keeps it from that waits for a person."""
 
         async def step(stage: Stage, head: str) -> Merged:
-            if done := await merged_commit(project, base, key):
-                return Merged(commit=done)
-            await places.restore(base.branch, head)
-            here = places.git(base.branch)
-            target = await project("rev-parse", f"refs/heads/{base.target}")
-            problem = await self._join(here, target, before) if target != base.base else ""
-            if problem:
-                await places.restore(base.branch, head)
-            else:
-                write_done(here.folder, self.epic.backlog, self.story)
-                await here.commit_all(f"{self.story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
-                commit = await here.commit_tree(target, f"{title}\n\n{STORY_TRAILER}: {key}\n")
-                async with places.lock:
-                    problem = await project.forward(base.target, target, commit)
-            stage.memoise = not problem
-            return Merged(commit="" if problem else commit, problem=problem)
+            merged = await merge(self.epic, self.story, self.base, head, before)
+            stage.memoise = not merged.problem
+            return merged
 
         async with self.epic.merging:
             name = f"{self.name}/merge#{number}"
-            found = await self.run.stage(name, step, head, out=model_file("merge.json", Merged))
+            found = (await self.run.stage(name, step, head, out=model_file("merge.json", Merged))).value
             self.epic.merges += 1
-        if found.value.problem:
-            raise Stopped("paused", f"the work is done and not merged: {found.value.problem}")
-        await places.remove(base.branch)
-        self.result.commits = [head, found.value.commit]
-
-    async def _join(self, here: Git, target: str, before: TestRun) -> str:
-        """Take what came into the target meanwhile into the story's work, and test the two together."""
-        name = self.base.target
-        if said := await here.merge(target, f"Merge {name} into {self.story.label}\n\n{OWN_TRAILER}: yes\n"):
-            return f"it conflicts with {name}: {said}"
-        found = compare(before, await run_tests(self.settings.tests, here.folder, self.epic.project))
-        await here("clean", "-fdq")
-        return f"together with {name}: {found.problems[0]}" if found.problems else ""
+        if found.problem:
+            raise Stopped("paused", f"the work is done and not merged: {found.problem}")
+        await self.epic.places.remove(self.base.branch)
+        self.result.commits = [head, found.commit]
 
     def _record(
         self, seat: Any, number: int, read: Read, at: str, decision: str | None, evidence: dict[str, Any] | None = None
@@ -513,32 +378,30 @@ class StoryFlow:
         self.handoff.save()
         summary = self.handoff.stages[seat]["summary"]
         row = StageRow(stage=seat, decision=decision, attempt=number, summary=summary, evidence=evidence or {})
-        row.usage = self._last
+        row.usage, row.by = self._last, self._by
         self.result.stages.append(row)
         return row
 
-    def _count(self, usage: Usage) -> None:
-        self.usage += usage
-        self._last = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-        self._last["cached_tokens"] = usage.cached_tokens
+    async def _ask(self, name: str, prompt: str, *options: str) -> PersonAnswer:
+        """Ask a person; the story is paused until there is an answer."""
+        return await self.run.ask(f"{self.name}/{name}", prompt, options=options)
+
+    async def _within_cap(self, stage: str) -> None:
+        """Before a stage that costs: a story that took more tokens than it may waits for a person; its work is kept."""
+        used, most = self.usage.input_tokens + self.usage.output_tokens, self.settings.tokens
+        if most is not None and used > most:
+            prompt = f"{self.story.label} took {used} tokens and may take {most}; may it go on with {stage}?"
+            if (await self._ask(f"tokens/{stage}", prompt, "go on", "give up")).text == "give up":
+                raise Stopped("failed", f"it took {used} tokens and may take {most}")
+
+    def _count(self, found: Artifact[Any]) -> None:
+        """What a stage took, and who answered in it."""
+        self.usage += found.usage
+        self._last, self._by = _tokens(found.usage), found.by
 
 
-async def merged_commit(project: Git, base: Baseline, key: str) -> str:
-    """The commit since the baseline that merged a story; "" where there is none."""
-    form = f"%H %(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
-    rows = await project("log", "--first-parent", f"--format={form}", f"{base.base}..refs/heads/{base.target}")
-    return next((row.partition(" ")[0] for row in rows.splitlines() if row.partition(" ")[2].strip() == key), "")
-
-
-def write_done(folder: Path, backlog: Backlog, story: Story) -> None:
-    """Write that a story is done, wherever its backlog keeps that: status lines and boxes alone."""
-    own, sheet = folder / story.source, folder / backlog.sprint.source if backlog.sprint else None
-    if story.owns_file and story.status_text and own.is_file():
-        set_story_status(own, "done")
-    if sheet and backlog.sprint and story.key in backlog.sprint.stories and sheet.is_file():
-        set_sprint_status(sheet, story.key, "done")
-    if backlog.shape == "spec-kit" and own.is_file():
-        tick_tasks(own, story)
+def _tokens(usage: Usage) -> dict[str, int]:
+    return {name: getattr(usage, name) for name in ("input_tokens", "output_tokens", "cached_tokens")}
 
 
 def _drafted(story: Story, reply: str) -> Story:
@@ -550,17 +413,3 @@ def _drafted(story: Story, reply: str) -> Story:
     new = read_story_file(f"{text}\n", story.source)
     told = {"text": new.text, "goal": new.goal, "criteria": new.criteria, "tasks": new.tasks or story.tasks}
     return story.model_copy(update=told)
-
-
-def project_tools(tests: TestCommand, project: Path) -> ToolMaker:
-    """The tools of a model: all seats may look, Dev may edit and run commands in the sandbox."""
-    readable = [*tests.readable, Path(sys.prefix), Path(sys.base_prefix), *environments(project)]
-
-    def make(seat: str, folder: Path) -> Toolbox:
-        tools = reading_tools(folder)
-        if seat == "dev":
-            run = command_tool(folder, readable=readable, seconds=tests.seconds, environment=tests.environment)
-            tools += [*editing_tools(folder), run]
-        return Toolbox(tools)
-
-    return make

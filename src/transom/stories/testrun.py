@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from transom.errors import InputError
 from transom.formats.junit import CaseStatus, read_junit
 from transom.formats.yaml_files import read_bytes
 from transom.sandbox import CommandLimits, Done, run_command
+from transom.stories.process import run_openly
 
 _GRAVITY: tuple[CaseStatus, ...] = ("passed", "skipped", "failed", "error")
 _TAIL = 4_000
@@ -136,7 +136,9 @@ async def run_tests(command: TestCommand, worktree: Path, project: Path) -> Test
             limits = CommandLimits(wall_seconds=command.seconds)
             done = await run_command(argv, worktree, limits=limits, readable=readable, environment=command.environment)
         else:
-            done = await _run_openly(argv, worktree, command)
+            done = await run_openly(
+                argv, worktree, command.environment, seconds=command.seconds, setting="stories.tests"
+            )
         return _read(report, done)
     finally:
         report.unlink(missing_ok=True)
@@ -172,27 +174,3 @@ def _read(report: Path, done: Done) -> TestRun:
     except InputError as error:
         return TestRun(code=done.code, output=output, problem=str(error))
     return TestRun(cases=cases, messages=messages, code=done.code, output=output)
-
-
-async def _run_openly(argv: Sequence[str], worktree: Path, command: TestCommand) -> Done:
-    import os  # noqa: PLC0415
-    import signal  # noqa: PLC0415
-
-    pipe = asyncio.subprocess.PIPE
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv, cwd=worktree, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=asyncio.subprocess.STDOUT,
-            env={**os.environ, **command.environment}, start_new_session=True,
-        )  # fmt: skip
-    except OSError as error:
-        raise InputError(f"cannot be started: {error.strerror}", where=argv[0], hint="correct stories.tests") from error
-    try:
-        async with asyncio.timeout(command.seconds):
-            out, _ = await process.communicate()
-        return Done(process.returncode or 0, out.decode("utf-8", "replace"), "")
-    except TimeoutError:
-        return Done(124, "", "", ended="time")
-    finally:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()

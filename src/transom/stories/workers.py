@@ -5,7 +5,6 @@ Each is a provider, so that windows, journal and resuming are the same for all. 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
@@ -34,68 +33,14 @@ from transom.llm.deltas import OnDelta, tell
 from transom.llm.tokens import estimate_tokens
 from transom.stories.git import Git
 from transom.stories.handoff import STAGES, StoryHandoff
+from transom.stories.process import run_openly
 from transom.stories.story import Story
 from transom.stories.validators import AgentValidator
+from transom.stories.worktrees import Worktrees
 
 Kind = Literal["command", "model", "rules", "replay"]
-MAX_OUTPUT = 4 << 20
 _MARK = "TRANSOM_WORKTREE"
 _NO_TOOLS = Capabilities(tools=False)
-
-
-class Worktrees:
-    """The worktrees of one run, below one folder; agents work in them and nowhere else."""
-
-    def __init__(self, root: Path, project: Path) -> None:
-        self.root, self.project = root, project
-        self.parked: list[str] = []
-        self.lock = asyncio.Lock()  # git's list of worktrees cannot be read while one is made
-
-    def git(self, branch: str) -> Git:
-        return Git(self.root / branch.removeprefix("transom/").replace("/", "-"))
-
-    async def ensure(self, branch: str, commit: str) -> Git:
-        """The worktree of a branch, made at a commit where branch or worktree are missing."""
-        here, project = self.git(branch), Git(self.project)
-        async with self.lock:
-            if not (here.folder / ".git").exists():
-                await project("worktree", "prune")
-                known = await project.commit_of(f"refs/heads/{branch}")
-                here.folder.parent.mkdir(parents=True, exist_ok=True)
-                start = (str(here.folder), branch) if known else ("-b", branch, str(here.folder), commit)
-                await project("worktree", "add", "--quiet", *start)
-        return here
-
-    async def restore(self, branch: str, commit: str) -> str:
-        """Bring a worktree to a commit. What stood there is kept on a branch, which is returned; "" where it was so."""
-        here = await self.ensure(branch, commit)
-        at = await here.look()
-        if at == (branch, commit, ()):
-            return ""
-        kept = ""
-        if at.paths or not await here.is_own(commit):
-            kept = await here.park(
-                branch.removeprefix("transom/"), "Kept by Transom before the worktree was set back\n"
-            )
-            self.parked.append(kept)
-        await here("checkout", "--quiet", "--force", "-B", branch, commit)
-        await here("clean", "-fdq")
-        return kept
-
-    async def remove(self, branch: str, unless_beyond: str = "") -> None:
-        """Let go of a worktree whose work is merged, and of its branch; or of one in which nothing was done.
-
-        Args:
-            branch: whose.
-            unless_beyond: keep it where anything stands above this commit.
-        """
-        here, project = self.git(branch), Git(self.project)
-        if unless_beyond and (not here.folder.exists() or await here.look() != (branch, unless_beyond, ())):
-            return
-        async with self.lock:
-            if here.folder.exists():
-                await project("worktree", "remove", "--force", str(here.folder))
-        await project.attempt("branch", "--quiet", "-d", branch)
 
 
 @dataclass
@@ -143,55 +88,15 @@ class CommandWorker(_Worker):
         seat = request.role.partition(".")[2]
         _end_leftovers(here.folder)
         told = {"TRANSOM_ROLE": seat, "TRANSOM_STORY": str(at["story"]), "TRANSOM_ATTEMPT": str(at["attempt"])}
-        pipe = asyncio.subprocess.PIPE
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *self.argv, cwd=here.folder, env={**os.environ, **told, _MARK: str(here.folder)},
-                stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            hint = "correct agent.command"
-            raise InputError(f"cannot be started: {error.strerror}", where=self.argv[0], hint=hint) from error
-        try:
-            out, err = await _talk(process, render(request).as_text().encode("utf-8", "replace"))
-        finally:
-            _end(process)
-        text = out.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
-        if process.returncode and not text.strip():
-            said = " ".join(err.decode("utf-8", "replace").split())[-300:]
-            what = f"the agent ended with exit code {process.returncode} and said nothing: {said}"
+        prompt = render(request).as_text()
+        told[_MARK] = str(here.folder)
+        done = await run_openly(self.argv, here.folder, told, prompt=prompt, setting="agent.command")
+        if done.code and not done.stdout.strip():
+            what = (
+                f"the agent ended with exit code {done.code} and said nothing: {' '.join(done.stderr.split())[-300:]}"
+            )
             raise ProviderError(what, where=self.argv[0], hint="run the command by hand", retryable=True)
-        return text
-
-
-async def _talk(process: asyncio.subprocess.Process, prompt: bytes) -> tuple[bytes, bytes]:
-    """Hand over the prompt and take what is said, up to a limit: more ends the agent."""
-
-    async def take(stream: asyncio.StreamReader | None) -> bytes:
-        kept = bytearray()
-        while stream and (data := await stream.read(1 << 16)):
-            kept += data
-            if len(kept) > MAX_OUTPUT:
-                _end(process)
-                break
-        return bytes(kept[:MAX_OUTPUT])
-
-    async def hand_over() -> None:
-        assert process.stdin
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it need not read all of it
-            process.stdin.write(prompt)
-            await process.stdin.drain()
-        process.stdin.close()
-
-    out, err, _ = await asyncio.gather(take(process.stdout), take(process.stderr), hand_over())
-    await process.wait()
-    return out, err
-
-
-def _end(process: asyncio.subprocess.Process) -> None:
-    """Nothing of an agent outlives its call."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        return done.stdout.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _end_leftovers(folder: Path) -> None:

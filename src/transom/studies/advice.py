@@ -1,4 +1,4 @@
-"""What studies hand over to each other: insights with their standing, kept for a scope.
+"""The advice store: insights that studies of a scope hand over to each other.
 
 `AdviceStore` is all that a study needs of a playbook; `FileAdvice` is one that keeps an append-only file of events.
 """
@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from transom.canonical import digest
-from transom.studies.rules import Row, Rule
+from transom.studies.rules import Row, Rule, learn
 from transom.studies.storage import FileLock, cut_torn_line
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"
@@ -24,7 +24,7 @@ _CATEGORY = {RULE: "mis", DESIGN: "str", NUMERICS: "cal"}
 
 @dataclass(frozen=True)
 class Insight:
-    """One thing that studies of a scope found out.
+    """One piece of knowledge of a scope.
 
     Attributes:
         id: given by the store.
@@ -33,7 +33,7 @@ class Insight:
         content: one readable sentence.
         data: what a program needs of it.
         helpful: outcomes that bore it out; harmful: those that did not.
-        mark: `veto` (never used) or `pin` (used whatever its outcomes), as a person said; empty otherwise.
+        mark: a person's `veto` (never used) or `pin` (used whatever its outcomes).
         sources: names of the studies that it comes from.
     """
 
@@ -58,7 +58,7 @@ class Insight:
 
 
 class AdviceStore(Protocol):
-    """Where insights of all studies are kept; safe for several processes."""
+    """A store of insights, safe for several processes."""
 
     def add(self, insight: Insight) -> str:
         """Keep an insight and give its id; one that says the same with other numbers takes them over."""
@@ -90,7 +90,7 @@ class FileRows:
 
     def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
         data = [[dict(row.features), row.failure] for row in rows]
-        with self._lock.held():
+        with self._lock.locked():
             _append(self.path, {"scope": scope, "study": study, "rows": data})
 
     def rows(self, scope: str) -> list[Row]:
@@ -106,12 +106,15 @@ class FileAdvice:
         self.path = folder / "advice.jsonl"
         self._lock = FileLock(folder / "advice.lock")
 
+    def name(self, insight: Insight, known: Collection[str]) -> str:
+        """An id for a new insight; `known` are those that are taken."""
+        return f"{insight.category}-{len(known) + 1:05d}"
+
     def add(self, insight: Insight) -> str:
         key = identity(insight)
-        with self._lock.held():
-            known = {identity(one): one for one in self._project()}
-            number = len(known) + 1
-            insight_id = known[key].id if key in known else f"{insight.category}-{number:05d}"
+        with self._lock.locked():
+            known = {identity(one): one.id for one in self._project()}
+            insight_id = known.get(key) or self.name(insight, known.values())
             event: dict[str, Any] = {"event": "add", "id": insight_id, "scope": insight.scope, "kind": insight.kind}
             event |= {"content": insight.content, "data": dict(insight.data), "sources": list(insight.sources)}
             _append(self.path, event)
@@ -121,16 +124,8 @@ class FileAdvice:
         return [one for one in self._project() if one.scope == scope]
 
     def outcome(self, insight_id: str, *, helpful: bool, source: str) -> None:
-        with self._lock.held():
+        with self._lock.locked():
             _append(self.path, {"event": "outcome", "id": insight_id, "helpful": helpful, "source": source})
-
-    def mark(self, insight_id: str, mark: str) -> bool:
-        """Have a person's `veto` or `pin`, or an empty text that takes it back; False where it is not there."""
-        with self._lock.held():
-            there = any(one.id == insight_id for one in self._project())
-            if there:
-                _append(self.path, {"event": "mark", "id": insight_id, "mark": mark})
-        return there
 
     def _project(self) -> list[Insight]:
         found: dict[str, Insight] = {}
@@ -140,23 +135,31 @@ class FileAdvice:
             match event["event"]:
                 case "add":
                     sources = dict.fromkeys((*(one.sources if one else ()), *event["sources"]))
-                    fresh = Insight(event["scope"], event["kind"], event["content"], event["data"], event["id"])
-                    kept = {"helpful": one.helpful, "harmful": one.harmful, "mark": one.mark} if one else {}
-                    found[event["id"]] = replace(fresh, sources=tuple(sources), **kept)  # type: ignore[arg-type]  # as named
+                    blank = one or Insight(event["scope"], event["kind"], "", id=event["id"])
+                    fresh = {"content": event["content"], "data": event["data"], "sources": tuple(sources)}
+                    found[event["id"]] = replace(blank, **fresh)
                 case "outcome" if one and (event["id"], event["source"]) not in counted:
                     counted.add((event["id"], event["source"]))
                     name = "helpful" if event["helpful"] else "harmful"
                     found[event["id"]] = replace(one, **{name: getattr(one, name) + 1})
-                case "mark" if one:
-                    found[event["id"]] = replace(one, mark=event["mark"])
         return list(found.values())
 
 
 def identity(insight: Insight) -> str:
-    """What makes two insights the same one."""
+    """The digest of an insight without its numbers."""
     if insight.kind == RULE:
         return digest([insight.scope, RULE, *map(str, insight.rule.key)])
     return digest([insight.scope, insight.kind, str(insight.data.get("key", insight.content))])
+
+
+def keep_rules(
+    advice: AdviceStore, rows: RowStore, scope: str, study: str, in_words: Callable[[str], str] = str
+) -> list[str]:
+    """Learn rules from all rows of a scope and keep them, their sentences `in_words`; gives their ids."""
+    found = [
+        Insight(scope, RULE, in_words(one.sentence), one.to_data(), sources=(study,)) for one in learn(rows.rows(scope))
+    ]
+    return [advice.add(one) for one in found]
 
 
 def active_rules(insights: Iterable[Insight]) -> list[Rule]:

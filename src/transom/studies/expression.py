@@ -8,39 +8,30 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-_BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
+_OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
 }
-_FUNCTIONS: dict[str, Callable[..., float]] = {
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "abs": abs,
-    "min": min,
-    "max": max,
-}
-_NUMBERS = {"pi": math.pi}
+_FUNCTIONS = {name: getattr(math, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan")}
+_FUNCTIONS |= {"abs": abs, "min": min, "max": max}
 _PLACEHOLDER = re.compile(r"\{\{\s*([^{}:]+?)\s*(?::([^{}]*))?\}\}")
 _MAX_POWER = 64
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A checked formula.
-
-    Attributes:
-        text: as written.
-        names: the numbers that it needs.
-        tree: its parsed body.
-    """
+    """A checked formula: its text, and the names of the numbers that it needs."""
 
     text: str
     names: frozenset[str]
@@ -57,9 +48,20 @@ class Formula:
             tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise ValueError(f"{text!r} is no formula; write e.g. 2*radius <= width") from error
-        names: set[str] = set()
-        _check(tree, names, text)
-        return Formula(text, frozenset(names), tree)
+        for node in ast.walk(tree):
+            match node:
+                case ast.Name() | ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.Load():
+                    continue
+                case ast.Constant(value=int() | float()):
+                    continue
+                case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
+                    continue
+            if type(node) not in _OPERATORS:
+                known = ", ".join(_FUNCTIONS)
+                part = ast.unparse(node)
+                raise ValueError(f"{part} may not stand in a formula; there are + - * / ** < <= > >= and {known}")
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        return Formula(text, frozenset(names - _FUNCTIONS.keys() - {"pi"}), tree)
 
     def __call__(self, values: Mapping[str, float | str]) -> float:
         """The value, nan where it is not defined (a division by 0); a comparison gives 1 or 0."""
@@ -72,65 +74,25 @@ class Formula:
     def compares(self) -> bool:
         return isinstance(self.tree, ast.Compare)
 
-    def violation(self, values: Mapping[str, float | str]) -> float:
-        """How far a comparison is from holding: at most 0 where it holds, in the unit of its sides."""
-        assert isinstance(self.tree, ast.Compare)
-        try:
-            sides = [float(_value(side, values)) for side in (self.tree.left, *self.tree.comparators)]
-        except (ArithmeticError, ValueError, TypeError):
-            return math.inf
-        pairs = zip(self.tree.ops, sides, sides[1:], strict=False)
-        worst = max(left - right if isinstance(op, ast.Lt | ast.LtE) else right - left for op, left, right in pairs)
-        strict = any(isinstance(op, ast.Lt | ast.Gt) for op in self.tree.ops)
-        return math.nextafter(0, 1) if worst == 0 and strict else worst if not math.isnan(worst) else math.inf
-
-
-def _check(node: ast.AST, names: set[str], text: str) -> None:
-    if isinstance(node, ast.Name):
-        if node.id not in _NUMBERS:
-            names.add(node.id)
-        return
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return
-    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        parts: list[ast.expr] = [node.left, node.right]
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        parts = [node.operand]
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
-        parts = [*node.args, *(keyword.value for keyword in node.keywords)]
-    elif isinstance(node, ast.Compare) and all(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in node.ops):
-        parts = [node.left, *node.comparators]
-    else:
-        part = ast.get_source_segment(text.strip(), node) if isinstance(node, ast.expr) else None
-        known = ", ".join(_FUNCTIONS)
-        raise ValueError(f"{part or text!r} may not stand in a formula; there are + - * / ** < <= > >= and {known}")
-    for part_ in parts:
-        _check(part_, names, text)
-
 
 def _value(node: ast.expr, values: Mapping[str, float | str]) -> float:
     match node:
         case ast.Constant(value=value):
-            return float(value)  # type: ignore[arg-type]  # `_check` let numbers pass only
+            return float(value)  # type: ignore[arg-type]  # `parse` lets numbers pass only
         case ast.Name(id=name):
-            return _NUMBERS[name] if name in _NUMBERS else float(values[name])
+            return math.pi if name == "pi" else float(values[name])
         case ast.UnaryOp(op=op, operand=operand):
-            value = _value(operand, values)
-            return -value if isinstance(op, ast.USub) else value
+            return float(_OPERATORS[type(op)](_value(operand, values)))
         case ast.BinOp(left=left, op=op, right=right):
             one, other = _value(left, values), _value(right, values)
             if isinstance(op, ast.Pow) and abs(other) > _MAX_POWER:
                 raise ValueError("the power is too high")
-            result = _BINARY[type(op)](one, other)
-            if isinstance(result, complex):
-                raise ValueError("the result is no real number")
-            return result
+            return float(_OPERATORS[type(op)](one, other))  # a TypeError where the root of a negative number is taken
         case ast.Call(func=ast.Name(id=name), args=args):
-            return _FUNCTIONS[name](*(_value(argument, values) for argument in args))
+            return float(_FUNCTIONS[name](*(_value(argument, values) for argument in args)))
         case ast.Compare(left=left, ops=ops, comparators=rest):
             sides = [_value(side, values) for side in (left, *rest)]
-            tests = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
-            return float(all(tests[type(op)](a, b) for op, a, b in zip(ops, sides, sides[1:], strict=False)))
+            return float(all(_OPERATORS[type(op)](a, b) for op, a, b in zip(ops, sides, sides[1:], strict=False)))
     raise ValueError(ast.dump(node))
 
 
@@ -143,10 +105,8 @@ def fill(text: str, values: Mapping[str, float | int | str]) -> str:
 
     def one(match: re.Match[str]) -> str:
         inner, form = match[1], match[2]
-        value: float | int | str
-        if inner in values:
-            value = values[inner]
-        else:
+        value = values.get(inner)
+        if value is None:
             formula = Formula.parse(inner)
             if missing := sorted(formula.names - values.keys()):
                 raise ValueError(f"{match[0]}: there is no {missing[0]}; there are {', '.join(sorted(values))}")
@@ -157,13 +117,3 @@ def fill(text: str, values: Mapping[str, float | int | str]) -> str:
             raise ValueError(f"{match[0]}: {error}") from error
 
     return _PLACEHOLDER.sub(one, text)
-
-
-def placeholders(text: str) -> frozenset[str]:
-    """The names that a template needs.
-
-    Raises:
-        ValueError: a placeholder holds no formula.
-    """
-    inner = (match[1] for match in _PLACEHOLDER.finditer(text))
-    return frozenset(name for text in inner for name in Formula.parse(text).names)

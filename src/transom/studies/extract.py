@@ -90,21 +90,16 @@ def _nastran(path: Path, what: str) -> float | None:
     except Exception as error:  # noqa: BLE001  the reader fails in many ways on a file that is cut off
         del error
         return None
+    found: list[float] = []
     if what == "displacement":
-        tables = [table.data[..., :3] for table in model.displacements.values()]
-        return max((float(numpy.linalg.norm(table, axis=-1).max()) for table in tables), default=None)
-    if what == "mass":
-        masses = [float(weight.mass.max()) for weight in model.grid_point_weight.values()]
-        return masses[0] if masses else None
-    if what == "frequency":
-        cycles = [vector.mode_cycles for vector in model.eigenvectors.values()]
-        return float(min(map(min, cycles))) if cycles else None
-    stress = model.op2_results.stress
-    tables = [table for name in stress.table_types() if (table := getattr(stress, name.partition(".")[2], None))]
-    found = [
-        float(numpy.nanmax(result.data[..., result.headers.index("von_mises")]))
-        for group in tables
-        for result in group.values()
-        if hasattr(result, "headers") and "von_mises" in result.headers
-    ]
+        found = [float(numpy.linalg.norm(one.data[..., :3], axis=-1).max()) for one in model.displacements.values()]
+    elif what == "mass":
+        found = [float(one.mass.max()) for one in model.grid_point_weight.values()]
+    elif what == "frequency":
+        return min((float(min(one.mode_cycles)) for one in model.eigenvectors.values()), default=None)
+    else:
+        tables = [model.get_result(name) for name in model.op2_results.stress.get_table_types()]
+        for one in (result for table in tables for result in table.values()):
+            if "von_mises" in (names := list(one.get_headers())):
+                found.append(float(numpy.nanmax(one.data[..., names.index("von_mises")])))
     return max(found, default=None)

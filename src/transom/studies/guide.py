@@ -1,4 +1,4 @@
-"""What earlier studies do for this one, and what this one leaves for the next.
+"""The guide of a study: it applies the insights of earlier studies and leaves new ones.
 
 Before a solve: requirements and rules reject designs, some of the rejected are solved all the same to score the rules.
 At the beginning: good designs of related studies, carried over by their dimensionless features. At the end: new rules,
@@ -7,36 +7,29 @@ designs and numerical margins go to the advice store.
 
 from __future__ import annotations
 
-import logging
 import math
 import random
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from transom.studies.advice import DESIGN, NUMERICS, RULE, AdviceStore, Insight, RowStore, active_rules
-from transom.studies.rules import Features, Row, Rule, learn
+from transom.studies.advice import DESIGN, NUMERICS, AdviceStore, Insight, RowStore, active_rules, keep_rules
+from transom.studies.rules import Features, Row, Rule
 from transom.studies.study import Number, Study, random_design
 from transom.studies.trials import Trial, Wanted
 from transom.studies.verify import Verification
 
 _HANDED_ON = 2
+_SAME = 1.005  # a finer mesh that changes an output less changes nothing
 _SEARCHED, _REFINED = 300, 200  # designs that a carried-over one is chosen from
-_log = logging.getLogger("transom.studies")
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """Why a design is not worth a solve.
-
-    Attributes:
-        reason: one sentence.
-        rules: the rules that say so; none where a requirement does.
-        violation: how far a requirement is violated, relative to the design; at least that of a failure.
-    """
+    """A design that is not worth a solve: the reason, and the ids of the rules; none for a requirement."""
 
     reason: str
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[str, ...] = ()
     failure: str = "requirement"
 
 
@@ -50,14 +43,15 @@ class Guide:
     features: Features = field(init=False)
     rules: list[Rule] = field(init=False)
     insights: list[Insight] = field(init=False)
-    used: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.features = Features.of(self.study)
         own = {**dict.fromkeys(self.study.learning.pin, "pin"), **dict.fromkeys(self.study.learning.veto, "veto")}
         known = self.advice.insights(self.study.scope)
         self.insights = [replace(one, mark=own.get(one.id, one.mark)) for one in known]
-        self.rules = active_rules(self.insights) if self.study.learning.rules else []
+        rows = self.rows.rows(self.study.scope)
+        rules = active_rules(self.insights) if self.study.learning.rules else []
+        self.rules = [rule for rule in rules if rule.id in self.study.learning.pin or rule.stands(rows)]
 
     @property
     def margin(self) -> dict[str, float]:
@@ -66,21 +60,29 @@ class Guide:
         return {name: float(factor) for name, factor in found.data["factors"].items()} if found else {}
 
     def judge(self, values: Mapping[str, Number]) -> Rejection | None:
-        """Whether a design is rejected before it is solved."""
+        """Reject a design before it is solved, or return None."""
         for formula in self.study.requirements:
             if formula(values) != 1:
                 return Rejection(f"it does not meet the requirement {formula.text}")
         features = self.features(values)
-        hit = tuple(rule for rule in self.rules if rule.matches(features))
-        if not hit:
-            return None
-        self.used.update(rule.id for rule in hit)
-        return Rejection(hit[0].sentence, hit, hit[0].failure)
+        hit = [rule for rule in self.rules if rule.matches(features)]
+        return (
+            Rejection(self._in_words(hit[0].sentence), tuple(rule.id for rule in hit), hit[0].failure) if hit else None
+        )
 
-    def score(self, rules: Iterable[str], failed: bool, source: str) -> None:
-        """Count how a design ended that these rules had rejected."""
-        for rule in rules:
-            self.advice.outcome(rule, helpful=failed, source=source)
+    def _in_words(self, sentence: str) -> str:
+        """A rule's sentence with the titles of variables and constants."""
+        named = {**self.study.variables, **self.study.constants}
+        titles = {name: title for name, one in named.items() if (title := getattr(one, "title", ""))}
+        return re.sub(r"\b\w+\b", lambda match: titles.get(match[0], match[0]), sentence)
+
+    def score(self, trial: Trial) -> None:
+        """Count how a design ended that rules had rejected, or that came from another study."""
+        source = f"{self.study.study}/{trial.number}"
+        for rule in trial.audit:
+            self.advice.outcome(rule, helpful=trial.kind == "failed", source=source)
+        if trial.source in {one.id for one in self.insights}:
+            self.advice.outcome(trial.source, helpful=trial.feasible, source=source)
 
     def designs(self) -> list[tuple[str, dict[str, Number]]]:
         """Designs to begin with, and the insights that they come from."""
@@ -122,7 +124,7 @@ class Guide:
             if one.choices or one.integer or one.step:
                 moved[name] = moved[name] if pick.random() < spread else design[name]
                 continue
-            low, high = float(one.low or 0), float(one.high or 0)
+            low, high = one.bounds
             moved[name] = min(high, max(low, float(design[name]) + pick.gauss(0, spread) * (high - low)))
         return moved
 
@@ -131,10 +133,7 @@ class Guide:
         mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
         self.rows.keep(self.study.scope, self.study.study, mine)
         known = {one.id for one in self.insights}
-        found = []
-        for rule in learn(self.rows.rows(self.study.scope)):
-            insight = Insight(self.study.scope, RULE, rule.sentence, rule.to_data(), sources=(self.study.study,))
-            found.append(self.advice.add(insight))
+        found = keep_rules(self.advice, self.rows, self.study.scope, self.study.study, self._in_words)
         found += [self.advice.add(self._design(trial)) for trial in self._exemplary(trials, verification)]
         self._learn_margin(verification.factors())
         return [one for one in dict.fromkeys(found) if one not in known]
@@ -144,8 +143,8 @@ class Guide:
         ranked = Wanted.of(self.study).ranked(trials)
         if not verification.asked:
             return ranked[:_HANDED_ON]
-        held = {one.number for one in verification.tried if one.verdict in ("verified", "drifts")}
-        return [trial for trial in ranked if trial.number in held][:_HANDED_ON]
+        verified = {one.number for one in verification.tried if one.verdict in ("verified", "drifts")}
+        return [trial for trial in ranked if trial.number in verified][:_HANDED_ON]
 
     def _design(self, trial: Trial) -> Insight:
         names = [f"{name} = {_short(value)}" for name, value in trial.params.items()]
@@ -159,7 +158,7 @@ class Guide:
 
     def _learn_margin(self, factors: Mapping[str, Sequence[float]]) -> None:
         """Leave how much finer settings changed outputs: the upper end of what was seen in this study."""
-        seen = {name: sorted(values) for name, values in factors.items() if values}
+        seen = {name: sorted(values) for name, values in factors.items() if max(values) > _SAME}
         if not seen:
             return
         factors_: dict[str, float] = {}
@@ -167,13 +166,13 @@ class Guide:
             upper = max(1.0, values[round(0.75 * (len(values) - 1))])
             factors_[name] = round((upper + self.margin.get(name, upper)) / 2, 4)
         data = {"key": NUMERICS, "factors": factors_}
-        said = ", ".join(f"{name} {factor:.2f} times" for name, factor in factors_.items())
-        content = f"on a finer mesh: {said} what the study's settings give"
+        changes = ", ".join(f"{name} {factor:.2f} times" for name, factor in factors_.items())
+        content = f"on a finer mesh: {changes} what the study's settings give"
         self.advice.add(Insight(self.study.scope, NUMERICS, content, data, sources=(self.study.study,)))
 
 
 def _counts(trial: Trial) -> bool:
-    """Whether a trial says something about its design."""
+    """True for trials whose outcome depends on the design."""
     return trial.kind == "solved" or (trial.kind == "failed" and trial.failure not in ("timeout", "output_flood"))
 
 

@@ -1,4 +1,4 @@
-"""What is called around a solve; a hook that fails costs a warning, never a trial.
+"""Hooks around a solve; a hook that fails costs a warning, never a trial.
 
 `error_tracker` is one that keeps every failure of a study in `error_history.jsonl`.
 """
@@ -23,18 +23,15 @@ BUILT_IN = {"error_tracker": "transom.studies.hooks:error_tracker"}
 _log = logging.getLogger("transom.studies")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Occasion:
-    """What a hook is told.
+    """The argument of a hook.
 
     Attributes:
         moment: `pre_solve`, `post_solve` (after every solve), `on_failure`, `study_end`.
-        study: the study.
         folder: the study's folder in the workspace; a trial's own is `trial_folder`.
-        trial: its number, None at the study's end.
-        params: its design.
-        solved: what the solve left, where it is over.
-        summary: at the study's end: its counts and best design.
+        trial: its number, None at the study's end; `params` is its design, `solved` the result.
+        summary: at the study's end: its counts.
     """
 
     moment: Moment

@@ -1,6 +1,6 @@
-"""What the files of a solve hold beyond messages: the model that went in, and the displacements that came out.
+"""Input decks and result tables of a solve.
 
-Read are input decks of Abaqus and CalculiX, result tables of CalculiX (`.dat`) and of the Nastran family (F06).
+The readers take input decks of Abaqus and CalculiX, result tables of CalculiX (`.dat`) and of the Nastran family (F06).
 """
 
 from __future__ import annotations
@@ -12,37 +12,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _CARD = re.compile(r"^\*(?!\*)\s*([A-Z][A-Z ]*)", re.IGNORECASE)
-_FIELD = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[EeDd][+-]?\d+|[+-]\d+)?)")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[EeDd][+-]?\d+|[+-]\d+)?")
 _NOT_A_NUMBER = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])|\*{8,}", re.IGNORECASE)
-_TIED = (
-    "EQUATION",
-    "MPC",
-    "TIE",
-    "RIGID BODY",
-    "COUPLING",
-    "CONTACT PAIR",
-    "CONTACT",
-    "SPRING",
-    "TRANSFORM",
-    "DISTRIBUTING",
-)
-_ELSEWHERE = ("INCLUDE", "PART", "INSTANCE", "NGEN", "NFILL", "NCOPY", "ELGEN", "ELCOPY", "NMAP", "MANIFEST")
-_FREE_IS_FINE = ("FREQUENCY", "DYNAMIC", "BUCKLE", "HEAT TRANSFER", "COMPLEX FREQUENCY", "MODAL DYNAMIC")
-_PLANE, _ROUND = ("CPS", "CPE", "B21", "B22", "B23", "T2D"), "CAX"
 _EPSILON = re.compile(r"EPSILON (?:SUB E|ERROR ESTIMATE)\s*=\s*([-+.\dEe]+)")
+_TITLE = re.compile(r"(?:[A-Z] ){5}")
+
+# With one of these cards, nodes stand elsewhere, or more holds the model than *BOUNDARY says, or it may move freely.
+_ELSEWHERE = {"INCLUDE", "PART", "INSTANCE", "NGEN", "NFILL", "NCOPY", "ELGEN", "ELCOPY", "NMAP"}
+_TIED = {"EQUATION", "MPC", "TIE", "RIGID BODY", "COUPLING", "CONTACT PAIR", "CONTACT", "SPRING", "TRANSFORM"}
+_FREE = {"FREQUENCY", "DYNAMIC", "BUCKLE", "HEAT TRANSFER", "COMPLEX FREQUENCY", "MODAL DYNAMIC"}
+_PLANE, _ROUND = ("CPS", "CPE", "B21", "B22", "B23", "T2D"), "CAX"
+_NAMED = {"ENCASTRE": (1, 6), "PINNED": (1, 3)}
 
 
 @dataclass
 class Deck:
-    """What an input deck says that decides whether it can be solved.
+    """The parts of an input deck that decide whether it can be solved.
 
     Attributes:
-        nodes: number -> coordinates.
-        elements: number -> nodes.
+        nodes: number -> coordinates; elements: number -> nodes.
         supports: (node, direction) pairs that are held; directions 1 to 6.
-        zero_thickness: a section has thickness 0.
-        cards: names of all keyword cards.
-        types: element types.
+        zero_thickness: a section of a plane element has thickness 0.
+        cards: names of all keyword cards; types: of elements.
     """
 
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
@@ -55,15 +46,13 @@ class Deck:
     @property
     def undefined(self) -> list[int]:
         """Nodes that an element names and that are not there, where all nodes stand in the deck itself."""
-        if not self.nodes or self.cards.intersection(_ELSEWHERE):
+        if not self.nodes or self.cards & _ELSEWHERE:
             return []
         return sorted({node for nodes in self.elements.values() for node in nodes} - self.nodes.keys())
 
     @property
     def size(self) -> float:
         """Diagonal of the bounding box, in the model's unit; 0 without nodes."""
-        if not self.nodes:
-            return 0.0
         axes = list(zip(*self.nodes.values(), strict=False))
         return math.dist([min(axis) for axis in axes], [max(axis) for axis in axes])
 
@@ -83,8 +72,8 @@ class Deck:
         return len({root(nodes[0]) for nodes in self.elements.values() if nodes})
 
     def free_motion(self) -> str | None:
-        """Why the model as a whole can move, where that is certain: too few held directions, or none along an axis."""
-        if not self.elements or self.cards.intersection((*_TIED, *_FREE_IS_FINE, *_ELSEWHERE)):
+        """The reason why the whole model can move, where that is certain: too few supports, or none along an axis."""
+        if not self.elements or self.cards & (_TIED | _FREE | _ELSEWHERE):
             return None
         if not self.supports:
             return "nothing is held: the deck has no supports"
@@ -103,43 +92,38 @@ def read_deck(text: str) -> Deck:
     deck = Deck()
     sets: dict[str, list[int]] = {}
     for name, options, rows in _cards(text):
-        deck.cards.add(name)
-        if "INPUT" in options:
-            deck.cards.add("INCLUDE")
+        deck.cards.update({name, "INCLUDE"} if "INPUT" in options else {name})
+        members = sets.setdefault(options.get("NSET", ""), [])
         if name == "NODE":
             numbers = [row for row in map(_numbers, rows) if row]
             deck.nodes.update({int(row[0]): tuple(row[1:4]) for row in numbers})
-            sets.setdefault(options.get("NSET", ""), []).extend(int(row[0]) for row in numbers)
+            members.extend(int(row[0]) for row in numbers)
         elif name == "ELEMENT":
             deck.types.add(options.get("TYPE", "").upper())
             for row in _joined(rows):
-                deck.elements[int(row[0])] = tuple(int(number) for number in row[1:])
+                deck.elements[int(row[0])] = tuple(map(int, row[1:]))
         elif name == "NSET":
-            sets.setdefault(options.get("NSET", ""), []).extend(_members(rows, "GENERATE" in options, sets))
+            members.extend(_members(rows, "GENERATE" in options, sets))
         elif name == "BOUNDARY":
             deck.supports.update(_held(rows, sets))
         elif name in ("SOLID SECTION", "SHELL SECTION"):
             values = [value for row in rows for value in _numbers(row)]
             plane = name == "SHELL SECTION" or any(kind.startswith(("CPS", "CPE")) for kind in deck.types)
-            deck.zero_thickness |= plane and bool(values) and values[0] == 0
+            deck.zero_thickness |= plane and values[:1] == [0]
     return deck
 
 
-def _cards(text: str) -> Iterator[tuple[str, dict[str, str], list[str]]]:
-    current: tuple[str, dict[str, str], list[str]] | None = None
+def _cards(text: str) -> list[tuple[str, dict[str, str], list[str]]]:
+    """Each card's name, options and data lines."""
+    found: list[tuple[str, dict[str, str], list[str]]] = []
     for line in text.splitlines():
-        if line.startswith("**"):
-            continue
         if card := _CARD.match(line):
-            if current:
-                yield current
             parts = [part.partition("=") for part in line[1:].split(",")[1:]]
             options = {key.strip().upper(): value.strip().upper() for key, _, value in parts}
-            current = (card[1].strip().upper(), options, [])
-        elif current and line.strip():
-            current[2].append(line)
-    if current:
-        yield current
+            found.append((card[1].strip().upper(), options, []))
+        elif found and line.strip() and not line.startswith("**"):
+            found[-1][2].append(line)
+    return found
 
 
 def _numbers(line: str) -> list[float]:
@@ -151,15 +135,8 @@ def _numbers(line: str) -> list[float]:
 
 def _joined(rows: list[str]) -> Iterator[list[float]]:
     """Element lines; one that ends with a comma goes on in the next."""
-    whole = ""
-    for row in rows:
-        whole += row.strip()
-        if not whole.endswith(","):
-            if numbers := _numbers(whole):
-                yield numbers
-            whole = ""
-    if numbers := _numbers(whole):
-        yield numbers
+    text = re.sub(r",\s*\n", ",", "\n".join(rows))
+    return (numbers for line in text.split("\n") if (numbers := _numbers(line)))
 
 
 def _members(rows: list[str], generate: bool, sets: dict[str, list[int]]) -> Iterator[int]:
@@ -178,8 +155,10 @@ def _held(rows: list[str], sets: dict[str, list[int]]) -> Iterator[tuple[int, in
         who, *directions = (part.strip().upper() for part in row.split(","))
         nodes = [int(who)] if who.isdigit() else sets.get(who, [])
         numbers = [int(part) for part in directions[:2] if part.isdigit()]
-        named = {"ENCASTRE": (1, 6), "PINNED": (1, 3)}.get(directions[0] if directions else "")
-        first, last = named or (numbers[0] if numbers else 1, numbers[-1] if numbers else 0)
+        first, last = _NAMED.get("".join(directions[:1])) or (
+            numbers[0] if numbers else 1,
+            numbers[-1] if numbers else 0,
+        )
         yield from ((node, direction) for node in nodes for direction in range(first, last + 1))
 
 
@@ -202,7 +181,7 @@ class Results:
 
 def read_dat(lines: Iterable[str]) -> Results:
     """Read the tables of a CalculiX `.dat` file."""
-    largest: float | None = None
+    moved: list[float] = []
     bad, inside = None, False
     for line in lines:
         if _NOT_A_NUMBER.search(line):
@@ -210,30 +189,30 @@ def read_dat(lines: Iterable[str]) -> Results:
         if "for set" in line or "for all" in line:
             inside = line.strip().startswith("displacements")
         elif inside and (numbers := _floats(line.split()[1:4])):
-            largest = max(largest or 0.0, math.hypot(*numbers))
-    return Results(largest, bad=bad)
+            moved.append(math.hypot(*numbers))
+    return Results(max(moved, default=None), bad=bad)
 
 
 def read_f06(lines: Iterable[str]) -> Results:
-    """Read static displacements, echoed grid points and residuals of an F06 file; eigenvectors have no scale and are
-    left out."""
-    largest: float | None = None
-    epsilon: float | None = None
-    low, high = [math.inf] * 3, [-math.inf] * 3
+    """Read static displacements, echoed grid points and residuals; eigenvectors have no scale and are left out."""
+    moved: list[float] = []
+    residuals: list[float] = []
+    points: list[tuple[float, ...]] = []
     bad, inside = None, False
     for line in lines:
-        if (found := _EPSILON.search(line)) and (numbers := _floats([found[1]])):
-            epsilon = max(epsilon or 0.0, abs(numbers[0]))
+        if found := _EPSILON.search(line):
+            residuals += map(abs, _floats([found[1]]))
         elif "D I S P L A C E M E N T" in line:
             inside = "C O M P L E X" not in line
-        elif inside and ((line.startswith("1") and not line[1:2].isspace()) or re.search(r"(?:[A-Z] ){5}", line)):
+        elif inside and ((line.startswith("1") and not line[1:2].isspace()) or _TITLE.search(line)):
             inside = False
-        elif inside and (moved := _displacement(line)) is not None:
-            bad = bad or (line.strip() if not math.isfinite(moved) else None)
-            largest = max(largest or 0.0, moved)
+        elif inside and (length := _displacement(line)) is not None:
+            bad = bad or (line.strip() if math.isnan(length) else None)
+            moved.append(length)
         elif "GRID" in line and (point := _grid(line)):
-            low, high = [*map(min, low, point)], [*map(max, high, point)]
-    return Results(largest, math.dist(low, high) if low[0] <= high[0] else 0.0, epsilon, bad)
+            points.append(point)
+    size = Deck(nodes=dict(enumerate(points))).size
+    return Results(max(moved, default=None), size, max(residuals, default=None), bad)
 
 
 def _displacement(line: str) -> float | None:
@@ -253,18 +232,15 @@ def _grid(line: str) -> tuple[float, ...] | None:
     fields = card.split(",") if "," in card else [card[at : at + 8] for at in range(0, 48, 8)]
     if len(fields) < 6 or not fields[1].strip().isdigit():
         return None
-    numbers = [_nastran(text) for text in fields[3:6]]
+    numbers = [_nastran(text.strip()) for text in fields[3:6]]
     return tuple(number for number in numbers if number is not None) if None not in numbers else None
 
 
 def _nastran(text: str) -> float | None:
     """A number as Nastran writes it: `7.+4` is 7.0e4; empty is 0."""
-    text = text.strip()
-    if not text:
-        return 0.0
-    if not _FIELD.fullmatch(text):
+    if not _NUMBER.fullmatch(text or "0"):
         return None
-    return float(re.sub(r"(?<=[\d.])([+-]\d+)$", r"E\1", text.upper().replace("D", "E")))
+    return float(re.sub(r"(?<=[\d.])([+-]\d+)$", r"E\1", text.upper().replace("D", "E") or "0"))
 
 
 def _floats(parts: list[str]) -> list[float]:

@@ -1,4 +1,4 @@
-"""A study told to people: pictures, one HTML file, text, and tables for other programs."""
+"""Reports of a study: pictures, one HTML file, text, and tables for other programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from transom.studies.advice import Insight
 from transom.studies.result import Best, StudyResult
-from transom.studies.study import Study, Variable
+from transom.studies.study import Study
 from transom.studies.trials import Trial, Wanted, failures
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -28,7 +28,7 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
     import optuna  # noqa: PLC0415  slow
 
     kept = optuna.create_study(direction=study.objectives[0].direction)
-    ranges = {name: _distribution(one) for name, one in study.variables.items()}
+    ranges = {name: one.distribution() for name, one in study.variables.items()}
     for trial in feasible:
         made = optuna.trial.create_trial(params=dict(trial.params), distributions=ranges, value=trial.values[0])
         kept.add_trial(made)
@@ -37,18 +37,6 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
         return dict(optuna.importance.get_param_importances(kept, evaluator=evaluator))
     except (RuntimeError, ValueError):  # all values are equal, and the like
         return {}
-
-
-def _distribution(one: Variable) -> Any:
-    import optuna  # noqa: PLC0415  slow
-
-    kinds = optuna.distributions
-    if one.choices:
-        return kinds.CategoricalDistribution(one.choices)
-    low, high = float(one.low or 0), float(one.high or 0)
-    if one.integer:
-        return kinds.IntDistribution(int(low), int(high), log=one.log, step=int(one.step or 1))
-    return kinds.FloatDistribution(low, high, log=one.log, step=one.step)
 
 
 def write_pictures(
@@ -165,13 +153,15 @@ def report_html(
 def insight_rows(result: StudyResult, insights: Iterable[Insight], trials: Iterable[Trial]) -> list[dict[str, Any]]:
     """The insights of the study's scope: what each did here, and how its predictions came out in all studies."""
     trials = list(trials)
+    spent = [trial.seconds for trial in trials if trial.kind == "failed"]
+    cost = sum(spent) / len(spent) if spent else 0.0
     rows = []
     for one in insights:
         rejected = sum(one.id in trial.rules for trial in trials)
         audited = [trial for trial in trials if one.id in trial.audit]
         right = sum(trial.kind == "failed" for trial in audited)
         began = [trial for trial in trials if trial.source == one.id]
-        did = [f"rejected {rejected} designs"] if rejected else []
+        did = [f"rejected {rejected} designs, about {rejected * cost:.0f} s of solves"] if rejected else []
         did += [f"{right} of {len(audited)} tried all the same failed"] if audited else []
         did += [f"trial {trial.number}: {'feasible' if trial.feasible else 'not feasible'}" for trial in began]
         standing = f"{one.helpful} right, {one.harmful} wrong" if one.helpful + one.harmful else "untried"
@@ -188,8 +178,8 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
     for one in result.exploited:
         lines.append(f"  not a best: trial {one.number} {one.reason}")
     if result.failures:
-        said = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items())
-        lines.append(f"  failures: {said}")
+        classes = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items())
+        lines.append(f"  failures: {classes}")
     if weights := importances(study, trials):
         lines.append("  importances: " + ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items()))
     rows = insight_rows(result, insights, trials)
@@ -206,8 +196,8 @@ def best_line(study: Study, best: Best) -> str:
     design = ", ".join(
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in best.params.items()
     )
-    said = {True: ", verified with finer settings", False: ", not verified", None: ""}[best.verified]
-    return f"{values} (trial {best.number}: {design}){said}"
+    note = {True: ", verified with finer settings", False: ", not verified", None: ""}[best.verified]
+    return f"{values} (trial {best.number}: {design}){note}"
 
 
 def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:

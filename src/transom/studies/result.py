@@ -1,4 +1,4 @@
-"""What a study came to: the document that `transom study run` prints."""
+"""The result of a study: the document that `transom study run` prints."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ class StudyResult(_Model):
     insights: InsightCounts
     exploited: list[Verified] = []
     solver: str = ""
-    seconds: float | None = None
     session_id: str | None = None
 
 
@@ -64,22 +63,19 @@ def result_of(
 ) -> StudyResult:
     """Put a study's outcome together."""
     wanted = Wanted.of(study)
-    ranked = wanted.ranked(trials)
-    best: Best | None = None
+    ranked = [
+        Best(number=one.number, values=list(one.values), params=dict(one.params)) for one in wanted.ranked(trials)
+    ]
+    front = {one.number for one in wanted.front(trials)} if len(study.objectives) > 1 else set()
+    best = next((one.model_copy(update={"verified": False if verification.asked else None}) for one in ranked), None)
     if verified := verification.best:
         best = Best(number=verified.number, values=list(verified.values), params=verified.params, verified=True)
-    elif ranked:
-        asked = False if verification.asked else None
-        best = Best(
-            number=ranked[0].number, values=list(ranked[0].values), params=dict(ranked[0].params), verified=asked
-        )
-    front = wanted.front(trials) if len(study.objectives) > 1 else []
     return StudyResult(
         study=study.study,
         trials=Counts(**counts(trials)),
         feasible=len(ranked),
         best=best,
-        front=[Best(number=one.number, values=list(one.values), params=dict(one.params)) for one in front],
+        front=[one for one in ranked if one.number in front],
         failures=failures(trials),
         insights=insights,
         exploited=list(verification.exploited),

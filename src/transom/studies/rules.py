@@ -25,14 +25,11 @@ _FEWEST = 6  # failures that a rule explains
 _SEEDS = 12  # conditions to which a second one is added
 
 
-def wilson(hits: float, total: float, z: float = _Z) -> float:
-    """Lower bound of a share of which `hits` of `total` were seen; 0 where nothing was."""
-    if total <= 0:
-        return 0.0
-    share, square = hits / total, z * z
-    middle = share + square / (2 * total)
-    spread = z * math.sqrt(share * (1 - share) / total + square / (4 * total * total))
-    return (middle - spread) / (1 + square / total)
+def wilson(hits: Any, total: Any) -> Any:
+    """Lower bound of a share of which `hits` of `total` (above 0) were seen; numbers or arrays of them."""
+    share, square = hits / total, _Z * _Z
+    spread = _Z * (share * (1 - share) / total + square / (4 * total * total)) ** 0.5
+    return (share + square / (2 * total) - spread) / (1 + square / total)
 
 
 @dataclass(frozen=True, order=True)
@@ -53,7 +50,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Rule:
-    """Where all conditions hold, a design fails so; seen on `hits` of `total` rows, `audits` of its own predictions."""
+    """A design that meets all conditions fails so, on `hits` of `total` rows; `helpful` and `harmful` count audits."""
 
     conditions: tuple[Condition, ...]
     failure: str
@@ -68,13 +65,18 @@ class Rule:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two rules the same one with other numbers."""
+        """The identity of a rule; thresholds and counts are not part of it."""
         return self.failure, tuple(sorted((one.feature, one.above) for one in self.conditions))
 
     @property
     def trusted(self) -> bool:
-        """Whether its own predictions, where they were tried, do not condemn it."""
+        """False where audits condemn the rule."""
         return self.harmful < 2 or self.helpful >= 4 * self.harmful
+
+    def stands(self, rows: Sequence[Row]) -> bool:
+        """Check the rule against all known rows; it was learned from the rows of its time."""
+        covered = [row.failure is not None for row in rows if self.matches(row.features)]
+        return not covered or wilson(sum(covered), len(covered)) >= CERTAIN - 0.1
 
     @property
     def sentence(self) -> str:
@@ -103,7 +105,8 @@ class Features:
     def of(study: Study) -> Features:
         """All features of a study; a variable that nothing shares its unit with is a feature itself."""
         formulas = {name: Formula.parse(text) for name, text in study.features.items()}
-        units = _units(study)
+        units = {name: one.unit for name, one in study.variables.items() if not one.choices}
+        units |= {name: one.unit for name, one in study.constants.items() if isinstance(one, Constant) and one.unit}
         for one, other in itertools.combinations(sorted(units), 2):
             if units[one] == units[other] and units[one] and {one, other} & study.variables.keys():
                 formulas[f"{one} / {other}"] = Formula.parse(f"{one} / {other}")
@@ -118,15 +121,6 @@ class Features:
         return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
-def _units(study: Study) -> dict[str, str]:
-    """Unit of each number that is a variable, constant or setting with numbers."""
-    found = {name: one.unit for name, one in study.variables.items() if not one.choices}
-    for name, constant in study.constants.items():
-        if isinstance(constant, Constant) and isinstance(constant.value, int | float) and constant.unit:
-            found[name] = constant.unit
-    return found
-
-
 @dataclass(frozen=True)
 class Row:
     """One solve: its features, and the class of its failure or None."""
@@ -139,26 +133,19 @@ def learn(rows: Sequence[Row], most: int = 12) -> list[Rule]:
     """Find rules that explain the failures among rows, the most telling first."""
     import numpy as np  # noqa: PLC0415  slow
 
-    if not rows or not any(row.failure for row in rows):
-        return []
-    names = sorted(set.intersection(*(set(row.features) for row in rows)))
-    if not names:
+    names = sorted(set.intersection(*(set(row.features) for row in rows))) if rows else []
+    failed = np.array([row.failure is not None for row in rows])
+    if not names or not failed.any():
         return []
     table = np.array([[row.features[name] for name in names] for row in rows], dtype=float)
-    failed = np.array([row.failure is not None for row in rows])
     open_rows = np.ones(len(rows), dtype=bool)
     found: list[Rule] = []
-    while len(found) < most:
-        best = _best(table, failed, open_rows, names)
-        if best is None:
-            break
-        conditions, covered = best
-        here = covered & open_rows
+    while len(found) < most and (best := _best(table, failed, open_rows, names)):
+        here = best.covered & open_rows
         kinds = Counter(row.failure for row, inside in zip(rows, here, strict=True) if inside and row.failure)
-        found.append(
-            Rule(conditions, str(kinds.most_common(1)[0][0]), int((covered & failed).sum()), int(covered.sum()))
-        )
-        open_rows &= ~covered
+        hits, total = int((best.covered & failed).sum()), int(best.covered.sum())
+        found.append(Rule(best.conditions, str(kinds.most_common(1)[0][0]), hits, total))
+        open_rows &= ~best.covered
     return found
 
 
@@ -177,18 +164,17 @@ class _Cut:
         return self.hits - _COST * (self.total - self.hits) - 2 * (len(self.conditions) - 1)
 
 
-def _best(table: Any, failed: Any, open_rows: Any, names: list[str]) -> tuple[tuple[Condition, ...], Any] | None:
+def _best(table: Any, failed: Any, open_rows: Any, names: list[str]) -> _Cut | None:
     """The rule of one or two conditions that explains most open failures, weighed against what it would reject."""
     everything = _Cut((), open_rows | True, 0, 0)
-    singles = _cuts(table, failed, open_rows, names, everything)
-    candidates = list(singles)
+    candidates = _cuts(table, failed, open_rows, names, everything)
     base = float((open_rows & failed).sum()) / max(1, int(open_rows.sum()))
-    # A first condition may be too weak by itself: those are taken that tell most of failures (information gain).
+    # A first condition may be too weak by itself: the most informative ones are taken (information gain).
     seeds = _cuts(table, failed, open_rows, names, everything, base)
     for seed in sorted(seeds, key=lambda one: -one.hits * math.log2(max(one.hits / one.total, base) / base))[:_SEEDS]:
         candidates += _cuts(table, failed, open_rows, names, seed)
     best = max(candidates, key=lambda one: one.score, default=None)
-    return (best.conditions, best.covered) if best and best.score > 0 else None
+    return best if best and best.score > 0 else None
 
 
 def _cuts(table: Any, failed: Any, open_rows: Any, names: list[str], within: _Cut, base: float = 0.0) -> list[_Cut]:
@@ -217,7 +203,7 @@ def _cuts(table: Any, failed: Any, open_rows: Any, names: list[str], within: _Cu
             if base:
                 worth = hits * np.log2(np.maximum(share, base) / base)
             else:
-                worth = np.where(_wilson(share, total) >= CERTAIN, hits - _COST * (total - hits), -np.inf)
+                worth = np.where(wilson(hits, total) >= CERTAIN, hits - _COST * (total - hits), -np.inf)
             worth = np.where(hits >= _FEWEST, worth, -np.inf)
             cut = int(np.argmax(worth))
             if worth[cut] > 0:
@@ -226,15 +212,6 @@ def _cuts(table: Any, failed: Any, open_rows: Any, names: list[str], within: _Cu
                 conditions = tuple(sorted((*within.conditions, Condition(name, above, threshold))))
                 found.append(_Cut(conditions, covered, int(hits[cut]), int(total[cut])))
     return found
-
-
-def _wilson(share: Any, total: Any) -> Any:
-    """`wilson` of arrays."""
-    import numpy as np  # noqa: PLC0415  slow
-
-    square = _Z * _Z
-    spread = _Z * np.sqrt(share * (1 - share) / total + square / (4 * total * total))
-    return (share + square / (2 * total) - spread) / (1 + square / total)
 
 
 def _between(low: float, high: float) -> float:

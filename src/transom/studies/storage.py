@@ -1,4 +1,4 @@
-"""Where a study's trials are: an append-only file of Optuna's, safe for several workers and kills at any moment."""
+"""Trial storage: an append-only file of Optuna's that survives kills and serves several workers."""
 
 from __future__ import annotations
 
@@ -51,27 +51,12 @@ class FileLock:
             self._threads.release()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         self.acquire()
         try:
             yield
         finally:
             self.release()
-
-
-class _JournalLock(FileLock):
-    """Optuna's lock around a write. Whoever gets it first cuts off a line that a full disk left without its end."""
-
-    def __init__(self, path: Path, journal: Path) -> None:
-        super().__init__(path)
-        self.journal = journal
-
-    def acquire(self, *, wait: bool = True) -> bool:
-        taken = super().acquire(wait=wait)
-        if taken:
-            with suppress(FileNotFoundError):
-                cut_torn_line(self.journal)
-        return taken
 
 
 def cut_torn_line(path: Path) -> None:
@@ -88,6 +73,16 @@ def cut_torn_line(path: Path) -> None:
         file.truncate(start + file.read().rfind(b"\n") + 1)
 
 
+class _JournalLock(FileLock):
+    """Optuna's lock around a write. Whoever gets it first cuts off a line that a full disk left without its end."""
+
+    def acquire(self, *, wait: bool = True) -> bool:
+        taken = super().acquire(wait=wait)
+        with suppress(FileNotFoundError):
+            cut_torn_line(self.path.with_name(TRIALS))
+        return taken
+
+
 def open_storage(folder: Path) -> JournalStorage:
     """Open or make the storage in a study's folder.
 
@@ -98,8 +93,7 @@ def open_storage(folder: Path) -> JournalStorage:
         from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415  slow
     except ImportError as error:
         raise InputError("studies need Optuna", hint="pip install 'transom[studies]'") from error
-    journal = folder / TRIALS
-    lock: Any = _JournalLock(folder / "journal.lock", journal)
-    with lock.held():
-        backend = JournalFileBackend(str(journal), lock_obj=lock)
+    lock: Any = _JournalLock(folder / "journal.lock")
+    with lock.locked():
+        backend = JournalFileBackend(str(folder / TRIALS), lock_obj=lock)
     return JournalStorage(backend)

@@ -7,9 +7,9 @@ import random
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ByteSize, ConfigDict, Field, model_validator
 
 from transom.canonical import digest
 from transom.errors import InputError
@@ -21,30 +21,10 @@ Number: TypeAlias = float | int | str
 """A value of a variable, constant or setting: a number, or a word for the solver."""
 
 _TRIED = 4000  # random designs; where none of them meets the requirements, no sampler would find one either
-_UNITS = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-_SECONDS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400}
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-def _scaled(units: Mapping[str, float]) -> BeforeValidator:
-    def read(value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        number = value.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ").strip()
-        unit = value.strip()[len(number) :].strip().lower()
-        try:
-            return float(number) * units[unit]
-        except (ValueError, KeyError) as error:
-            raise ValueError(f"{value!r} is no size; write a number and one of {', '.join(units)[2:]}") from error
-
-    return BeforeValidator(read)
-
-
-Bytes = Annotated[float, _scaled(_UNITS), Field(gt=0)]
-Seconds = Annotated[float, _scaled(_SECONDS), Field(gt=0)]
 
 
 class Variable(_Model):
@@ -79,6 +59,22 @@ class Variable(_Model):
             raise ValueError("has log and step; keep one of them")
         return self
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Low and high; 0 and 0 for choices."""
+        return (self.low or 0.0, self.high or 0.0)
+
+    def distribution(self) -> Any:
+        """The variable as Optuna has it."""
+        from optuna import distributions as kinds  # noqa: PLC0415  slow
+
+        if self.choices:
+            return kinds.CategoricalDistribution(self.choices)
+        low, high = self.bounds
+        if self.integer:
+            return kinds.IntDistribution(int(low), int(high), log=self.log, step=int(self.step or 1))
+        return kinds.FloatDistribution(low, high, log=self.log, step=self.step)
+
 
 class Constant(_Model):
     """A number of the study that does not vary; a plain number is read as one without unit."""
@@ -88,19 +84,26 @@ class Constant(_Model):
     title: str = ""
 
 
-class Objective(_Model):
-    """What is wanted: an output of the solver, or a formula of outputs, variables and constants."""
+class Wish(_Model):
+    """Something computed: the output `name`, or the formula `value` of outputs, variables and constants."""
 
     name: str
+    value: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.value or self.name
+
+
+class Objective(Wish):
+    """An output to minimise or maximise."""
+
     direction: Literal["minimize", "maximize"] = "minimize"
-    value: str | None = None
 
 
-class Bound(_Model):
-    """What must hold for an output, or for a formula of outputs, variables and constants."""
+class Bound(Wish):
+    """A bound on an output."""
 
-    name: str
-    value: str | None = None
     max: float | None = None
     min: float | None = None
 
@@ -114,7 +117,7 @@ class Bound(_Model):
 
 
 class Extractor(_Model):
-    """Where an output stands: in `file`, by one of the other keys."""
+    """The place of an output: a file, and one of the other keys."""
 
     file: str
     json_pointer: str | None = Field(None, alias="json")
@@ -131,7 +134,7 @@ class Extractor(_Model):
 
 
 class SolverSpec(_Model):
-    """Who computes: a command line with templates and outputs, or a plug-in (`use`)."""
+    """The solver: a command line with templates and outputs, or a plug-in (`use`)."""
 
     use: str | None = None
     options: dict[str, Number | bool] = {}
@@ -149,30 +152,30 @@ class SolverSpec(_Model):
 
 
 class Verification(_Model):
-    """How a best design is verified: solved again with these settings; outputs may differ by `tolerance`."""
+    """Finer settings for the best designs; outputs may differ by the share `tolerance`."""
 
     settings: dict[str, Number]
     tolerance: float = Field(0.1, gt=0)
 
 
 class Budget(_Model):
-    """How much may be spent: solves that end with a result or failure of the design, and time."""
+    """The budget: solves that end with a result or a failure of the design, and seconds."""
 
     trials: int = Field(40, ge=1)
-    seconds: Seconds | None = None
+    seconds: float | None = Field(None, gt=0)
     workers: int = Field(1, ge=1, le=256)
 
 
 class JobLimits(_Model):
-    """What one solve may use: wall time, memory of all its processes, files that it writes."""
+    """Limits of one solve: seconds of wall time, memory of all its processes, size of its files (`1.5 GB`)."""
 
-    seconds: Seconds = 600.0
-    memory: Bytes = 4e9
-    disk: Bytes = 2e9
+    seconds: float = Field(600, gt=0)
+    memory: ByteSize = Field(ByteSize(4e9), gt=0)
+    disk: ByteSize = Field(ByteSize(2e9), gt=0)
 
 
 class Learning(_Model):
-    """What earlier studies of the same scope may do: rules that reject, designs to begin with.
+    """The use of earlier studies of the scope: rules that reject, designs to begin with.
 
     `audit` is the share of rejected designs that is solved all the same, to score the rules. Insights named in `veto`
     do nothing, those in `pin` act whatever came of them.
@@ -194,7 +197,7 @@ class SamplerSpec(_Model):
 
 
 class PlaybookSpec(_Model):
-    """Whose knowledge counts: `scope` names a family of studies."""
+    """The family of studies that share insights."""
 
     scope: str
 
@@ -224,6 +227,7 @@ class Study(_Model):
 
     @property
     def scope(self) -> str:
+        """The family of studies that it shares insights with."""
         return self.playbook.scope if self.playbook else self.study
 
     @cached_property
@@ -259,16 +263,19 @@ def load_study(path: Path) -> Study:
     study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
     _check_names(study, file)
     for at, text, names in _formulas(study):
+        place, where = ".".join(map(str, at)), file.where(*at)
         try:
             formula = Formula.parse(text)
         except ValueError as error:
-            raise InputError(f"{_dotted(at)}: {error}", where=file.where(*at)) from error
+            raise InputError(f"{place}: {error}", where=where) from error
         if names is not None and (unknown := sorted(formula.names - names)):
             hint = f"there are {', '.join(sorted(names))}"
-            raise InputError(f"{_dotted(at)}: there is no {unknown[0]}", where=file.where(*at), hint=hint)
+            raise InputError(f"{place}: there is no {unknown[0]}", where=where, hint=hint)
         if at[0] == "require" and not formula.compares:
-            raise InputError(f"{_dotted(at)}: {text!r} compares nothing", where=file.where(*at), hint="use < or <=")
-    for at, name in _files(study):
+            raise InputError(f"{place}: {text!r} compares nothing", where=where, hint="use < or <=")
+    files: list[tuple[tuple[Key, ...], str]] = [(("failures", n), name) for n, name in enumerate(study.failures)]
+    files += [(("solver", "templates", name), path) for name, path in study.solver.templates.items()]
+    for at, name in files:
         if not (study.folder / name).is_file():
             hint = f"paths are relative to {study.folder}"
             raise InputError(f"there is no file {name}", where=file.where(*at), hint=hint)
@@ -300,21 +307,10 @@ def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str, set[str] | N
         yield ("features", name), text, before
     for number, text in enumerate(study.require):
         yield ("require", number), text, before
-    for number, objective in enumerate(study.objectives):
-        yield ("objectives", number, "value" if objective.value else "name"), objective.value or objective.name, after
-    for number, bound in enumerate(study.constraints):
-        yield ("constraints", number, "value" if bound.value else "name"), bound.value or bound.name, after
-
-
-def _files(study: Study) -> Iterator[tuple[tuple[Key, ...], str]]:
-    for name, path in study.solver.templates.items():
-        yield ("solver", "templates", name), path
-    for number, path in enumerate(study.failures):
-        yield ("failures", number), path
-
-
-def _dotted(at: tuple[Key, ...]) -> str:
-    return ".".join(map(str, at))
+    groups: dict[str, tuple[Wish, ...]] = {"objectives": study.objectives, "constraints": study.constraints}
+    for group, wishes in groups.items():
+        for number, one in enumerate(wishes):
+            yield (group, number, "value" if one.value else "name"), one.text, after
 
 
 def _check_space(study: Study, file: YamlFile) -> None:
@@ -323,10 +319,10 @@ def _check_space(study: Study, file: YamlFile) -> None:
         return
     pick = random.Random(0)
     designs = [study.values(random_design(study, pick)) for _ in range(_TRIED)]
-    held = [[formula(design) == 1 for formula in study.requirements] for design in designs]
-    if any(all(row) for row in held):
+    met = [[formula(design) == 1 for formula in study.requirements] for design in designs]
+    if any(all(row) for row in met):
         return
-    never = [number for number in range(len(study.requirements)) if not any(row[number] for row in held)]
+    never = [number for number in range(len(study.requirements)) if not any(row[number] for row in met)]
     number = never[0] if never else 0
     what = f"{study.require[number]!r} holds for" if never else "all of `require` holds for"
     raise InputError(
@@ -343,7 +339,7 @@ def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
         if one.choices:
             design[name] = pick.choice(one.choices)
             continue
-        low, high = float(one.low or 0), float(one.high or 0)
+        low, high = one.bounds
         value = math.exp(pick.uniform(math.log(low), math.log(high))) if one.log else pick.uniform(low, high)
         if step := one.step or (1.0 if one.integer else None):
             value = min(high, low + round((value - low) / step) * step)
@@ -353,8 +349,5 @@ def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
 
 def needed_outputs(study: Study) -> set[str]:
     """Names of the outputs that the objectives and constraints use."""
-    texts = [
-        *(one.value or one.name for one in study.objectives),
-        *(one.value or one.name for one in study.constraints),
-    ]
-    return {name for text in texts for name in Formula.parse(text).names} - {*study.variables, *study.fixed}
+    wishes: list[Wish] = [*study.objectives, *study.constraints]
+    return set().union(*(Formula.parse(one.text).names for one in wishes)) - {*study.variables, *study.fixed}

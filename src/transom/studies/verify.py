@@ -1,16 +1,15 @@
-"""Whether a best design is one: incumbents are solved again with finer numerical settings before they count."""
+"""Verification: the best designs are solved again with finer numerical settings before they count."""
 
 from __future__ import annotations
 
-import math
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from transom.studies.solver import Solved, Solver
+from transom.studies.solver import Solver
 from transom.studies.study import Number, Study
 from transom.studies.trials import Trial, Wanted
 
@@ -19,16 +18,12 @@ MOST = 8
 
 
 class Verified(BaseModel):
-    """An incumbent, and what finer settings say of it.
+    """An incumbent and its verdict with finer settings.
 
     Attributes:
-        number: the trial.
         verdict: `verified`; `exploits` where it meets a constraint on the study's settings only; `fails` where it
             cannot be solved with finer ones; `drifts` where it is feasible, but an output differs beyond the tolerance.
-        params: its design.
-        outputs, fine: of the two solves.
-        values: its objectives with the finer settings.
-        reason: one sentence.
+        outputs, fine: of the two solves; `values`: its objectives with the finer settings.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,7 +38,7 @@ class Verified(BaseModel):
 
 
 class Verification(BaseModel):
-    """What was verified, in the order in which it was tried; without finer settings in the study nothing is."""
+    """The incumbents that were solved again, in order; none where the study names no finer settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -96,26 +91,21 @@ def _again(study: Study, solver: Solver, folder: Path, trial: Trial, wanted: Wan
     assert study.verify is not None
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    solved: Solved = solver.solve(folder, study.values(trial.params, study.verify.settings), study.limits)
-    base = {"number": trial.number, "params": dict(trial.params), "outputs": dict(trial.outputs)}
-    finer = ", ".join(f"{name} {value}" for name, value in study.verify.settings.items())
+    names = study.values(trial.params, study.verify.settings)
+    solved = solver.solve(folder, names, study.limits)
+    finer = "with " + ", ".join(f"{name} {value}" for name, value in study.verify.settings.items())
+    base = Verified(number=trial.number, verdict="fails", params=dict(trial.params), outputs=dict(trial.outputs))
     if solved.diagnosis.failure:
-        return Verified(verdict="fails", reason=f"with {finer}: {solved.diagnosis.reason}", **base)
-    names = {**study.values(trial.params, study.verify.settings), **solved.outputs}
-    violated = {name: by for name, by in wanted.violations(names).items() if by > 0}
-    base |= {"fine": dict(solved.outputs), "values": wanted.values(names)}
+        return base.model_copy(update={"reason": f"{finer}: {solved.diagnosis.reason}"})
+    names |= solved.outputs
+    violated = [f"{name} by {by:.1%}" for name, by in wanted.violations(names).items() if by > 0]
+    both = [name for name in trial.outputs.keys() & solved.outputs.keys() if trial.outputs[name]]
+    shares = {name: abs(solved.outputs[name] / trial.outputs[name] - 1) for name in sorted(both)}
+    most = max(shares, key=lambda name: shares[name], default="")
+    verdict, reason = "verified", f"holds {finer}"
     if violated:
-        what = ", ".join(f"{name} by {by:.1%}" for name, by in violated.items())
-        return Verified(verdict="exploits", reason=f"with {finer} it violates {what}", **base)
-    drift = _drift(trial.outputs, solved.outputs)
-    if drift and drift[1] > study.verify.tolerance:
-        reason = f"with {finer} it is feasible, but {drift[0]} differs by {drift[1]:.1%}"
-        return Verified(verdict="drifts", reason=reason, **base)
-    return Verified(verdict="verified", reason=f"holds with {finer}", **base)
-
-
-def _drift(coarse: Mapping[str, float], fine: Mapping[str, float]) -> tuple[str, float] | None:
-    """The output that differs most, and by which share."""
-    shares = [(name, abs(fine[name] / coarse[name] - 1)) for name in coarse.keys() & fine.keys() if coarse[name]]
-    finite = [one for one in shares if math.isfinite(one[1])]
-    return max(finite, key=lambda one: one[1], default=None)
+        verdict, reason = "exploits", f"{finer} it violates {', '.join(violated)}"
+    elif most and shares[most] > study.verify.tolerance:
+        verdict, reason = "drifts", f"{finer} it is feasible, but {most} differs by {shares[most]:.1%}"
+    found = {"verdict": verdict, "reason": reason, "fine": dict(solved.outputs), "values": wanted.values(names)}
+    return base.model_copy(update=found)

@@ -76,6 +76,7 @@ class FileSession:
                 spec.description,
                 spec.parameters,
                 self._in_turn(work),
+                effect="pure",
                 limits=ToolLimits(seconds=None),
                 fresh=True,
                 recall=self.recall,

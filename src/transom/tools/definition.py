@@ -18,7 +18,7 @@ from transom.tools.schema import Check
 from transom.tools.threads import THREADS
 
 Arguments: TypeAlias = dict[str, Json]
-Effect = Literal["pure", "idempotent", "once"]
+Effect = Literal["pure", "idempotent", "once", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,9 @@ class ToolDefinition:
             thread of its own. It raises `ToolRefused` for a call that it does not carry out, `ToolInDoubtError` for one
             that it may have carried out or not; any other error is told to the model as the tool's failure. What it
             returns and cannot be kept (it is no JSON) is no failure: a `once` tool is in doubt from then on.
-        effect: what a repetition would do. A `once` tool is never begun twice without a person's word.
+        effect: what a repetition would do. A `once` tool is never begun twice without a person's word. One that nobody
+            declared (`unknown`) is carried out anew for each call, and never repeated by the runtime. Only equal calls
+            of a `pure` tool are answered from an earlier one.
         limits: seconds a call, calls a conversation.
         needs_approval: whether a person must approve each call before it is carried out.
         fresh: whether an identical call may yield something else (a clock, a status), so that it is carried out again.
@@ -90,7 +92,7 @@ class ToolDefinition:
     description: str
     parameters: Mapping[str, Json]
     handler: Handler
-    effect: Effect = "pure"
+    effect: Effect = "unknown"
     limits: ToolLimits = field(default_factory=ToolLimits)
     needs_approval: bool = False
     fresh: bool = False

@@ -31,6 +31,7 @@ _OTHERWISE = "try other arguments, or go on without it"
 _GIVEN_UP = "it is not started again: go on without it"
 _ASKS = "do not make the same call again before a person has said whether it was"
 _REPEATS = "the same call may be made again"
+_CHECK = "check before you call it again"
 
 
 class McpServer:
@@ -167,6 +168,7 @@ class McpServer:
         schema, more = _shown(told)
         terms = self._terms
         effect = terms.effect_of(tool.name) or _effect(tool.annotations)
+        reads = tool.annotations is not None and bool(tool.annotations.read_only_hint)
         return _ServerTool(
             _named(self._prefix + tool.name),
             self._redact(f"{tool.description or tool.name}{more}"),
@@ -175,7 +177,7 @@ class McpServer:
             effect,
             terms.limits,
             needs_approval=terms.approves(tool.name),
-            fresh=terms.repeats(tool.name),
+            fresh=reads or terms.repeats(tool.name),
             trust=terms.trust,
             egress=terms.egress,
             there=self._ready,
@@ -216,7 +218,8 @@ class McpServer:
 
     def _in_doubt(self, error: BaseException, effect: Effect) -> ToolInDoubtError:
         then = f"; {_GIVEN_UP}" if self._link.spent else "" if self._link.alive else f"; {_AGAIN}"
-        hint = f"what was asked may be done or not; {_ASKS if effect == 'once' else _REPEATS}{then}"
+        again = _ASKS if effect == "once" else _CHECK if effect == "unknown" else _REPEATS
+        hint = f"what was asked may be done or not; {again}{then}"
         return ToolInDoubtError(self._what(error), hint=hint)
 
     def _what(self, error: BaseException) -> str:
@@ -235,10 +238,10 @@ def _named(whole: str) -> str:
 
 
 def _effect(annotations: Any) -> Effect:
-    """What a repetition does, as far as the server says; what it does not say must not be done twice."""
+    """What a repetition does, as far as the server says."""
     if annotations is not None and annotations.read_only_hint:
         return "pure"
-    return "idempotent" if annotations is not None and annotations.idempotent_hint else "once"
+    return "idempotent" if annotations is not None and annotations.idempotent_hint else "unknown"
 
 
 def _text(part: Any) -> str:

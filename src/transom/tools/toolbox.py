@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -17,7 +17,6 @@ from transom.errors import (
 )
 from transom.llm import ToolCall, ToolSpec
 from transom.llm.turns import strictest
-from transom.runs.doubts import CUT_OFF, OUT_OF_TURNS
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text, refused
 from transom.tools.carrying import carried_out
@@ -34,11 +33,7 @@ OWN = {
     "read_slice": "reads parts of what is too long to be shown",
 }
 """Names that the runtime keeps for its own tools, and what those do."""
-MISSING = "was registered while the program ran; register it again before resume"
-_UNCOUNTED = {
-    *("ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", "ToolBusyError"),
-    *(CUT_OFF, OUT_OF_TURNS),
-}
+_UNCOUNTED = frozenset({"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", "ToolBusyError"})
 
 
 class Toolbox:
@@ -59,7 +54,6 @@ class Toolbox:
     ) -> None:
         self.max_turns = max_turns
         self.redact = redact or Redactor()
-        self.before: Mapping[str, str] = {}  # tools that came while the conversation was under way
         self.specs: tuple[ToolSpec, ...] = ()
         self._tools: dict[str, ToolDefinition] = {}
         self._used: defaultdict[str, set[Hashable]] = defaultdict(set)
@@ -108,11 +102,6 @@ class Toolbox:
     def tools(self) -> tuple[ToolDefinition, ...]:
         """All of them, as registered."""
         return tuple(self._tools.values())
-
-    @property
-    def missing(self) -> list[str]:
-        """Tools that the conversation had when the program ran before, and has not now."""
-        return [name for name in self.before if name not in self._tools]
 
     def accepted(self, call: ToolCall) -> Accepted | None:
         """The tool that `run` would run, and with what; None where it would refuse the call."""
@@ -178,8 +167,6 @@ class Toolbox:
 
     def _accepted(self, call: ToolCall) -> Accepted:
         tool = self._tools.get(call.name)
-        if tool is None and call.name in self.before:
-            raise ToolNotFoundError(f"the tool {call.name} {MISSING}", hint="only a person can do so: go on without it")
         if tool is None:
             there = f"call one of {', '.join(self._tools)}" if self._tools else "there are no tools: answer without"
             raise ToolNotFoundError("there is no such tool", hint=there)

@@ -63,7 +63,7 @@ async def journaled(workspace: Path) -> dict[Key, float]:
             number = int(row["name"].removeprefix("talk-"))
             for record in store.read(f"run/{row['id']}"):
                 data: Any = record.data
-                if record.kind == "reply":
+                if record.kind == "model_reply":
                     found.setdefault((number, data["ordinal"]), datetime.fromisoformat(record.at).timestamp())
     return found
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.agent.stopped.world import Scene, Stop, World
-from transom.agent import Agent, Caps, Home
+from transom.agent import Agent, Budget, Home
 from transom.agent.views import Response
 from transom.errors import ApprovalNeeded, NetworkFailed, Paused, StoreError, TransomError
-from transom.llm import AssistantMessage, Provider, Reply, Request, ScriptedProvider, UserMessage
+from transom.llm import Provider, Reply, Request, ScriptedProvider, UserMessage
 from transom.store import SqliteStore
 
 MOST = 14
@@ -77,7 +77,7 @@ class Life:
                 self.world.note(f"failed {request.role}")
                 raise NetworkFailed("the line is dead")
             if self.comes("cap"):
-                self.stopped, self.agent.caps = True, Caps(tokens=0)
+                self.stopped, self.agent.budget = True, Budget(tokens=0)
             if self.comes("cancel asked"):
                 asyncio.get_running_loop().call_soon(self.cancel)
             await asyncio.sleep(0)
@@ -143,13 +143,12 @@ class Life:
         last, said = None, list(messages or self.scene.messages)
         if self.resumes:
             last = await self.until(agent, agent.resume, "")
-            before = [turn.text for turn in agent._life.talk.turns if isinstance(turn, UserMessage)]  # type: ignore[union-attr]  # something was said
+            before = [turn.text for turn in agent._session.state.turns if isinstance(turn, UserMessage)]  # type: ignore[union-attr]  # something was said
             said = [message for message in said if message not in before]
         for message in said:
             last = await self.until(agent, lambda: agent.send(message), message)  # noqa: B023  # awaited at once
         if last is not None:
-            talk: Any = agent._life.talk
-            turns = [turn.to_json() for turn in talk.turns]
+            turns = [turn.to_json() for turn in last.turns]
             self.answers[name] = {"text": last.text, "ended": last.ended, "usage": last.usage, "turns": turns}
         return last
 
@@ -162,7 +161,7 @@ class Life:
                 response = await work
                 if response is None or response.ended != "tokens" or not self.stopped:
                     return response
-                agent.caps = Caps()
+                agent.budget = Budget()
             except (asyncio.CancelledError, TransomError, Deaf) as error:
                 await self.take(agent, error)
             finally:
@@ -171,19 +170,11 @@ class Life:
             if self.stopped and self.stop.then == "new":
                 raise Gone
             await self.note_lost()
-            talk: Any = agent._life.talk
-            if (
-                message
-                and talk
-                and talk.at_rest
-                and _asked(talk) == message
-                and isinstance(talk.turns[-1], AssistantMessage)
-            ):
-                return agent._life.last  # the answer is there; what failed came behind it
-            if message and (talk is None or _asked(talk) != message):
+            talk: Any = agent._session
+            if message and (talk is None or _asked(talk.state) != message):
                 step = lambda: agent.send(message)  # noqa: E731  # as short as the others
             else:
-                step = agent.resume if talk is not None and not talk.turns else agent.go_on
+                step = agent.resume
         self.wrong.append(f"no end: {message!r}")
         raise Gone
 
@@ -216,17 +207,16 @@ class Life:
 
     async def decide(self, agent: Agent) -> None:
         """A person answers all that was begun."""
-        host: Any = agent._life.talk.stage.host  # type: ignore[union-attr]  # something was said
+        host: Any = agent._session.stage.host  # type: ignore[union-attr]  # something was said
         for choice in list(host.state.waiting.values()):
             if choice.get("kind") == "begun":
                 self.world.note(f"{self.stop.answer} {choice['tool']} {choice['arguments']}")
                 await host.decide(self.stop.answer, choice["fingerprint"])
 
 
-def _asked(talk: Any) -> str:
-    """The last message of a person, and no finding."""
-    asked = [turn.text for turn in talk.turns if isinstance(turn, UserMessage) and not turn.text.startswith("<")]
-    return asked[-1] if asked else ""
+def _asked(state: Any) -> str:
+    """The last message of the program."""
+    return str(state.messages[-1].text) if state.messages else ""
 
 
 def _no_room(connection: sqlite3.Connection) -> None:

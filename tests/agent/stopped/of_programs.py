@@ -13,7 +13,7 @@ from tests.agent.stopped.scenes import calls, in_a_stage, paying, steps, subs, t
 from tests.agent.stopped.world import Scene
 from transom.agent import Home, Setup
 from transom.config import Settings
-from transom.context import Budget
+from transom.context import WindowBudget
 
 MANY = tuple(f"message {number}" for number in range(5))
 
@@ -35,15 +35,16 @@ FOLDED = Scene(
     steps({text: [calls(f"look {text[-1]}", f"pay {text[-1]}"), "Done."] for text in MANY}),
     tools_of,
     folded,
+    folds=True,
 )
 
 
 async def looked_into(life: Life, agent: Any, item: str) -> str:
     """A sub-conversation of the program's own; a stop in it is gone on with there."""
-    sub = await life.again(lambda: agent.create_sub_conversation("look into it", f"It is {item}."))
+    sub = await life.again(lambda: agent.open_sub("look into it", f"It is {item}."))
     text = f"item {item}"
     await life.until(sub, lambda: sub.send(text), text)
-    return str((await life.again(lambda: agent.complete_sub_conversation(sub.id))).text)
+    return str((await life.again(lambda: agent.close_sub(sub))).text)
 
 
 def opening(at_once: bool) -> Callable[[Life], Awaitable[None]]:
@@ -83,7 +84,7 @@ AT_ONCE = replace(OPENING, name="sub-conversations of the program, at once", pro
 IN_A_STAGE = replace(
     FOLDED,
     name="a long conversation that is folded, in a stage",
-    program=in_a_stage(budget=Budget.of(SMALL.window)),
+    program=in_a_stage(budget=WindowBudget.of(SMALL.window)),
     lasting=False,
 )
 

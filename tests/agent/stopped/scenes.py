@@ -15,7 +15,7 @@ from tests.agent.stopped.world import Scene
 from transom.agent import Home, Setup
 from transom.canonical import Json
 from transom.config import Settings
-from transom.context import Budget
+from transom.context import WindowBudget
 from transom.llm import AssistantMessage, Chain, Reply, Request, Text, ToolCall, ToolResults, UserMessage
 from transom.llm.retry import RetryPolicy
 from transom.llm.steady import SteadyProvider
@@ -37,7 +37,7 @@ def tool(life: Life, name: str, run: Handler | None = None, **more: Any) -> Tool
         await life.did(f"{name} {x}")
         return await run(life, x) if run else f"{name} {x}: well"
 
-    return ToolDefinition(name, f"Does {name}.", ANY, handler, **more)
+    return ToolDefinition(name, f"Does {name}.", ANY, handler, **{"effect": "pure", **more})
 
 
 def tools_of(life: Life) -> list[ToolDefinition]:
@@ -163,7 +163,8 @@ def structured(request: Request) -> Reply | str:
     """Pauses, is wrong, and mends it with a pause."""
     last = request.window.turns[-1]
     said = last.parts[0].text if isinstance(last, AssistantMessage) and isinstance(last.parts[0], Text) else ""
-    if any(block.name == "answer_repair" for block in request.window.blocks):
+    asked = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)]
+    if asked[-1].startswith("Your last answer cannot be used"):
         return ": 5}" if said == '{"a"' else Reply((Text('{"a"'),), stop="pause")
     if isinstance(last, UserMessage) and last.text == "two":
         return '{"a":7}'
@@ -189,7 +190,7 @@ STREAMED = replace(
 )
 
 
-def in_a_stage(*names: str, budget: Budget | None = None) -> Callable[[Life], Awaitable[None]]:
+def in_a_stage(*names: str, budget: WindowBudget | None = None) -> Callable[[Life], Awaitable[None]]:
     """Agents in a stage of a run that is walked again; without names one that has none."""
 
     async def program(life: Life) -> None:

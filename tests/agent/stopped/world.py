@@ -98,7 +98,7 @@ class World:
 
     def replies(self) -> Counter[str]:
         """Those that the journal has, by what they answer."""
-        return Counter(data["request"][:12] for kind, data in self.journal() if kind == "reply")
+        return Counter(data["request"][:12] for kind, data in self.journal() if kind == "model_reply")
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,7 @@ class Scene:
         wrap: has the provider be asked by another one.
         lasting: whether a later life may begin with `resume`.
         heard: whether what a listener hears is held to what was said.
+        folds: whether its windows are folded: after a restart that is done anew, so that requests differ.
     """
 
     name: str
@@ -126,3 +127,4 @@ class Scene:
     wrap: Callable[[Provider], Provider] = lambda provider: provider
     lasting: bool = True
     heard: bool = False
+    folds: bool = False

@@ -109,7 +109,7 @@ def main() -> None:
         work = begun(base, number)
         killed = told(work, number)
         assert os.WIFSIGNALED(killed) and os.WTERMSIG(killed) == signal.SIGKILL, (number, killed)
-        journaled = [record.data["request"] for record in asyncio.run(records(work)) if record.kind == "reply"]
+        journaled = [record.data["request"] for record in asyncio.run(records(work)) if record.kind == "model_reply"]
         asked(work)
         status = told(work, None)
         say(number, status, journaled, asked(work), left(work))

@@ -12,7 +12,6 @@ from tests.checklist.rules.support import ask, rounds, snippet
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.checker import atoms_source, checker_yaml
 from transom.checklist.build.gates import Trial
-from transom.checklist.build.mutation import Mutation, mutate
 from transom.checklist.build.reading import read_atom_a, read_logic
 from transom.checklist.item import Item, load_item
 from transom.checklist.spec.document import parse_spec, section_texts
@@ -36,10 +35,6 @@ class Made:
     @property
     def yaml(self) -> str:
         return checker_yaml(self.config)
-
-    async def mutated(self, code: str | None = None) -> Mutation:
-        """The mutation gate on this checker, or on other code in its place."""
-        return await mutate(code or self.code, self.config, self.spec, self.trial.setting())
 
 
 @functools.cache

@@ -66,7 +66,7 @@ async def test_a_text_of_the_item_is_compared_like_any_other() -> None:
 async def test_another_kind_is_an_extension_and_not_compared() -> None:
     extended = whole(
         '    if "|" in wanted:\n',
-        '    if wanted.startswith("regex:^"):\n        return _answer(True, "anchored", "by its own rules")\n'
+        '    if wanted.startswith("regex:^"):\n        return _transom_answer(True, "anchored", "by its own rules")\n'
         '    if "|" in wanted:\n',
     )
     assert await likeness(extended) == []
@@ -75,7 +75,7 @@ async def test_another_kind_is_an_extension_and_not_compared() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "artifact"),
     [
-        ('return _answer(hit, "wildcard"', 'return _answer(not hit, "wildcard"', "atom_b"),
+        ('return _transom_answer(hit, "wildcard"', 'return _transom_answer(not hit, "wildcard"', "atom_b"),
         ('wanted[index] in ("?", subject[at])', 'wanted[index] in ("?", "a")', "atom_b"),
         ("subject == wanted, ", "subject.strip() == wanted.strip(), ", "atom_b"),
         ("if segment.strip() and ", "if ", "atom_b"),

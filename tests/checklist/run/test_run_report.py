@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,8 +90,9 @@ def test_the_report_opens_with_the_answer_and_points_to_lines(verdict: Verdict) 
     assert "  top.v:1: 2.2 Netlist Version: Weaver 4.2" in lines
     assert any("waived by 9.9 (exact), because: old tool, ann, until 2026-12-31" in line for line in lines)
     assert "  gone: no such text" in lines
-    assert lines[-1].startswith("transom 0.1.0 · as of 2026-06-30 · sandbox L1 · checker ")
-    assert lines[-1].endswith("not approved")
+    assert lines[-2].startswith("transom 0.1.0 · as of 2026-06-30 · sandbox L1 · checker ")
+    assert lines[-2].endswith("not approved")
+    assert lines[-1] == "  sandbox L1: the checker's code ran without files, network and other processes"
 
 
 def test_the_nearest_line_is_shown_where_it_is_another(tmp_path: Path) -> None:
@@ -154,6 +156,27 @@ def test_words_that_were_not_understood_and_who_wrote_the_checker_are_named(verd
     )
     text = text_report(changed)
     assert text.startswith("NEEDS_MODEL")
-    assert "  not understood: 'frob' in description\n" in text
+    assert '  not understood: "frob" in description\n  ask a model (--model), reword it' in text
     assert "Warnings (1)\n  a.log:3: odd\n" in text
     assert "written by vendor:m-1 · mutation score 0.93 · approved by ann · run r7" in text
+
+
+def test_what_a_forbidding_item_found_is_a_violation_and_what_it_did_not_find_holds(tmp_path: Path) -> None:
+    loaded = checker(tmp_path, "endpoints")
+    forbid = tuple(one.model_copy(update={"mode": "forbid"}) for one in loaded.config.items)
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"items": forbid}))
+    bad = run(loaded, tmp_path, {"t.rpt": "r1/D (dff) 1.0 (MET)\n"}, inputs=["t.rpt"])
+    assert text_report(bad).startswith("FAIL  TIM-1  1 violation  (")
+    assert "\nViolations (1)\n  t.rpt:1: 2.1 Endpoint Timing: r1/D slack 1.0\n" in text_report(bad)
+    assert json.loads(to_json(bad))["missing_items"][0]["mode"] == "forbid"
+    good = run(loaded, tmp_path, {"t.rpt": "r1/D (dff) -1.0 (VIOLATED)\n\n"}, inputs=["t.rpt"])
+    assert text_report(good).startswith("PASS  TIM-1  1 holds  (")
+    assert "\nHolds (1)\n  t.rpt: 2.1 Endpoint Timing\n      none in its 2 lines\n" in text_report(good)
+
+
+def test_a_checker_that_was_built_for_the_item_does_not_differ_from_it(tmp_path: Path) -> None:
+    loaded = checker(tmp_path, "versions")
+    other = run(loaded, tmp_path, DESIGN, item=ITEM)
+    assert other.config_differences
+    build = {**loaded.build, "item_sha256": other.made_by.item_sha256}
+    assert run(replace(loaded, build=build), tmp_path, DESIGN, item=ITEM).config_differences == ()

@@ -207,7 +207,7 @@ def _numbered(text: str) -> str:
     "spell",
     [
         pytest.param(lambda t: t.replace("\n", "\r\n"), id="crlf"),
-        pytest.param(lambda t: re.sub(r"^(\s*)- ", r"\1* ", t, flags=re.MULTILINE), id="stars"),
+        pytest.param(lambda t: re.sub(r"^(\s*)- (?!item:)", r"\1* ", t, flags=re.MULTILINE), id="stars"),
         pytest.param(lambda t: t.replace("**", ""), id="not bold"),
         pytest.param(lambda t: re.sub(r"\*\*([^*]+)\*\*:", r"**\1:**", t), id="colon inside"),
         pytest.param(lambda t: t.replace("**", "__"), id="underscores"),

@@ -14,7 +14,7 @@ The flow is a table of nodes and routes; `run.stage` beneath the nodes keeps wha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,6 +49,11 @@ class BuiltChecker:
     @property
     def done(self) -> bool:
         return self.result.status == "done"
+
+    @property
+    def judges(self) -> bool:
+        """Whether there is a checker that gives verdicts, doubted ones included."""
+        return self.result.status in ("done", "needs_review") and self.result.waits_for is None
 
 
 async def build_checker(
@@ -131,7 +136,7 @@ class _Nodes:
         assert state.sections is not None
         declared = [state.sections["4.1"], inputs.item_text or "", asdict(limits)]
         sight = await self.run.stage("build/discover", step, *declared, out=model_file("discovered.json", Sight))
-        return replace(state, sight=sight, result=_unseen(self.run, sight.value, inputs.roots))
+        return replace(state, sight=sight, result=_unseen(self.run, sight.value, inputs))
 
     async def parser(self, state: BuildState) -> BuildState:
         try:
@@ -255,17 +260,17 @@ def _adopt_edits(run: Run, target: Path) -> None:
             run.progress(f"{name} was changed by hand; the change counts")
 
 
-def _unseen(run: Run, sight: Sight, roots: Sequence[Path]) -> BuildResult | None:
+def _unseen(run: Run, sight: Sight, inputs: BuildInputs) -> BuildResult | None:
     """The answer where there is nothing to look at, or something that cannot be read."""
     if not sight.files:
-        folders = ", ".join(str(root) for root in roots) or "any root"
+        folders = ", ".join(str(root) for root in inputs.roots) or "any root"
         wanted = f"no log or report was found under {folders}; name a folder that has some with --root or --var"
-        return BuildResult(status="needs_review", waits_for=wanted, run_id=run.id)
+        return BuildResult(status="needs_review", item_id=inputs.item_id, waits_for=wanted, run_id=run.id)
     if sight.broken:
         # Without the item's own files there is nothing to build for: an error, as it is for a check.
         findings = [Finding("inputs", name, None, why) for name, why in sight.broken.items()]
         row = GateRow(gate="inputs", passed=False, findings=tuple(map(FindingRow.of, findings)))
-        return BuildResult(status="ERROR", gates=(row,), run_id=run.id)
+        return BuildResult(status="ERROR", item_id=inputs.item_id, gates=(row,), run_id=run.id)
     return None
 
 
@@ -274,6 +279,7 @@ def _result(run: Run, state: BuildState, status: str, target: Path, waits_for: s
     return BuildResult.model_validate(
         {
             "status": status,
+            "item_id": state.inputs.item_id,
             "checker_path": str(target),
             "iterations": state.iteration,
             "gates": record.gates if record else (),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, Entry, Source
 from transom.checklist.build.agreement import check_agreement
@@ -17,7 +18,7 @@ from transom.checklist.build.logic_gates import (
     check_vector,
     item_values,
 )
-from transom.checklist.build.mutation import Setting, mutate
+from transom.checklist.build.mutation import RealFile, Setting, mutate
 from transom.checklist.build.static_gates import (
     check_contract_names,
     check_forbidden,
@@ -25,8 +26,9 @@ from transom.checklist.build.static_gates import (
     check_signatures,
     check_syntax,
     check_yaml,
+    emitted,
 )
-from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources
+from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources, take_samples
 from transom.checklist.item import Item
 from transom.checklist.results import FindingRow, GateRow, MutationRow
 from transom.checklist.run.files import classify
@@ -38,7 +40,8 @@ from transom.formats.yaml_models import validate_yaml
 from transom.gates import Finding
 from transom.sandbox import Sandbox
 from transom.telemetry import child_span, keys
-from transom.tools.files import read_lines
+
+MOST_FILES: Final = 8  # of many files the item's own come first
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Trial:
         own: the item's input files; atom A must do with each of them.
         others: files that were seen beside them; only those of a kind in `SOURCES` are tried.
         roots: where files that others name may lie.
-        item: its patterns and waivers count in the mutation gate, and no atom may hold them.
+        item: no atom may hold its patterns and waivers.
     """
 
     sandbox: Sandbox
@@ -67,16 +70,10 @@ class Trial:
         """All files that there are today."""
         return [path for path in dict.fromkeys((*self.own, *self.others)) if path.is_file()]
 
-    def samples(self, sources: Sequence[Source]) -> list[Sample]:
+    def paths(self, sources: Sequence[Source]) -> list[Path]:
         """The files for the schema gate; those that do not exist any more are passed over."""
         fitting = [path for path in self.others if path not in self.own and classify(path.name, sources)[0]]
-        return [_sample(path) for path in (*self.own, *fitting) if path.is_file()]
-
-    def setting(self) -> Setting:
-        """What the mutation gate starts from: the item's files, without an item whatever was seen."""
-        files = self.own or self.others
-        folders = self.roots or tuple(dict.fromkeys(path.parent for path in files))
-        return Setting(self.sandbox, tuple(path for path in files if path.is_file()), folders, self.item)
+        return [path for path in (*self.own, *fitting) if path.is_file()]
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ class Held:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return tuple(one.finding() for row in self.rows for one in row.findings)
+        return tuple(one.finding() for row in self.rows if not row.passed for one in row.findings)
 
     @property
     def passed(self) -> bool:
@@ -135,23 +132,25 @@ async def _hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
     whole = parses(code)
     entries: list[Entry] = []
     parsed: list[GateRow] = []
+    samples: list[Sample] = []
     if whole or parses(atoms.a):
         # Where all items forbid, a clean file is one in which nothing is found.
-        silent = config is not None and all(item.mode == "forbid" for item in config.items)
-        parsed, entries = await _parser_rows(code if whole else atoms.a, atoms, trial, may_be_silent=silent)
+        silent = config is not None and all(item.mode == "forbid" or item.count for item in config.items)
+        parsed, entries, samples = await _parser_rows(code if whole else atoms.a, atoms, trial, may_be_silent=silent)
     own = item_values(config, trial.item, entries) if config else {}
     if whole or parses(atoms.logic):
         rows += await _logic_rows(code if whole else atoms.logic, atoms, trial, config, tuple(own))
     rows += parsed
     if config and file:
         rows.append(_row("hard_coding", check_hard_coding(atoms, own)))
-        rows.append(_row("yaml", check_yaml(config, file, atoms)))
+        rows.append(_row("yaml", check_yaml(config, file, atoms, emitted(entries))))
         rows.append(_row("agreement", check_agreement(config, yaml, spec.check)))
     else:
         rows.append(_row("yaml", unread))
     if config is None or not whole or not all(row.passed for row in rows):
         return Held(tuple(rows))
-    more, mutation = await _mutation_rows(atoms, config, spec, trial)
+    real = tuple(RealFile(sample.name, sample.text) for sample in samples[:MOST_FILES])
+    more, mutation = await _mutation_rows(atoms, config, spec, Setting(trial.sandbox, real))
     return Held((*rows, *more), mutation)
 
 
@@ -177,26 +176,30 @@ def _static_rows(atoms: Parts) -> list[GateRow]:
 
 async def _parser_rows(
     source: str, atoms: Parts, trial: Trial, *, may_be_silent: bool
-) -> tuple[list[GateRow], list[Entry]]:
+) -> tuple[list[GateRow], list[Entry], list[Sample]]:
+    """The gates of atom A, what it sees, and the files that it was tried on."""
     async with Prober(source, atoms, trial.sandbox) as prober:
         sources, unfit = await check_sources(prober)
-        entries, findings = await check_schema(prober, trial.samples(sources), may_be_silent=may_be_silent)
-    return [_row("sources", unfit), _row("schema", findings)], entries
+        paths = trial.paths(sources)
+        samples, findings = await take_samples(prober, paths)
+        entries: list[Entry] = []
+        if not findings:
+            entries, findings = await check_schema(prober, samples, may_be_silent=may_be_silent)
+    return [_row("sources", unfit), _row("schema", findings)], entries, samples
 
 
 async def _mutation_rows(
-    atoms: Parts, config: CheckerConfig, spec: SpecDocument, trial: Trial
+    atoms: Parts, config: CheckerConfig, spec: SpecDocument, setting: Setting
 ) -> tuple[list[GateRow], MutationRow | None]:
-    try:
-        mutation = await mutate(atoms.whole, config, spec, trial.setting())
-    except InputError as error:
-        return [_row("mutation", [Finding("mutation", CHECKER, None, error.what)])], None
+    mutation = await mutate(atoms.whole, config, spec, setting)
     line = atoms.line_of(ATOM_A)
-    whole = [Finding("whole", ATOM_A, line, problem) for problem in mutation.unseen]
+    wrong = [Finding("examples", ATOM_A, line, problem) for problem in mutation.examples]
+    wrong += [Finding("examples", SPEC, None, problem) for problem in mutation.spec]
     missed = [Finding("mutation", ATOM_A, line, problem) for problem in mutation.problems]
-    if mutation.why_not:
-        missed.append(Finding("mutation", SPEC, None, f"no evidence could be altered: {mutation.why_not}"))
-    return [_row("whole", whole), _row("mutation", missed)], mutation.row
+    # What cannot be tried is not refused, and a question is none to refuse for: both are said.
+    remarks = tuple(FindingRow(gate="questions", artifact=ATOM_A, line=line, message=one) for one in mutation.remarks)
+    said = GateRow(gate="questions", passed=True, findings=remarks)
+    return [_row("examples", wrong), _row("mutation", missed), said], mutation.row
 
 
 def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Finding]]:
@@ -206,10 +209,6 @@ def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Find
     except InputError as error:
         line = (error.where or "").rpartition(":")[2]
         return None, None, [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)]
-
-
-def _sample(path: Path) -> Sample:
-    return Sample(path.name, "\n".join(read_lines(path)) + "\n")
 
 
 def _row(gate: str, findings: Sequence[Finding]) -> GateRow:

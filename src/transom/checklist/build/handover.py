@@ -110,4 +110,4 @@ def _file_of(state: BuildState, wanted: tuple[str, ...]) -> Path | None:
 
 
 def _about_files(finding: Finding) -> bool:
-    return finding.gate.startswith(("schema", "mutation"))
+    return finding.gate.startswith(("schema", "examples", "mutation"))

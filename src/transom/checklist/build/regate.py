@@ -37,14 +37,25 @@ async def regate(
         spec = parse_spec(read_bytes(path).decode("utf-8-sig"), artifact=str(path))
     except UnicodeDecodeError as error:
         raise InputError("is not UTF-8", where=str(path), hint="save the file as UTF-8") from error
-    yaml = read_bytes(checker.folder / CHECKER_FILE).decode("utf-8-sig")
     trial = Trial(sandbox, tuple(files), (), tuple(roots), item or checker.item)
-    return await hold(checker.atoms, yaml, spec, trial)
+    return await hold(checker.atoms, checker.config_text, spec, trial)
 
 
-def passed_again(checker: LoadedChecker, held: Held) -> bytes:
-    """`build.json` of a checker that was edited after its build and that the gates passed as it lies there now."""
-    record = BuildRecord.model_validate(dict(checker.build))
-    files = {name: checker.digests[name] for name in (ATOMS_FILE, CHECKER_FILE)}
-    now = record.model_copy(update={"gates": held.rows, "mutation": held.mutation, "files": files})
-    return pretty_json(now).encode()
+def record_of(checker: LoadedChecker, held: Held, sandbox: Sandbox) -> bytes:
+    """`build.json` of a checker that the gates looked at as it lies there now: edited after its build, or hand-written.
+
+    What the gates only doubt leaves it for a person to review.
+    """
+    if checker.build:
+        record = BuildRecord.model_validate(dict(checker.build))
+    else:
+        spec = read_bytes(checker.folder / SPEC_FILE).decode("utf-8-sig")
+        item = checker.item.text if checker.item else ""
+        record = BuildRecord.of((), item, spec, sandbox.level.value, checker.config.item_id, "person", None)
+    now = {
+        "status": "done" if held.passed else "needs_review",
+        "gates": held.rows,
+        "mutation": held.mutation,
+        "files": {name: checker.digests[name] for name in (ATOMS_FILE, CHECKER_FILE)},
+    }
+    return pretty_json(record.model_copy(update=now)).encode()

@@ -11,7 +11,7 @@ from transom.checklist.build.state import BuildState
 from transom.runs import Route, to
 
 # What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
-_DOUBTS = frozenset({"mutation"})
+_DOUBTS = frozenset({"examples", "mutation"})
 _KEY = re.compile(r"""["'](\w+)["']\s*(?::|\]\s*=(?!=))""")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
 
@@ -11,9 +13,10 @@ from pydantic import ValidationError
 
 from transom.checklist.atoms import ENTRY_KEYS, Entry, Source
 from transom.checklist.build.artifacts import ATOM_A, Parts
+from transom.checklist.build.excerpt import excerpt, is_long
 from transom.checklist.run.pieces import with_pieces
-from transom.checklist.run.runner import Scope, Seen, hand_over, scope_of
-from transom.errors import AtomFailed
+from transom.checklist.run.runner import Scope, Seen, extract, hand_over, scope_of
+from transom.errors import AtomFailed, InputError
 from transom.formats.text_files import clean
 from transom.gates import Finding
 from transom.sandbox import Sandbox, Worker
@@ -31,10 +34,16 @@ _ODD_TEXTS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """A real file's text under the name that atoms are given."""
+    """A real file's text under the name that atoms are given.
+
+    Attributes:
+        text: of a long file an excerpt.
+        seen: what atom A sees in the whole of a long file; None where `text` is the whole.
+    """
 
     name: str
     text: str
+    seen: tuple[Entry, ...] | None = None
 
 
 Probe: TypeAlias = Callable[[Worker], Awaitable[list[str]]]
@@ -82,6 +91,38 @@ class Prober:
             await worker.close()
 
 
+async def take_samples(prober: Prober, paths: Sequence[Path]) -> tuple[list[Sample], list[Finding]]:
+    """The files' texts, and what is wrong with atom A on the whole of those that are long.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    samples: list[Sample] = []
+    findings: list[Finding] = []
+    for path in paths:
+        if not await asyncio.to_thread(is_long, path):
+            samples.append(Sample(path.name, (await asyncio.to_thread(excerpt, path))[0]))
+            continue
+        entries: list[Entry] = []
+        findings += await prober.findings(_whole(path, entries), "schema")
+        lines = [entry.line_number for entry in entries if entry.line_number]
+        text, _ = await asyncio.to_thread(excerpt, path, lines)
+        samples.append(Sample(path.name, text, tuple(entries)))
+    return samples, findings
+
+
+def _whole(path: Path, entries: list[Entry]) -> Probe:
+    async def problems(worker: Worker) -> list[str]:
+        scope = await scope_of(worker)
+        try:
+            entries.extend(await extract(worker, scope, scope.open(path), path.name))
+        except InputError as error:
+            return [f"{path.name} {error.what}" + ("" if scope.unit != "file" else ', or set SCOPE to "line"')]
+        return []
+
+    return problems
+
+
 async def check_schema(
     prober: Prober, samples: Sequence[Sample], *, may_be_silent: bool = False
 ) -> tuple[list[Entry], list[Finding]]:
@@ -97,10 +138,13 @@ async def check_schema(
     for sample in samples:
         raw: list[object] = []
         problems = await prober.findings(_extraction(sample, raw), "schema")
+        seen += sample.seen or ()
+        if sample.seen is not None and any(one.message.startswith(_REFUSAL) for one in problems):
+            continue  # it judges the whole; that it will not judge a part is no fault
         findings += problems
         if not problems:
             entries = [Entry.model_validate(entry) for entry in raw]
-            seen += entries
+            seen += entries if sample.seen is None else ()
             findings += [prober.finding("schema", text) for text in _untrue(sample, entries)[:_SHOWN]]
     if not findings and not seen and not may_be_silent:
         names = ", ".join(sample.name for sample in samples) or "no file at all"

@@ -8,12 +8,14 @@ from typing import Final
 
 from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.rules.analysis import read_configuration
+from transom.checklist.rules.examples import examples_of
 from transom.checklist.rules.extract import shown_patterns
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import Plan, block, listed, plan_fields, plan_items, reply
 from transom.checklist.rules.shapes import MIN_SPECIAL, Domain, KnownCategory, KnownScenario
 from transom.checklist.spec.document import parse_section1, parse_section2
 from transom.errors import NeedsModel, NotUnderstood
+from transom.formats.yaml_files import dump_yaml
 from transom.llm import Reply, Request
 
 _CELLS: Final = (
@@ -63,6 +65,7 @@ def _section4(plan: Plan, categories: Sequence[KnownCategory]) -> str:
     lines += ["#### Data Sources", "", *_sources(plan), ""]
     for category in categories:
         lines += [*_extraction(plan, category), ""]
+    lines += ["#### Examples", "", *_examples(plan), ""]
     lines += ["#### References to Other Files", "", *(f"- {note}" for note in plan.notes(plan.domain.references)), ""]
     lines += ["#### Error Tolerance", "", *(f"- {note}" for note in plan.notes(plan.domain.tolerance)), ""]
     steps = plan.notes(plan.domain.steps)
@@ -79,6 +82,13 @@ def _section4(plan: Plan, categories: Sequence[KnownCategory]) -> str:
             "",
         ]
     return "\n".join([*lines, *_tests(plan)])
+
+
+def _examples(plan: Plan) -> list[str]:
+    shown = {item.id: examples_of(item) for item in plan.items}
+    found = [one for examples in shown.values() for one in examples]
+    lines = [f"```yaml\n{dump_yaml(found)}```"] if found else []
+    return [*lines, *(f"No example for item {ident}." for ident, examples in shown.items() if not examples)]
 
 
 def _sources(plan: Plan) -> list[str]:

@@ -65,6 +65,24 @@ class Chosen(Shape):
     choice: Key
 
 
+class KnownExample(Shape):
+    """A text and what an item says of it; for the ItemSpec, and for the gates that try a checker on it.
+
+    Attributes:
+        text: `{good}` and `{bad}` stand for numbers on either side of a limit, in the unit of its field.
+        fields: dotted fields that it must yield; a text may be `{good}` or `{bad}`.
+        file: a name for the file, where its kind matters.
+        when: choices without which it does not fit; `unless`: choices with which it does not.
+    """
+
+    outcome: Literal["holds", "fails", "none"]
+    text: str
+    fields: dict[DottedField, Json] = Field(default_factory=dict)
+    file: Line | None = None
+    when: dict[Key, Line] = Field(default_factory=dict)
+    unless: tuple[Key, ...] = ()
+
+
 class KnownItem(Shape):
     """A validation item.
 
@@ -100,6 +118,7 @@ class KnownItem(Shape):
     waivable: bool
     why: Line
     hints: tuple[Line, ...] = ()
+    examples: tuple[KnownExample, ...] = ()
 
     def fields(self) -> tuple[str, ...]:
         """All fields that it looks at."""

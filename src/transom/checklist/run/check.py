@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from transom import __version__
 from transom.canonical import Json
@@ -19,7 +20,7 @@ from transom.checklist.run.pieces import with_pieces
 from transom.checklist.run.rehearse import rehearse
 from transom.checklist.run.runner import AtomRunner, AtomWorker, scope_of, sources_of
 from transom.checklist.run.subjects import silent
-from transom.checklist.run.verdict import ConfigDifference, MadeBy, Status, Trouble, Verdict, Warned
+from transom.checklist.run.verdict import CheckedItem, ConfigDifference, MadeBy, Status, Trouble, Verdict, Warned
 from transom.checklist.run.waivers import Waived, apply_waivers
 from transom.errors import AtomFailed, RegexFailed
 from transom.formats.text_files import FileChanged
@@ -27,6 +28,8 @@ from transom.sandbox import Level
 
 _UNFINISHED = Trouble(source_file=None, message="this checker was not finished; see human_intervention_report.json")
 UNSAFE = "the atoms ran without a sandbox, so this verdict and everything that this user can reach was in their hands"
+
+E = TypeVar("E", bound=CheckedItem)
 
 
 @dataclass(frozen=True)
@@ -102,22 +105,34 @@ async def check_files(
         status=_status(checker, judged.errors, waived, fail_on_unused=fail_on_unused),
         checker_type=settled.type,
         capability_type=checker.config.capability_type,
-        found_items=outcome.found,
-        missing_items=waived.missing,
-        extra_items=waived.extra,
-        waived=waived.waived,
+        found_items=_with_mode(outcome.found, checker.config),
+        missing_items=_with_mode(waived.missing, checker.config),
+        extra_items=_with_mode(waived.extra, checker.config),
+        waived=_with_mode(waived.waived, checker.config),
         waiver_comments=waived.comments,
         unused_waivers=waived.unused,
         errors=judged.errors,
         warnings=(*_checker_warnings(checker), *_item_warnings(item), *judged.warnings, *_unguarded(runner)),
         matching=checker.config.matching,
         sources=outcome.sources,
-        config_differences=settled.differences,
+        config_differences=() if _is_built_for(checker, item) else settled.differences,
         inputs=judged.gathered.read,
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
+        doubted=checker.doubts,
     )
+
+
+def _with_mode(entries: tuple[E, ...], config: CheckerConfig) -> tuple[E, ...]:
+    """The entries, those of forbidding items marked as such."""
+    forbidding = {item.id for item in config.items if item.mode == "forbid"}
+    return tuple(one.model_copy(update={"mode": "forbid"}) if one.id in forbidding else one for one in entries)
+
+
+def _is_built_for(checker: LoadedChecker, item: Item | None) -> bool:
+    """Whether the checker was built for this very item: then its defaults are no other word than the item's."""
+    return item is not None and checker.build.get("item_sha256") == item.sha256
 
 
 @dataclass(frozen=True)
@@ -214,8 +229,14 @@ def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
         provider=told("provider"),
         model=told("model"),
         mutation_score=_mutation_score(checker.build.get("mutation")),
+        mutation_kinds=_mutation_kinds(checker.build.get("mutation")),
         approved_by=checker.approved.by,
     )
+
+
+def _mutation_kinds(mutation: Json) -> tuple[str, ...]:
+    kinds = mutation.get("kinds") if isinstance(mutation, dict) else None
+    return tuple(str(kind) for kind in kinds) if isinstance(kinds, list) else ()
 
 
 def _mutation_score(mutation: Json) -> float | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from transom.checklist.atoms import Entry, Reference, Source
 from transom.checklist.item import InputName, Item
 from transom.checklist.run.files import Evidence, File, classify, rank_of_kind, reference_of
-from transom.checklist.run.roots import Roots, real_path
+from transom.checklist.run.roots import Names, Roots, real_path
 from transom.checklist.run.runner import AtomWorker, Scope, extract
 from transom.checklist.run.verdict import InputRead, Trouble, Warned
 from transom.errors import AtomFailed, InputError
@@ -73,7 +73,7 @@ class _Gatherer:
         self.read: list[InputRead] = []
         self.errors: list[Trouble] = []
         self.warnings: list[Warned] = []
-        self._names: dict[Path, str] = {}  # real path -> shown
+        self._names = Names(inputs.roots)
         self._folders: list[Path] = []  # what references may point into
 
     async def run(self) -> None:
@@ -93,7 +93,7 @@ class _Gatherer:
         ]
         queue: list[tuple[Path, str, int]] = []
         for written, path in found:
-            shown = self._name(path, written)
+            shown = self._names.of(path, written)
             if shown in self.files:
                 continue
             text, blank = self._open(path, shown)
@@ -135,8 +135,8 @@ class _Gatherer:
         if path is None:
             self.targets[key] = self._unavailable(entry, reference, why)
             return None
-        known = self._names.get(real_path(path))
-        shown = known or self._name(path, reference.path)
+        known = self._names.get(path)
+        shown = known or self._names.of(path, reference.path)
         self.targets[key] = shown
         if known is not None or shown in self.files:
             return None
@@ -209,15 +209,6 @@ class _Gatherer:
             self.read.append(InputRead(path=shown, sha256=facts.sha256, bytes=facts.size, lines=facts.lines))
             if facts.note:
                 self._warn(facts.note, shown)
-
-    def _name(self, path: Path, written: str) -> str:
-        """The name of a file in this run; two files under different roots never share one."""
-        real = real_path(path)
-        if real in self._names:
-            return self._names[real]
-        names = [self.roots.shown(path, written), *self.roots.qualified(path), str(path)]
-        self._names[real] = next(name for name in names if name not in self._names.values())
-        return self._names[real]
 
     def _trouble(self, source: str | None, message: str, line: int | None = None) -> None:
         self.errors.append(Trouble(source_file=source, line_number=line, message=message))

@@ -7,15 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from transom.canonical import Json, digest
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.item import Item, load_item
 from transom.checklist.patterns import REGEX, condition_problem, parts, pattern_problem, regex_problem, waiver_problem
+from transom.checklist.results import GateRow
 from transom.checklist.run.approval import SignOff, sign_off
+from transom.checklist.run.hand_written import ATOM_A, complete_atoms, complete_config, item_of_files
+from transom.checklist.run.verdict import Doubt
 from transom.errors import InputError
 from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes
 from transom.formats.yaml_models import validate_yaml
 
+_GATES = TypeAdapter(tuple[GateRow, ...])
 _TOLD = ("provider", "model", "mutation")
 ATOMS, CONFIG, BUILD, ITEM, SPEC = "atoms.py", "checker.yaml", "build.json", "item.yaml", "ItemSpec.md"
 
@@ -31,6 +37,7 @@ class LoadedChecker:
         sha256: of atoms and configuration together.
         digests: name -> SHA-256 of the files that an approval is for.
         approved: whether it is, as it lies there.
+        config_text: `checker.yaml`, completed where a person wrote it.
     """
 
     folder: Path
@@ -41,11 +48,25 @@ class LoadedChecker:
     sha256: str
     digests: Mapping[str, str] = field(default_factory=dict)
     approved: SignOff = field(default_factory=SignOff)
+    config_text: str = ""
 
     @property
     def unfinished(self) -> bool:
         """Whether its build gave up, so that no verdict of it counts."""
         return self.build.get("status") == "human_required"
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What the gates of its build left open and no person has taken since."""
+        if self.build.get("status") != "needs_review" or self.approved.by:
+            return ()
+        try:
+            gates = _GATES.validate_python(self.build.get("gates", ()))
+        except ValidationError:
+            gates = ()
+        rows = [row for gate in gates if not gate.passed for row in gate.findings]
+        doubts = tuple(Doubt(gate=row.gate, line=row.line, message=row.message) for row in rows)
+        return doubts or (Doubt(gate="build", line=None, message="the gates did not pass this checker"),)
 
     @property
     def edited(self) -> tuple[str, ...]:
@@ -68,28 +89,30 @@ def load_checker(folder: Path) -> LoadedChecker:
     """
     if not folder.is_dir():
         raise InputError("is no checker folder", where=str(folder), hint="make one with: transom check build")
-    if not any((folder / name).exists() for name in (ATOMS, CONFIG)):
+    if not any((folder / name).exists() for name in (ATOMS, ATOM_A, CONFIG)):
         raise InputError(
             f"is no checker folder: it holds no {ATOMS} and no {CONFIG}",
             where=str(folder),
             hint="name an item, or a folder that transom check build has made",
         )
-    atoms = _source(folder / ATOMS)
-    file = load_yaml(folder / CONFIG)
+    name = ATOMS if (folder / ATOMS).exists() or not (folder / ATOM_A).exists() else ATOM_A
+    atoms = complete_atoms(_source(folder / name))
+    spec = read_bytes(folder / SPEC) if (folder / SPEC).exists() else None
+    file = complete_config(load_yaml(folder / CONFIG), spec.decode("utf-8", "replace") if spec is not None else None)
     config = validate_yaml(CheckerConfig, file)
     _check_patterns(config, file)
-    item = load_item(folder / ITEM) if (folder / ITEM).exists() else None
+    item = load_item(folder / ITEM) if (folder / ITEM).exists() else item_of_files(folder, config.description)
     if item is not None and not item.has_own_id:
         item = replace(item, item_id=config.item_id)
     digests = {ATOMS: digest(atoms), CONFIG: digest(file.text)}
     sha256 = digest({"atoms": digests[ATOMS], "config": digests[CONFIG]})
-    if (folder / SPEC).exists():
-        digests[SPEC] = digest(read_bytes(folder / SPEC))
+    if spec is not None:
+        digests[SPEC] = digest(spec)
     build = _build(folder / BUILD)
     if build:  # what a verdict tells of it; the rest may change when the same checker is held to the gates again
         digests[BUILD] = digest({name: build.get(name) for name in _TOLD})
     approved = sign_off(folder, digests)
-    return LoadedChecker(folder, atoms, config, build, item, sha256, digests, approved)
+    return LoadedChecker(folder, atoms, config, build, item, sha256, digests, approved, file.text)
 
 
 def _source(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from transom.checklist.run.verdict import CheckedItem, Verdict, Verdicts, Violation, WaivedItem
@@ -11,6 +11,11 @@ Tone = Literal["pass", "fail", "error", "warn", "dim"]
 Style = Callable[[Tone, str], str]
 
 SHOWN = 20
+NEXT_DOUBTED = (
+    "compare the lines below with the item; if they are right: transom check approve CHECKER --by NAME; "
+    "else correct atoms.py or checker.yaml there and build again"
+)
+NEXT_WORDS = "ask a model (--model), reword it, or add a knowledge file (paths.knowledge_dirs)"
 _WIDTH = 300
 _TONES: dict[str, Tone] = {
     "PASS": "pass",
@@ -45,10 +50,19 @@ def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
     for trouble in verdict.errors:
         yield style("error", f"  error: {_place(trouble.source_file, trouble.line_number)}{_short(trouble.message)}")
     for words in verdict.needs_model:
-        yield style("warn", f"  not understood: {words.text!r} in {words.where}")
-    yield from _section("Missing", verdict.missing_items, lambda one: _violation(one, style))
-    yield from _section("Not wanted", verdict.extra_items, lambda one: _violation(one, style))
-    yield from _section("Waived", verdict.waived, lambda one: _waived(one, style))
+        yield style("warn", f'  not understood: "{_short(words.text)}" in {words.where}')
+    if verdict.needs_model:
+        yield f"  {NEXT_WORDS}"
+    if verdict.doubted:
+        yield f"\nDoubted by the gates of its build ({len(verdict.doubted)})"
+        for doubt in verdict.doubted[:SHOWN]:
+            yield style("warn", f"  {doubt.gate}: {_short(doubt.message)}")
+        yield from _more(len(verdict.doubted))
+        yield f"  {NEXT_DOUBTED}"
+    by_word = verdict.entries
+    for word in ("violations", "missing", "not wanted"):
+        yield from _section(word, by_word[word], lambda one: _violation(one, style))
+    yield from _section("waived", verdict.waived, lambda one: _waived(one, style))
     if verdict.waiver_comments:
         yield "\nGlobal waiver"
         for comment in verdict.waiver_comments:
@@ -58,27 +72,32 @@ def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
         for unused in verdict.unused_waivers[:SHOWN]:
             yield style("warn", f"  {unused.pattern}: {unused.why}")
         yield from _more(len(verdict.unused_waivers))
-    yield from _section("Found", verdict.found_items, lambda one: _found(one, style))
+    lines = {file.path: file.lines for file in verdict.inputs}
+    for word in ("holds", "found"):
+        yield from _section(word, by_word[word], lambda one: _found(one, lines, style))
     yield from _footer(verdict, style)
 
 
 def _headline(verdict: Verdict, style: Style) -> str:
     kind = f"  (type {verdict.checker_type}, {_TYPES[verdict.checker_type]})" if verdict.checker_type else ""
-    counts = [
-        (len(verdict.found_items), "found"),
-        (len(verdict.missing_items), "missing"),
-        (len(verdict.extra_items), "not wanted"),
-        (len(verdict.waived), "waived"),
-    ]
-    shown = ", ".join(f"{count} {word}" for count, word in counts if count or word == "found")
+    if verdict.checker_type is None and verdict.status != "ERROR":
+        return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}"
+    by_word = verdict.entries
+    counts = {word: len(by_word[word]) for word in ("holds", "found", "violations", "missing", "not wanted", "waived")}
+    shown = ", ".join(
+        f"{count} {'violation' if (count, word) == (1, 'violations') else word}"
+        for word, count in counts.items()
+        if count
+    )
     errors = len(verdict.errors)
-    tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
-    return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}  {tail}{kind}"
+    tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown or "0 found"
+    status = f"{verdict.status}, doubted" if verdict.doubted else verdict.status
+    return f"{style(_TONES[verdict.counted_as], status)}  {verdict.item_id}  {tail}{kind}"
 
 
 def _section(title: str, entries: Sequence[object], show: Callable[..., Iterator[str]]) -> Iterator[str]:
     if entries:
-        yield f"\n{title} ({len(entries)})"
+        yield f"\n{title.capitalize()} ({len(entries)})"
         for entry in entries[:SHOWN]:
             yield from show(entry)
         yield from _more(len(entries))
@@ -117,8 +136,10 @@ def _waived(one: WaivedItem, style: Style) -> Iterator[str]:
     yield style("dim", f"      waived by {by}{because}{owner}{until}")
 
 
-def _found(one: CheckedItem, style: Style) -> Iterator[str]:
+def _found(one: CheckedItem, lines: Mapping[str, int], style: Style) -> Iterator[str]:
     yield style("dim", f"  {_place(one.source_file, one.line_number)}{_title(one)}")
+    if one.mode == "forbid" and one.line_number is None and (count := lines.get(one.source_file or "")):
+        yield style("dim", f"      none in its {count} line{'' if count == 1 else 's'}")
     yield from _decided_by(one, style)
 
 
@@ -137,7 +158,7 @@ def _footer(verdict: Verdict, style: Style) -> Iterator[str]:
             yield style("warn", f"  {_place(warned.source_file, warned.line_number)}{_short(warned.message)}")
         yield from _more(len(verdict.warnings))
     if verdict.config_differences:
-        yield "\nThe item differs from the checker's defaults; the item counts"
+        yield "\nTaken from the item (the checker was built with other values)"
         for one in verdict.config_differences:
             yield f"  {one.key}: {_short(one.item)}, checker {_short(one.checker)}"
     if verdict.inputs:
@@ -147,6 +168,8 @@ def _footer(verdict: Verdict, style: Style) -> Iterator[str]:
         yield from _more(len(verdict.inputs))
     yield ""
     yield style("dim", _provenance(verdict))
+    for meaning in _meanings(verdict):
+        yield style("dim", meaning)
 
 
 def _provenance(verdict: Verdict) -> str:
@@ -157,11 +180,21 @@ def _provenance(verdict: Verdict) -> str:
     if made.provider:
         parts.append(f"written by {made.provider}" + (f":{made.model}" if made.model else ""))
     if made.mutation_score is not None:
-        parts.append(f"mutation score {made.mutation_score:.2f}")
+        kinds = f" ({', '.join(made.mutation_kinds)})" if made.mutation_kinds else ""
+        parts.append(f"mutation score {made.mutation_score:.2f}{kinds}")
     parts.append(f"approved by {made.approved_by}" if made.approved_by else "not approved")
     if verdict.run_id:
         parts.append(f"run {verdict.run_id}")
     return " · ".join(parts)
+
+
+def _meanings(verdict: Verdict) -> Iterator[str]:
+    """What the words of the line above mean."""
+    level, score = verdict.sandbox_level, verdict.made_by.mutation_score
+    if level in ("L1", "L2", "L3"):
+        yield f"  sandbox {level}: the checker's code ran without files, network and other processes"
+    if score is not None:
+        yield "  mutation score: of the altered lines of evidence that it was tried on, the share that it noticed"
 
 
 def _place(source: str | None, line: int | None) -> str:

@@ -23,7 +23,14 @@ SHOWN = 500
 
 _RESULTS: dict[int, Result] = {0: "passed", 1: "failed"}
 _TONES: dict[int, Tone] = {0: "good", 1: "bad", 2: "bad", 3: "warn"}
-_KINDS: dict[str, Tone] = {"missing": "bad", "not wanted": "bad", "waived": "warn", "found": "good"}
+_KINDS: dict[str, Tone] = {
+    "violations": "bad",
+    "missing": "bad",
+    "not wanted": "bad",
+    "waived": "warn",
+    "holds": "good",
+    "found": "good",
+}
 _HEAD = (
     "item",
     "status",
@@ -121,8 +128,8 @@ def _csv(document: Verdict | Verdicts, _: Folders) -> bytes:
 
 def _rows(verdict: Verdict) -> Iterator[Sequence[object]]:
     """A row an entry, or one without an entry, so that no item is lost."""
-    head, empty = (verdict.item_id, verdict.status), True
-    for kind, entries in _entries(verdict).items():
+    head, empty = (verdict.item_id, verdict.counted_as), True
+    for kind, entries in verdict.entries.items():
         for one in entries:
             use = one.waiver if isinstance(one, WaivedItem) else None
             waiver = (use.pattern, use.reason, use.owner, use.expires) if use else (None,) * 4
@@ -134,15 +141,6 @@ def _rows(verdict: Verdict) -> Iterator[Sequence[object]]:
     if empty:
         words = "; ".join(f"not understood: {one.text}" for one in verdict.needs_model)
         yield (*head, *(None,) * 6, words, *(None,) * 4)
-
-
-def _entries(verdict: Verdict) -> dict[str, Sequence[CheckedItem]]:
-    return {
-        "missing": verdict.missing_items,
-        "not wanted": verdict.extra_items,
-        "waived": verdict.waived,
-        "found": verdict.found_items,
-    }
 
 
 def _html(document: Verdict | Verdicts, folders: Folders) -> bytes:
@@ -160,12 +158,12 @@ def _part(verdict: Verdict, folders: Folders) -> Part:
     if verdict.needs_model:
         words = tuple(Entry(f"not understood: {one.text}", "warn", one.where) for one in verdict.needs_model)
         sections.append(Section("Waits for a model or a person", entries=words))
-    for kind, there in _entries(verdict).items():
+    for kind, there in verdict.entries.items():
         if there:
             shown = tuple(_entry(one, _KINDS[kind], context) for one in there[:SHOWN])
             more = f"{len(there) - SHOWN} more are in the JSON and CSV reports." if len(there) > SHOWN else ""
             title = f"{kind.capitalize()} ({len(there)})"
-            sections.append(Section(title, more, shown, closed=kind == "found" and verdict.exit_code == 1))
+            sections.append(Section(title, more, shown, closed=_KINDS[kind] == "good" and verdict.exit_code == 1))
     unused = tuple(Entry(one.pattern, "warn", note=one.why) for one in verdict.unused_waivers)
     notes = (("Unused waivers", unused), ("Warnings", _notes("warn", verdict.warnings)))
     sections += [Section(f"{title} ({len(rows)})", entries=rows) for title, rows in notes if rows]
@@ -203,7 +201,7 @@ def _notes(tone: Tone, rows: Sequence[Trouble | Warned]) -> tuple[Entry, ...]:
 def _context(verdict: Verdict, folders: Folders) -> dict[tuple[str, int], tuple[Line, ...]]:
     """(file, line) -> the line between its neighbours; each file is read once."""
     wanted: dict[str, set[int]] = {}
-    for entries in _entries(verdict).values():
+    for entries in verdict.entries.values():
         for one in entries[:SHOWN]:
             if one.source_file and one.line_number:
                 wanted.setdefault(one.source_file, set()).add(one.line_number)

@@ -77,6 +77,26 @@ class Roots:
         return [f"${{{name}}}/{real.relative_to(root).as_posix()}" for name, root in above]
 
 
+class Names:
+    """What each file of a run is called in entries and reports; two files never share a name."""
+
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
+        self._known: dict[Path, str] = {}
+
+    def get(self, path: Path) -> str | None:
+        """The name of a file that has one."""
+        return self._known.get(real_path(path))
+
+    def of(self, path: Path, written: str) -> str:
+        """The name of a file, by the roots or as it was written."""
+        real = real_path(path)
+        if real not in self._known:
+            names = [self._roots.shown(path, written), *self._roots.qualified(path), str(path)]
+            self._known[real] = next(name for name in names if name not in self._known.values())
+        return self._known[real]
+
+
 def _absolute(path: Path) -> Path:
     """Without `..`, links kept."""
     return Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow the links

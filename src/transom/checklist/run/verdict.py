@@ -43,6 +43,7 @@ class CheckedItem(Shape):
         source_file: None only where no file can be named.
         reason: why it was judged so, one clause.
         decided_by: every entry that decided, where it was not the one that is shown alone; absent otherwise.
+        mode: `forbid` where the item says what must not appear; absent otherwise.
     """
 
     id: str
@@ -54,6 +55,7 @@ class CheckedItem(Shape):
     parsed_fields: dict[str, Json]
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
+    mode: Annotated[Literal["require", "forbid"], Field(exclude_if=lambda mode: mode == "require")] = "require"
     decided_by: Annotated[tuple[DecidedBy, ...], Field(exclude_if=operator.not_)] = ()
 
 
@@ -127,6 +129,14 @@ class NotUnderstoodWords(Shape):
     where: str
 
 
+class Doubt(Shape):
+    """What a gate of the build could not see proven of the checker."""
+
+    gate: str
+    line: int | None
+    message: str
+
+
 class AnsweredBy(Shape):
     """Which source spoke for a validation item."""
 
@@ -153,7 +163,12 @@ class InputRead(Shape):
 
 
 class MadeBy(Shape):
-    """Who and what stands behind the verdict."""
+    """Who and what stands behind the verdict.
+
+    Attributes:
+        mutation_score: 0..1, how much of what the gates tried on the checker had to change its result and did.
+        mutation_kinds: what they tried; absent where nobody recorded it.
+    """
 
     transom: str
     item_sha256: str | None = None
@@ -162,13 +177,16 @@ class MadeBy(Shape):
     provider: str | None = None
     model: str | None = None
     mutation_score: float | None = None
+    mutation_kinds: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
     approved_by: str | None = None
 
 
 class Verdict(Shape):
     """One check's outcome.
 
-    `run_id`, `seconds` and `applied_at` belong to the printed form alone, so that equal inputs give equal files.
+    Where the gates left a doubt of the checker that no person took, `doubted` says which: the status is what was found,
+    and waits for a person all the same. `run_id`, `seconds` and `applied_at` belong to the printed form alone, so that
+    equal inputs give equal files.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -176,6 +194,7 @@ class Verdict(Shape):
     schema_: Literal["transom.check/1"] = Field(default="transom.check/1", alias="schema")
     item_id: str
     status: Status
+    doubted: Annotated[tuple[Doubt, ...], Field(exclude_if=operator.not_)] = ()
     checker_type: Annotated[int, Field(ge=1, le=4)] | None
     capability_type: Annotated[int, Field(ge=1, le=4)] | None
     found_items: tuple[CheckedItem, ...] = ()
@@ -199,11 +218,33 @@ class Verdict(Shape):
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.status]
+        return EXIT_CODES[self.counted_as]
+
+    @property
+    def entries(self) -> dict[str, tuple[CheckedItem, ...]]:
+        """What was judged, by the word for it, the gravest first: what a forbidding item found is a violation."""
+        return {
+            "violations": tuple(one for one in (*self.missing_items, *self.extra_items) if _is_found(one)),
+            "missing": tuple(one for one in self.missing_items if not _is_found(one)),
+            "not wanted": tuple(one for one in self.extra_items if not _is_found(one)),
+            "waived": self.waived,
+            "holds": tuple(one for one in self.found_items if one.mode == "forbid"),
+            "found": tuple(one for one in self.found_items if one.mode != "forbid"),
+        }
+
+    @property
+    def counted_as(self) -> Status:
+        """The status; a doubted answer counts as none."""
+        return "NEEDS_REVIEW" if self.doubted and self.status in ("PASS", "FAIL") else self.status
+
+
+def _is_found(one: CheckedItem) -> bool:
+    """Whether a violation is a line that must not be there; else something is not there, or not as it should be."""
+    return one.mode == "forbid" and one.line_number is not None
 
 
 class Summary(Shape):
-    """How many checks ended with each status."""
+    """How many checks ended with each status; a doubted one needs review."""
 
     PASS: int = 0
     FAIL: int = 0
@@ -234,7 +275,7 @@ def gravest(codes: Iterable[int]) -> int:
 
 def together(checks: Sequence[Verdict]) -> Verdicts:
     """Several verdicts as one document, in the order given."""
-    counts = {status: sum(check.status == status for check in checks) for status in EXIT_CODES}
+    counts = {status: sum(check.counted_as == status for check in checks) for status in EXIT_CODES}
     return Verdicts(summary=Summary(**counts), checks=tuple(checks))
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from transom.checklist.atoms import Rank
 from transom.checklist.spec import words
+from transom.checklist.spec.examples import left_out, read_examples
 from transom.checklist.spec.readers import body, entries, is_sub
 from transom.checklist.spec.shapes import (
     Extraction,
@@ -29,9 +30,13 @@ def read_guide(parts: Sequence[Part], known: Sequence[str] = ()) -> GuideSection
     """Section 4. `known` are the item ids of Section 2: what `all items` means."""
     points, special, testing = (subregion(parts, number) for number in ("4.1", "4.2", "4.3"))
     found = labels(points)
+    examples, problem = read_examples(points)
     return GuideSection(
         sources=tuple(_sources(found)),
         extractions=tuple(_extractions(points)),
+        examples=examples,
+        examples_problem=problem,
+        no_examples=left_out(points),
         references=entries(find(found, "References to Other Files", "References", "Reference")),
         error_tolerance=entries(find(found, "Error Tolerance")),
         steps=entries(find(found, "Multi-Stage Steps", "Multi-Stage Extraction", "Multi-Stage", "Steps")),

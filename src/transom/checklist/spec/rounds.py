@@ -24,11 +24,14 @@ from transom.checklist.spec.gate import (
     check_section3,
     check_section4,
 )
-from transom.errors import TransomError
+from transom.errors import ReplyError, TransomError
 from transom.formats.tags import read_tag
 from transom.gates import Finding
 from transom.llm import Block, CallSettings, Tier, render
 from transom.runs import Artifact, Run, Stage, text_file
+
+_UNREADABLE = "unreadable_{}.md"
+_QUOTED = 200
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,12 @@ async def write_sections(
 
 async def _walk(run: Run, each: Round, inputs: Sequence[object], settings: CallSettings | None) -> Artifact[str]:
     role = make_role(each.role, settings)
+    unread = len(list((run.folder / each.stage).glob(_UNREADABLE.format("*"))))  # attempts that came to no answer
+    last = ""
 
     def read(text: str) -> tuple[str, tuple[str, ...]]:
+        nonlocal last
+        last = text
         tagged = read_tag(text, each.tag, accept=each.accept)
         return tagged.text.strip("\n") + "\n", tuple(tagged.warnings)
 
@@ -103,7 +110,14 @@ async def _walk(run: Run, each: Round, inputs: Sequence[object], settings: CallS
         def review(written: tuple[str, tuple[str, ...]]) -> list[str]:
             return [f"line {finding.line}: {finding.message}" for finding in each.gate(written[0], *texts)]
 
-        answer = await call(stage, role, _blocks(each, texts), read, review=review)
+        try:
+            answer = await call(stage, role, _blocks(each, texts, unread), read, review=review)
+        except ReplyError as error:
+            kept = stage.note(_UNREADABLE.format(unread + 1), last)
+            said = " ".join(last.split())
+            quoted = f'; it says: "{said[:_QUOTED]}{"..." if len(said) > _QUOTED else ""}" (whole in {kept})'
+            hint = f"ask again with: transom resume {run.id}, or with another model (--model)"
+            raise ReplyError(f"{error.what}{quoted}", where=stage.name, hint=hint, bare=error.bare) from error
         shown = render(answer.request)
         stage.note(f"{each.stem}_system_prompt.md", shown.system)
         stage.note(f"{each.stem}_prompt.md", "\n\n".join(text for text in (shown.user, shown.tail) if text))
@@ -116,9 +130,11 @@ async def _walk(run: Run, each: Round, inputs: Sequence[object], settings: CallS
     return await run.stage(each.stage, step, *inputs, out=text_file(each.file), uses=[role])
 
 
-def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
+def _blocks(each: Round, texts: Sequence[str], unread: int) -> list[Block]:
+    """What a round is given. After replies that could not be read it is another request, so it is asked anew."""
     given = dict(zip(each.inputs, texts, strict=True))
-    config = Block("configuration", given["config"] + given.get("files", ""), Tier.SESSION)
+    again = f"# Attempt {unread + 1}: the replies before could not be read.\n" if unread else ""
+    config = Block("configuration", given["config"] + given.get("files", "") + again, Tier.SESSION)
     return [config, *earlier_blocks(each.role, given)]
 
 

@@ -218,6 +218,25 @@ class Extraction:
 
 
 @dataclass(frozen=True)
+class SpecExample:
+    """Section 4.1: a text and what must come of it when it is all that a file holds.
+
+    Attributes:
+        outcome: the item holds, it fails, or the text is none of its entries.
+        fields: of each entry, in order, dotted names and the values that it must yield.
+        file: a name for the file, where its kind matters.
+        line: of the list that the example stands in.
+    """
+
+    item: str
+    outcome: Literal["holds", "fails", "none"]
+    text: str
+    fields: tuple[Mapping[str, Json], ...]
+    file: str | None
+    line: int
+
+
+@dataclass(frozen=True)
 class SpecialScenario:
     """Section 4.2: one special scenario; `items` are the ids that its check result names."""
 
@@ -244,10 +263,16 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class GuideSection:
-    """Section 4. `lines` has the lines of the headings 4.1, 4.2 and 4.3 as far as they are there."""
+    """Section 4. `lines` has the lines of the headings 4.1, 4.2 and 4.3 as far as they are there.
+
+    `examples_problem` says why examples that are there cannot be read, `no_examples` of which items there are none.
+    """
 
     sources: tuple[SpecSource, ...] = ()
     extractions: tuple[Extraction, ...] = ()
+    examples: tuple[SpecExample, ...] = ()
+    examples_problem: str = ""
+    no_examples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     error_tolerance: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()

@@ -1,9 +1,10 @@
-"""Does a checker test what its ItemSpec says? Alter the evidence in real files; the result has to follow.
+"""Does a checker test what its ItemSpec says? Its examples and the real files decide.
 
-`locate` finds the evidence by the spec alone, `alter` changes it in declared ways, `score` runs the checker on each;
-`faithful` and `numbers` compare the fields of atom A with the text itself, `steady` writes the same in other forms.
+`examples` runs atom A on each example of the ItemSpec, alone and in place of a real line; `alterations` changes what
+atom A read from the real files; `unread` asks about lines that a pattern of Section 4.1 matches and no entry stands on.
 """
 
-from transom.checklist.build.mutation.score import Mutation, Setting, mutate
+from transom.checklist.build.mutation.gate import Mutation, Setting, mutate
+from transom.checklist.build.mutation.probe import RealFile
 
-__all__ = ["Mutation", "Setting", "mutate"]
+__all__ = ["Mutation", "RealFile", "Setting", "mutate"]

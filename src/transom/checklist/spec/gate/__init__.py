@@ -17,7 +17,7 @@ from transom.checklist.spec.document import (
 )
 from transom.checklist.spec.gate.analysis import analysis_says
 from transom.checklist.spec.gate.check import check_says
-from transom.checklist.spec.gate.guide import guide_says
+from transom.checklist.spec.gate.guide import examples_wanted, guide_says
 from transom.checklist.spec.gate.parsing import parsing_says
 from transom.checklist.spec.gate.problem import SpecProblem
 from transom.checklist.spec.gate.text import headings_say, text_says
@@ -62,7 +62,8 @@ def check_section4(
     """Sources, extraction for every category of Section 1, special scenarios, the test matrix."""
     section = parse_section4(text, check.item_ids())
     patterns = [pattern.regex for extraction in section.extractions for pattern in extraction.patterns]
-    return _findings([*text_says(text, patterns), *guide_says(section, parsing, check)], artifact)
+    said = [*text_says(text, patterns), *guide_says(section, parsing, check), *examples_wanted(section, check)]
+    return _findings(said, artifact)
 
 
 def check_spec(doc: SpecDocument, *, artifact: str = "ItemSpec") -> list[Finding]:

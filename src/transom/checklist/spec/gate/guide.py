@@ -27,6 +27,7 @@ def guide_says(section: GuideSection, parsing: ParsingSection, check: CheckSecti
     yield from _sources(section)
     yield from _extraction(section, parsing)
     yield from _regexes(section)
+    yield from _examples(section, check)
     yield from _points(section)
     yield from _scenarios(section, check)
     yield from _matrix(section, check)
@@ -94,6 +95,28 @@ def _regexes(section: GuideSection) -> Iterator[SpecProblem]:
                     re.compile(pattern.regex)
             except (re.error, OverflowError, RecursionError) as error:
                 yield SpecProblem("spec.regex", pattern.line, f"pattern {pattern.regex} does not compile: {error}")
+
+
+def _examples(section: GuideSection, check: CheckSection) -> Iterator[SpecProblem]:
+    if section.examples_problem:
+        yield SpecProblem("spec.examples", _line(section, "4.1"), section.examples_problem)
+    for example in section.examples:
+        if example.item not in check.item_ids():
+            problem = f"an example is of item {example.item}, which Section 2 does not have"
+            yield SpecProblem("spec.cross.items", example.line, problem)
+
+
+def examples_wanted(section: GuideSection, check: CheckSection) -> Iterator[SpecProblem]:
+    """What whoever writes Section 4 is asked for once; an ItemSpec without examples is none the worse for that.
+
+    A gate that has none to try says so.
+    """
+    told = {(example.item, example.outcome) for example in section.examples}
+    for item in check.item_ids() if not section.examples_problem else ():
+        for outcome in ("holds", "fails"):
+            if item not in section.no_examples and (item, outcome) not in told:
+                problem = f"Examples has none of item {item} with outcome: {outcome}"
+                yield SpecProblem("spec.examples", _line(section, "4.1"), problem)
 
 
 def _points(section: GuideSection) -> Iterator[SpecProblem]:

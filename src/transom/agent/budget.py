@@ -1,0 +1,140 @@
+"""How much a conversation and all within it may use. A cap that is reached ends a message with its work so far."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from transom.errors import CapReached, InputError
+from transom.llm import Provider, Usage
+from transom.runs.conversation import Spent
+from transom.runs.prices import Prices, published
+from transom.runs.spending import cost_of
+from transom.tools import MAX_TURNS
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be used.
+
+    Attributes:
+        turns: replies to one message that may call tools; the model is told when they are used up.
+        tokens: read and written, over the whole conversation and its sub-conversations.
+        usd: the same in dollars; needs a price of every hosted model that may answer.
+        seconds: one message may take, tools and sub-conversations included.
+        prices: by which dollars are counted; the published ones where None.
+
+    Raises:
+        InputError: a number that caps nothing: less than nothing, or none at all.
+    """
+
+    turns: int = MAX_TURNS
+    tokens: int | None = None
+    usd: float | None = None
+    seconds: float | None = None
+    prices: Prices | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("turns", "tokens", "usd", "seconds"):
+            most: object = getattr(self, name)
+            number = isinstance(most, int | float) and not isinstance(most, bool) and most >= 0
+            if not number and (most is not None or name == "turns"):
+                hint = "give a number from 0 on" + ("" if name == "turns" else ", or None for no cap")
+                raise InputError(f"{name} must be a number from 0 on, and is {most!r}", where="Budget", hint=hint)
+
+
+@dataclass
+class Meter:
+    """Holds what a conversation and its sub-conversations used against a budget.
+
+    Attributes:
+        budget: what may be used.
+        free: who costs nothing: providers on this machine.
+    """
+
+    budget: Budget = field(default_factory=Budget)
+    free: frozenset[str] = frozenset()
+    _prices: Prices | None = None
+    _summed: tuple[int, float | None] = (0, 0.0)
+
+    def hold(self, budget: Budget, providers: Sequence[Provider], prices: Path | None = None) -> None:
+        """Another budget from now on.
+
+        Args:
+            budget: this one.
+            providers: who may be asked.
+            prices: a price list of the user's own, where the budget has none.
+
+        Raises:
+            InputError: no budget; dollars are capped, and the cost of a provider's replies could not be told; a price
+                list that cannot be read.
+        """
+        given: object = budget
+        if not isinstance(given, Budget):
+            raise InputError(f"a budget is a Budget, and this is {budget!r:.80}", where="budget", hint="say Budget()")
+        if budget.prices or (prices and self._prices is None):
+            self._prices = budget.prices or Prices.load(prices)
+        if budget.usd is not None:
+            (self._prices or published()).check(providers)
+        self.free |= {one.name for one in providers if one.local}
+        self.budget, self._summed = budget, (0, 0.0)
+
+    def usd(self, spent: Spent, replies: int | None = None) -> float | None:
+        """Dollars of the first so many replies, of all where None; None where nobody knows what one cost."""
+        if replies is not None and replies != len(spent.replies):
+            costs = [self._cost(by, usage) for by, usage in spent.replies[:replies]]
+            return None if None in costs else math.fsum(cost or 0.0 for cost in costs)
+        done, total = self._summed if self._summed[0] <= len(spent.replies) else (0, 0.0)
+        for by, usage in spent.replies[done:]:
+            cost = self._cost(by, usage)
+            total = None if cost is None or total is None else total + cost
+        self._summed = (len(spent.replies), total)
+        return total
+
+    def _cost(self, by: str, usage: Usage) -> float | None:
+        return cost_of(by, usage, lambda used, who: (self._prices or published()).of(used, who), self.free)
+
+    def deadline(self, outer: float | None) -> float | None:
+        """When a message that is sent now has to be over; None for no limit.
+
+        Args:
+            outer: of the message that it is part of.
+        """
+        mine = None if self.budget.seconds is None else time.monotonic() + self.budget.seconds
+        return min((one for one in (mine, outer) if one is not None), default=None)
+
+    def left(self, spent: Spent, deadline: float | None) -> float | None:
+        """Seconds that are left until a message's deadline; None for no limit.
+
+        Raises:
+            CapReached: none are, or tokens or dollars are used up.
+            InputError: dollars are capped, and nobody knows what a reply cost.
+        """
+        budget, tokens = self.budget, spent.usage.input_tokens + spent.usage.output_tokens
+        if budget.tokens is not None and tokens >= budget.tokens:
+            raise CapReached("tokens", budget.tokens, tokens)
+        if budget.usd is not None:
+            self._check_usd(spent, budget.usd)
+        if deadline is None:
+            return None
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
+            raise self.late()
+        return seconds
+
+    def _check_usd(self, spent: Spent, limit: float) -> None:
+        used = self.usd(spent)
+        if used is None:
+            unknown = next(by for by, usage in spent.replies if self._cost(by, usage) is None)
+            hint = "give its price in a list of your own (paths.prices), or go on without the cap"
+            raise InputError("nobody knows what its reply cost, so a cap cannot hold", where=unknown, hint=hint)
+        if used >= limit:
+            raise CapReached("usd", limit, used)
+
+    def late(self) -> CapReached:
+        """What to raise when the time is over."""
+        limit = self.budget.seconds or 0.0
+        return CapReached("seconds", limit, limit)

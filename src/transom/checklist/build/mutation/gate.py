@@ -1,0 +1,178 @@
+"""The examples and the alterations of one checker, and what has to be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from transom.checklist.atoms import CheckerConfig
+from transom.checklist.build.mutation.alterations import Alteration, alterations, is_prose, noticed
+from transom.checklist.build.mutation.examples import Examples, Tried
+from transom.checklist.build.mutation.probe import Answer, Probe, RealFile
+from transom.checklist.build.mutation.unread import unread
+from transom.checklist.results import MutationRow, Survivor
+from transom.checklist.spec.shapes import SpecDocument
+from transom.sandbox import Sandbox
+
+_SHOWN: Final = 8
+_SEEDS: Final = (1, 2)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """On what a checker is tried: the item's files, or excerpts of those that are long."""
+
+    sandbox: Sandbox
+    files: tuple[RealFile, ...]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """What came of it.
+
+    Attributes:
+        row: the score for `build.json`; None where there was nothing to try.
+        examples: examples that atom A reads otherwise than the ItemSpec says.
+        problems: alterations of the real files that it does not follow.
+        spec: where the ItemSpec contradicts itself.
+        remarks: questions, and what could not be tried.
+    """
+
+    row: MutationRow | None = None
+    examples: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    spec: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass
+class _Score:
+    """What was tried and what was not noticed."""
+
+    tried: dict[str, int] = field(default_factory=dict)
+    survivors: list[Survivor] = field(default_factory=list)
+
+    def take(self, way: str, survivor: Survivor | None) -> None:
+        self.tried[way] = self.tried.get(way, 0) + 1
+        self.survivors += [survivor] if survivor else []
+
+    def row(self) -> MutationRow | None:
+        applicable = sum(self.tried.values())
+        if not applicable:
+            return None
+        killed = applicable - len(self.survivors)
+        return MutationRow(
+            killed=killed, applicable=applicable, survivors=tuple(self.survivors), kinds=tuple(self.tried)
+        )
+
+
+async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: Setting) -> Mutation:
+    """Try a checker on the ItemSpec's examples and on altered files.
+
+    Args:
+        code: `atoms.py`, which must load.
+        config: `checker.yaml`.
+        spec: its examples say what must be read, and its patterns where.
+    """
+    score = _Score()
+    async with Probe(code, setting.sandbox) as probe:
+        seen = [(file, await probe.answer(file.name, file.text)) for file in setting.files]
+        readable = [(file, answer) for file, answer in seen if answer.refused is None]
+        remarks = [f"{file.name} cannot be tried: {one.refused}" for file, one in seen if one.refused is not None]
+        examples = Examples(probe, config, await probe.sources(), tuple(file for file, _ in readable))
+        wrong, spec_wrong, untried = await _examples(examples, spec, score)
+        problems, asked = await _altered(probe, readable, score)
+        problems += await _same_again(code, setting.sandbox, probe, readable, score)
+    questions = await unread(spec, [(file, answer.entries) for file, answer in readable], setting.sandbox)
+    remarks += [*untried, *asked, *questions, *_without(config, spec)]
+    return Mutation(score.row(), tuple(wrong), tuple(problems), tuple(spec_wrong), tuple(remarks))
+
+
+async def _examples(examples: Examples, spec: SpecDocument, score: _Score) -> tuple[list[str], list[str], list[str]]:
+    """What atom A reads wrong, where the ItemSpec contradicts itself, and what could not be tried."""
+    wrong: list[str] = []
+    spec_wrong: list[str] = []
+    untried: list[str] = []
+    for example in spec.guide.examples:
+        for way, tried in (
+            ("example alone", await examples.alone(example)),
+            ("example in a real file", await examples.in_place(example) or Tried(untried="")),
+        ):
+            if tried.untried is not None:
+                untried += [tried.untried] if tried.untried else []
+                continue
+            told = example.file or "example"
+            lost = Survivor(mutation=way, artifact=told, line=None, why=tried.problem) if tried.problem else None
+            score.take(way, lost)
+            if tried.problem:
+                (spec_wrong if tried.spec else wrong).append(tried.problem)
+    return wrong[:_SHOWN], spec_wrong[:_SHOWN], untried
+
+
+async def _altered(probe: Probe, seen: Sequence[tuple[RealFile, Answer]], score: _Score) -> tuple[list[str], list[str]]:
+    """Alterations that change nothing: faults, and mere questions."""
+    problems: list[str] = []
+    asked: list[str] = []
+    for file, before in seen:
+        alive: list[Alteration] = []
+        followed: set[str] = set()
+        for one in alterations(file, before.entries):
+            if noticed(one, before, await probe.answer(file.name, one.text)):
+                followed.add(one.of)
+            else:
+                alive.append(one)
+        for one in (one for one in alive if one.of not in followed):
+            why = f"{one.says}: atom A says the same as before"
+            score.take(one.way, Survivor(mutation=one.way, artifact=file.name, line=one.line, why=why))
+            (problems if one.sure else asked).append(why)
+        for of in sorted(followed):
+            score.take(_way(of), None)
+        asked += await _moved(probe, file, before)
+    return problems[:_SHOWN], asked[:_SHOWN]
+
+
+def _way(of: str) -> str:
+    what = of.partition(" ")[2]
+    return {"emptied": "line emptied", "cut": "file cut"}.get(what, "text changed")
+
+
+async def _moved(probe: Probe, file: RealFile, before: Answer) -> list[str]:
+    """A blank line at the top changes nothing but the numbers of the lines."""
+    if not is_prose(file) or not before.entries:
+        return []
+    after = await probe.answer(file.name, f"\n{file.text}")
+    lower = [(line + 1 if isinstance(line, int) else line, *rest) for line, *rest in before.said]
+    if after.refused is not None or after.said == lower:
+        return []
+    return [f"{file.name}: atom A reads something else when a blank line is put before the first one; say why"]
+
+
+async def _same_again(
+    code: str, sandbox: Sandbox, probe: Probe, seen: Sequence[tuple[RealFile, Answer]], score: _Score
+) -> list[str]:
+    """The same text gives the same entries: after other texts, in a fresh process, with another order of sets."""
+    problems: list[str] = []
+    for file, before in seen:
+        if (await probe.asked_again(file.name, file.text)) != before:
+            problems.append(f"{file.name}: atom A keeps something between calls; it reads something else after others")
+    for seed in _SEEDS if seen and not problems else ():
+        async with Probe(code, sandbox.seeded(seed)) as fresh:
+            other = [file.name for file, before in seen if (await fresh.answer(file.name, file.text)) != before]
+        problems += [f"{name}: atom A goes by the order of a set" for name in other]
+    if seen:
+        why = problems[0] if problems else None
+        lost = Survivor(mutation="fresh process", artifact=seen[0][0].name, line=None, why=why) if why else None
+        score.take("fresh process", lost)
+    return list(dict.fromkeys(problems))
+
+
+def _without(config: CheckerConfig, spec: SpecDocument) -> list[str]:
+    """Items of which the ItemSpec gives no example that holds or none that fails."""
+    told = {(example.item, example.outcome) for example in spec.guide.examples}
+    lacking = {item.id: [word for word in ("holds", "fails") if (item.id, word) not in told] for item in config.items}
+    return [
+        f"item {ident}: the ItemSpec has no example that {' and none that '.join(words)}, so this was not tried"
+        for ident, words in lacking.items()
+        if words
+    ]

@@ -1,0 +1,323 @@
+"""A conversation is the fold of its events; the same `apply` takes them in live and when a run is resumed.
+
+Kinds of events, each with `{stage, epoch, conversation}`:
+
+    conversation_opened   {parent, purpose, egress?}
+    user_message          {text, fingerprint?, id?, blocks?, recalled?, egress?, sub?}   without a fingerprint nobody
+                          answers it by itself: a request for a repair, or the finding of a sub-conversation (`sub`)
+    model_reply           {ordinal, attempt, request, role, sees, window, reply, shares, status?}   status: "pause",
+                          "repair" or "failed" where the answer is not whole after it
+    tool_started          {ordinal, call, mark, settles?}   a tool that is not simply repeated begins
+    tool_result           {ordinal, call, name, effect, seconds, outcome}   a second one replaces the first
+    message_failed        {error, what}
+    marked                {at, mark}   what a program says of the event that ends with turn `at`
+    reset                 {to, turns}   in a stage something else is said in the place of message `to`
+    conversation_closed   {summary, how, struck, egress?}
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from transom.context.marks import Mark
+from transom.llm import AssistantMessage, Reply, ToolCall, ToolResult, ToolResults, Turn, Usage, UserMessage
+from transom.llm.codec import reply_from_json, result_from_json
+from transom.llm.turns import Egress
+
+KINDS = frozenset(
+    {
+        *("conversation_opened", "user_message", "model_reply", "tool_started", "tool_result", "message_failed"),
+        *("marked", "reset", "conversation_closed"),
+    }
+)
+IN_DOUBT = frozenset({"ToolTimeoutError", "ToolInDoubtError"})
+"""Errors of calls that may have been carried out, or be running still."""
+CUT_OFF = "ToolCutOff"
+OF_CALL = re.compile(r"(\d+)\.(\d+)")
+"""The last name of a sub-conversation that a tool call opened: the ordinal of the reply, and the number of the call."""
+
+_CUT_OFF = "the call was cut off: something else was said before it came to its end; it may have been carried out"
+_CUT_SHORT = "the reply reached its limit of tokens, so the call was not carried out; make it again if it is needed"
+_BEGUN = "the call was begun, and then cut off: whether it was carried out is not known; do not make it again"
+
+
+class ConversationKey(NamedTuple):
+    """Where a conversation is found in its run."""
+
+    stage: str
+    epoch: str
+    conversation: str
+
+    @property
+    def root(self) -> tuple[str, str, str]:
+        """The conversation within which this one was opened first of all."""
+        return (self.stage, self.epoch, self.conversation.partition("/")[0])
+
+    def __str__(self) -> str:
+        return f"{self.stage}/{self.conversation}"
+
+
+def key_of(data: Any) -> ConversationKey:
+    """The conversation of a journal record."""
+    return ConversationKey(data["stage"], data["epoch"], data["conversation"])
+
+
+@dataclass
+class Spent:
+    """What a conversation and all within it used, in the order of the journal."""
+
+    replies: list[tuple[str, Usage]] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+
+    def add(self, by: str, usage: Usage) -> None:
+        """A reply came."""
+        self.replies.append((by, usage))
+        self.usage += usage
+
+
+@dataclass
+class Message:
+    """One message of a program and what it came to.
+
+    Attributes:
+        data: its event.
+        first_turn: the index of its turn, or of what follows where it has blocks alone.
+        replies: the records of its replies, by ordinal.
+        results: what came of its calls, by ordinal and number.
+        answer: None while there is none.
+        end: how many turns there were with the answer.
+        usage: what the conversation and all around it had used by then, from `spent` replies.
+        error: what ended the last try instead: the name of a class, and its words.
+        bad_from: the turn at which an answer stands that is to be repaired.
+    """
+
+    data: dict[str, Any]
+    first_turn: int
+    replies: dict[int, dict[str, Any]] = field(default_factory=dict)
+    results: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    answer: Reply | None = None
+    end: int = 0
+    usage: Usage = field(default_factory=Usage)
+    spent: int = 0
+    error: tuple[str, str] | None = None
+    bad_from: int | None = None
+
+    @property
+    def text(self) -> str | None:
+        """What was said; None where the message has blocks alone."""
+        text: str | None = self.data["text"]
+        return text
+
+
+class Partial(NamedTuple):
+    """An answer that paused.
+
+    Attributes:
+        reply: all of it so far.
+        pauses: how often it paused.
+        silent: whether the last part had no words.
+        urged: whether it was asked to go on already.
+    """
+
+    reply: Reply
+    pauses: int
+    silent: bool
+    urged: bool
+
+
+class SubLink(NamedTuple):
+    """What makes a conversation a sub-conversation; `closed` is the event that ended it."""
+
+    parent: str
+    purpose: str
+    closed: dict[str, Any] | None = None
+
+
+@dataclass
+class Conversation:
+    """The state of one conversation.
+
+    Attributes:
+        turns: all that was said, word for word.
+        marks: what code said of the event that ends with so many turns.
+        messages: of the program, oldest first.
+        replies: how many model replies there ever were; the next one's ordinal.
+        rounds: replies to the last message that called tools.
+        pending: the last reply while the results of its calls are not yet turns.
+        begun: of its calls, how often each was begun.
+        partial: an answer that paused.
+        egress: `local` once anything in it was.
+        sub: of a sub-conversation.
+        found: sub-conversations whose finding was told here, with the turn of it.
+        version: changes where turns were taken back.
+    """
+
+    turns: list[Turn] = field(default_factory=list)
+    marks: list[tuple[int, Mark]] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    replies: int = 0
+    rounds: int = 0
+    pending: Reply | None = None
+    begun: dict[int, int] = field(default_factory=dict)
+    partial: Partial | None = None
+    egress: Egress = "any"
+    sub: SubLink | None = None
+    found: dict[str, int] = field(default_factory=dict)
+    version: int = 0
+
+    @property
+    def open_message(self) -> Message | None:
+        """The last message, where it has no answer."""
+        last = self.messages[-1] if self.messages else None
+        return last if last and last.answer is None else None
+
+    def message_of(self, ordinal: int) -> Message | None:
+        """The message whose reply that is; None where it does not count any more."""
+        return next((one for one in reversed(self.messages) if ordinal in one.replies), None)
+
+    @property
+    def results(self) -> dict[int, dict[str, Any]]:
+        """What came of the calls of the pending reply, by number."""
+        found = self.messages[-1].results
+        if self.pending is None or not found:
+            return {}
+        last = self.replies - 1
+        return {call: outcome for (of, call), outcome in found.items() if of == last}
+
+    def apply(self, kind: str, data: dict[str, Any], spent: Spent) -> None:
+        """Take in one event.
+
+        Args:
+            kind: of the event.
+            data: of the event.
+            spent: what the conversation's root used, this event included.
+        """
+        match kind:
+            case "conversation_opened":
+                self.sub = SubLink(data["parent"], data["purpose"])
+                self._mark_egress(data)
+            case "user_message":
+                self._apply_message(data)
+            case "model_reply":
+                self._apply_reply(data, spent)
+            case "tool_started":
+                self.begun[data["call"]] = self.begun.get(data["call"], 0) + 1
+            case "tool_result":
+                if message := self.message_of(data["ordinal"]):
+                    message.results[data["ordinal"], data["call"]] = data["outcome"]
+                self._mark_egress(data["outcome"]["result"])
+            case "message_failed":
+                if self.messages:
+                    self.messages[-1].error = (data["error"], data["what"])
+            case "marked":
+                self._apply_mark(data)
+            case "reset":
+                self._apply_reset(data)
+            case "conversation_closed":
+                self.settle()
+                self.sub = self.sub and self.sub._replace(closed=data)
+                self._mark_egress(data)
+
+    def settle(self) -> None:
+        """Make turns of the pending reply and its results; what has no result was cut off."""
+        if self.pending is None:
+            return
+        reply, results = self.pending, self.results
+        told = [
+            result_from_json(results[number]["result"])
+            if number in results
+            else _not_run(call, _BEGUN if number in self.begun else _CUT_OFF)
+            for number, call in enumerate(reply.calls)
+        ]
+        self.turns += (AssistantMessage(reply.parts), ToolResults(tuple(told)))
+        for outcome in results.values():
+            if mark := outcome.get("mark"):
+                self.marks.append((len(self.turns), Mark.from_json(mark)))
+        self.pending = None
+        self.rounds += 1
+
+    def _apply_message(self, data: dict[str, Any]) -> None:
+        self.settle()
+        if self.partial and self.partial.reply.parts:
+            self.turns.append(AssistantMessage(self.partial.reply.parts))
+        self.partial = None
+        if "fingerprint" in data:
+            self.messages.append(Message(data, len(self.turns)))
+            self.rounds = 0
+        if "sub" in data:
+            self.found[data["sub"]] = len(self.turns)
+        if data["text"] is not None:
+            self.turns.append(UserMessage(data["text"], data.get("egress", "any")))
+        self._mark_egress(data)
+
+    def _apply_reply(self, data: dict[str, Any], spent: Spent) -> None:
+        self.settle()
+        reply, message, status = reply_from_json(data["reply"]), self.messages[-1], data.get("status")
+        message.replies[data["ordinal"]] = data
+        self.replies = data["ordinal"] + 1
+        self._mark_egress(data["reply"])
+        silent, before, self.partial = not reply.parts, self.partial, None
+        if before:
+            usage = before.reply.usage + reply.usage
+            stop = "end" if before.urged and silent and status is None else reply.stop
+            reply = replace(reply, parts=(*before.reply.parts, *reply.parts), usage=usage, stop=stop)
+        if status == "pause":
+            urged = silent or bool(before and before.urged)
+            self.partial = Partial(reply, before.pauses + 1 if before else 1, silent, urged)
+        elif status == "repair":
+            message.bad_from = len(self.turns)
+            self.turns.append(AssistantMessage(reply.parts))
+        elif status == "failed":
+            if message.bad_from is not None:
+                self._cut(message.bad_from)
+                message.bad_from = None
+        elif reply.calls and reply.stop != "length":
+            self.pending, self.begun = reply, {}
+        else:
+            self._apply_answer(message, reply, spent)
+
+    def _apply_answer(self, message: Message, reply: Reply, spent: Spent) -> None:
+        message.answer, message.usage, message.spent = reply, spent.usage, len(spent.replies)
+        message.bad_from = None
+        if message.text is not None:  # what is asked with blocks alone is answered beside the conversation
+            self.turns.append(AssistantMessage(reply.parts))
+            if reply.calls:
+                self.turns.append(ToolResults(tuple([_not_run(call, _CUT_SHORT) for call in reply.calls])))
+        message.end = len(self.turns)
+
+    def _apply_mark(self, data: dict[str, Any]) -> None:
+        self.marks.append((data["at"], Mark.from_json(data["mark"])))
+        self._mark_egress(data)
+        if data["at"] < len(self.turns):
+            self.version += 1
+
+    def _apply_reset(self, data: dict[str, Any]) -> None:
+        del self.messages[data["to"] :]
+        self._cut(data["turns"])
+        self.pending = self.partial = None
+        self.rounds = 0
+        self.sub = self.sub and self.sub._replace(closed=None)
+
+    def _cut(self, turns: int) -> None:
+        del self.turns[turns:]
+        self.marks = [one for one in self.marks if one[0] <= turns]
+        self.found = {sub: at for sub, at in self.found.items() if at < turns}
+        self.version += 1
+
+    def _mark_egress(self, data: dict[str, Any]) -> None:
+        if data.get("egress", "any") != "any":
+            self.egress = "local"
+
+
+def _not_run(call: ToolCall, what: str) -> ToolResult:
+    return ToolResult(call.id, call.name, f'{{"error": "{what}"}}', is_error=True, trust="ours")
+
+
+class Begun(NamedTuple):
+    """A call of a tool that must not be repeated, by its place."""
+
+    conversation: str
+    ordinal: int
+    call: int

@@ -1,0 +1,69 @@
+"""Bringing a story's work into the target branch: tested together with what came there meanwhile, never by force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from transom.stories.backlog import Backlog
+from transom.stories.git import OWN_TRAILER, STORY_TRAILER, Git
+from transom.stories.records import Baseline, Merged
+from transom.stories.shared import Epic
+from transom.stories.status import set_sprint_status, set_story_status, tick_tasks
+from transom.stories.story import Story
+from transom.stories.testrun import TestRun, compare, run_tests
+
+
+async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: TestRun) -> Merged:
+    """Merge a story. The target is fast-forwarded: a person's files in the way stop that, unharmed.
+
+    Args:
+        epic: what the stories share.
+        story: whose work it is.
+        base: where it began.
+        head: the commit that was judged.
+        before: the tests at the baseline.
+    """
+    key = f"{epic.backlog.epic}/{story.id}"
+    project, places = Git(epic.project), epic.places
+    if done := await _merged_commit(project, base, key):
+        return Merged(commit=done)
+    await places.restore(base.branch, head)
+    here = places.git(base.branch)
+    target = await project("rev-parse", f"refs/heads/{base.target}")
+    problem = await _join(epic, story, here, base.target, target, before) if target != base.base else ""
+    if problem:
+        await places.restore(base.branch, head)
+        return Merged(commit="", problem=problem)
+    write_done(here.folder, epic.backlog, story)
+    await here.commit_all(f"{story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
+    commit = await here.commit_tree(target, f"Merge {story.label}: {story.title}\n\n{STORY_TRAILER}: {key}\n")
+    async with places.lock:
+        problem = await project.forward(base.target, target, commit)
+    return Merged(commit="" if problem else commit, problem=problem)
+
+
+async def _join(epic: Epic, story: Story, here: Git, name: str, target: str, before: TestRun) -> str:
+    """Take what came into the target meanwhile into the story's work, and test the two together."""
+    if said := await here.merge(target, f"Merge {name} into {story.label}\n\n{OWN_TRAILER}: yes\n"):
+        return f"it conflicts with {name}: {said}"
+    found = compare(before, await run_tests(epic.settings.tests, here.folder, epic.project))
+    await here("clean", "-fdq")
+    return f"together with {name}: {found.problems[0]}" if found.problems else ""
+
+
+async def _merged_commit(project: Git, base: Baseline, key: str) -> str:
+    """The commit since the baseline that merged a story; "" where there is none."""
+    form = f"%H %(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
+    rows = await project("log", "--first-parent", f"--format={form}", f"{base.base}..refs/heads/{base.target}")
+    return next((row.partition(" ")[0] for row in rows.splitlines() if row.partition(" ")[2].strip() == key), "")
+
+
+def write_done(folder: Path, backlog: Backlog, story: Story) -> None:
+    """Write that a story is done, wherever its backlog keeps that: status lines and boxes alone."""
+    own, sheet = folder / story.source, folder / backlog.sprint.source if backlog.sprint else None
+    if story.owns_file and story.status_text and own.is_file():
+        set_story_status(own, "done")
+    if sheet and backlog.sprint and story.key in backlog.sprint.stories and sheet.is_file():
+        set_sprint_status(sheet, story.key, "done")
+    if backlog.shape == "spec-kit" and own.is_file():
+        tick_tasks(own, story)

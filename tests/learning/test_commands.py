@@ -1,0 +1,121 @@
+"""`transom playbook` and `transom memory`, as a person types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transom.cli import main
+
+
+class Terminal:
+    """Runs commands in a folder; keeps what they print."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def run(self, *args: str, code: int = 0) -> str:
+        assert main([*args]) == code
+        out, err = self._capsys.readouterr()
+        return out + err
+
+    def json(self, *args: str) -> Any:
+        return json.loads(self.run(*args, "--format", "json"))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(capsys)
+
+
+def test_looking_makes_no_workspace(here: Path, terminal: Terminal) -> None:
+    assert terminal.run("playbook", "list") == "no insights\n"
+    assert terminal.run("playbook", "context", "anything") == "nothing yet\n"
+    assert terminal.run("playbook", "review") == "nothing to ask\n"
+    assert terminal.json("playbook", "stats")["total_items"] == 0
+    assert terminal.json("playbook", "export")["items"] == {}
+    assert "no insight 'str-00001'; see: transom playbook list" in terminal.run("playbook", "show", "str-00001", code=2)
+    assert list(here.iterdir()) == []
+
+
+def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) -> None:
+    stale = "Never sign off on a stale netlist"
+    said = terminal.run("playbook", "add", "mistake", stale, "--tag", "netlist", "--by", "ada")
+    assert said == "mis-00001: added; net score +0, standing 0.12\n"
+    assert "it is there already" in terminal.run("playbook", "add", "mis", f"{stale.upper()}!")
+    terminal.run("playbook", "add", "str", "Use shells below 2 mm")
+    assert "net score -1" in terminal.run("playbook", "feedback", "mis-00001", "--harmful")
+    assert "net score +1" in terminal.run("playbook", "feedback", "str-00002", "--helpful", "--by", "ada")
+    listed = terminal.run("playbook", "list").splitlines()
+    assert [line.split()[0] for line in listed] == ["ID", "str-00002", "mis-00001"]
+    assert [one["id"] for one in terminal.json("playbook", "list", "--category", "mis")["items"]] == ["mis-00001"]
+    assert terminal.run("playbook", "list", "--tag", "none such") == "no insights\n"
+    assert [one["id"] for one in terminal.json("playbook", "search", "netlists")["items"]] == ["mis-00001"]
+    shown = terminal.run("playbook", "context", "a netlist", "--task", "debug_error")
+    assert shown.splitlines()[1] == "[str-00002] helpful=1 harmful=0 :: Use shells below 2 mm"
+    history = terminal.run("playbook", "show", "str-00002")
+    assert "feedback  helpful True, supports True, source by ada" in history
+    document = terminal.json("playbook", "show", "mis-00001")
+    assert [event["kind"] for event in document["history"]] == ["added", "seen", "feedback"]
+    assert (document["net_score"], document["confidence"], document["tags"]) == (-1, 0.0, ["netlist"])
+    assert "average confidence  0.5" in terminal.run("playbook", "stats")
+    assert "changed" in terminal.run("playbook", "edit", "str-00002", "--content", "Use shells below 3 mm")
+    assert "nothing is to be changed" in terminal.run("playbook", "edit", "str-00002", code=2)
+    assert "confirmed; net score +2" in terminal.run("playbook", "review", "--confirm", "str-00002", "--by", "ada")
+    assert "merged; net score +1" in terminal.run("playbook", "merge", "str-00002", "mis-00001")
+    assert "no reason is given" in terminal.run("playbook", "retire", "str-00002", code=2)
+    assert "retired" in terminal.run("playbook", "retire", "str-00002", "--why", "wrong since release 9")
+    again = terminal.run("playbook", "add", "str", "use shells BELOW 3 mm")
+    assert "is retired (wrong since release 9); transom playbook retire str-00002 --undo" in again
+    assert {one["id"] for one in terminal.json("playbook", "list", "--retired")["items"]} == {"str-00002", "mis-00001"}
+    assert "restored" in terminal.run("playbook", "retire", "str-00002", "--undo")
+    assert terminal.run("playbook", "prune") == "0 insights retired\n"
+    assert terminal.json("playbook", "prune", "--threshold", "1") == {"items_pruned": 1}
+    assert (here / ".transom" / "state.db").is_file()
+
+
+def test_scopes_are_named_and_files_come_and_go(here: Path, terminal: Terminal) -> None:
+    terminal.run("playbook", "add", "str", "Everywhere true")
+    terminal.run("playbook", "add", "str", "True of all meshes", "--domain", "fea")
+    terminal.run("playbook", "add", "str", "True of this bracket", "--domain", "fea", "--study", "bracket")
+    terminal.run("playbook", "add", "str", "Only mine", "--user", "ada")
+    assert terminal.json("playbook", "stats")["total_items"] == 1
+    assert (
+        terminal.json("playbook", "stats", "--domain", "fea", "--study", "bracket", "--user", "ada")["total_items"] == 4
+    )
+    assert terminal.run("playbook", "export", "all.json", "--domain", "fea") == ""
+    assert len(json.loads((here / "all.json").read_text())["items"]) == 2
+    assert terminal.run("playbook", "import", "all.json") == "0 insights added, 2 known\n"
+    (here / "notes.jsonl").write_text('{"category": "failure", "insight": "Too fine a mesh"}\nbroken\n')
+    told = terminal.run("playbook", "import", "notes.jsonl", "all.json", code=1)
+    assert "notes.jsonl:2: " in told
+    assert "1 insight added, 2 known" in told
+    assert "cannot be read" in terminal.run("playbook", "import", "missing.json", code=2)
+
+
+def test_memory_remembers_relates_and_finds(terminal: Terminal) -> None:
+    terminal.run("memory", "add", "checkout waits for the gateway", "--id", "checkout", "--meta", "team=pay")
+    terminal.run("memory", "add", "the gateway of payments", "--id", "gateway")
+    terminal.run("memory", "add", "the shop shows a basket", "--id", "shop")
+    terminal.run("memory", "relate", "checkout", "depends_on", "gateway")
+    terminal.run("memory", "relate", "shop", "depends_on", "checkout")
+    terminal.run("memory", "relate", "gateway", "depends_on", "shop")
+    asked = ("memory", "neighbours", "gateway", "--name", "depends_on", "--direction", "in", "--all")
+    assert [one["id"] for one in terminal.json(*asked)["entries"]] == ["checkout", "shop"]
+    assert terminal.run("memory", "neighbours", "shop", "--direction", "out").startswith("1  shop depends_on checkout")
+    assert [one["id"] for one in terminal.json("memory", "search", "gateways", "--meta", "team=pay")["entries"]] == [
+        "checkout"
+    ]
+    assert terminal.run("memory", "search", "zebra") == "nothing found\n"
+    assert "no direction 'up'" in terminal.run("memory", "neighbours", "shop", "--direction", "up", code=2)
+    assert "write --meta feature=F1" in terminal.run("memory", "search", "x", "--meta", "team", code=2)
+    assert "no entry 'nobody'" in terminal.run("memory", "relate", "shop", "x", "nobody", code=2)
