@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from transom.canonical import Json
     from transom.investigator.inquiry import Inquiry
     from transom.investigator.result import Investigation
+    from transom.llm import Chain
     from transom.runs import Run
+    from transom.store import SqliteStore
 
 KIND = "investigate"
 _EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
@@ -142,16 +144,26 @@ async def _memory(session: Session, inquiry: Inquiry, options: InvestigateOption
 
 @asynccontextmanager
 async def _opened(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Run]:
-    from transom.investigator.rules import with_rules
-
     data, target = str(inquiry.data.root), inquiry.target
     inputs: dict[str, Json] = {"question": inquiry.question, "data": data, "target": target, "jira": options.jira}
     entry = _entry(session, inquiry, options)
     name = "-".join(inquiry.question.lower().split())[:40].strip("-?") or KIND
     async with session.open_store() as store:
-        chain = with_rules(session.chain(store))
+        chain = _chain(session, store)
         async with session.open_run(KIND, inputs, name=_file_name(name), store=store, chain=chain, entry=entry) as run:
             yield run
+
+
+def _chain(session: Session, store: SqliteStore) -> Chain:
+    """Who answers, from the `model` setting; `rules` are the investigator's own."""
+    from transom.investigator.rules import investigator_rules
+    from transom.llm.naming import Surroundings, named_chain
+
+    own = {"rules": investigator_rules}
+    around = Surroundings(session.cwd, session.settings, session.base_url, store, own=own)
+    chain = named_chain(session.settings.model, around)
+    session.chains.append((around, chain))
+    return chain
 
 
 def _file_name(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from rapidfuzz import fuzz
@@ -13,7 +12,7 @@ from rapidfuzz import fuzz
 from transom.canonical import Json, compact_json
 from transom.formats.release.words import plain_words, singular
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
-from transom.llm import Chain, Reply, Request, Rule, RulesProvider, Text, ToolCall
+from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
 
 _STOP = frozenset(
     [
@@ -113,12 +112,6 @@ def investigator_rules() -> RulesProvider:
         IDENTIFY: _identify, READER: _read, MERGE: _merge, MAIN: _judge, FOLLOW_UP: _answer,
     }  # fmt: skip
     return RulesProvider(table, dict.fromkeys(table, 1), {})
-
-
-def with_rules(chain: Chain) -> Chain:
-    """A chain whose `rules` know these seats."""
-    own = investigator_rules()
-    return replace(chain, providers=tuple(own if one.name == own.name else one for one in chain.providers), seats={})
 
 
 def _say(text: str) -> Reply:
