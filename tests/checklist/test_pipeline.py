@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, POINTS, REPORT, SECTION1
+from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, EXAMPLES, POINTS, REPORT, SECTION1
 from tests.checklist.test_visibility import EXAMPLE, replies
 from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.build.inputs import BuildSettings
@@ -38,7 +38,7 @@ ITEM = "description: Confirm that each block's power is reported.\ninput_files: 
 CHECK_LOGIC = "## 2. Check Logic\n\n### 2.1 Block power is reported\n\n- **Required fields**: `block.power`\n\n"
 _WHOLE = EXAMPLE.read_text("utf-8")
 _CUT = section_texts(_WHOLE)
-SPEC = _WHOLE.replace(_CUT["1"], SECTION1).replace(_CUT["2"], CHECK_LOGIC).replace(_CUT["4.1"], POINTS)
+SPEC = _WHOLE.replace(_CUT["1"], SECTION1).replace(_CUT["2"], CHECK_LOGIC).replace(_CUT["4.1"], POINTS + EXAMPLES)
 SHORT = Limits(wall_seconds=3.0)
 
 
