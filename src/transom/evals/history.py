@@ -13,12 +13,13 @@ from transom.evals.document import Evaluation
 from transom.formats.yaml_files import read_bytes
 from transom.store import Store
 
-_RUNS, _BASELINES = "evaluations", "eval_baselines"
+_RUNS, _ORDER, _BASELINES = "evaluations", "evaluation_order", "eval_baselines"
 _MOST_BYTES = 64 << 20
 
 
 async def remember(store: Store, evaluation: Evaluation, baseline: str | None = None) -> None:
     """Keep an evaluation under its run's id, and as its suite's newest baseline where it is given a name."""
+    await store.put_if_absent(_ORDER, evaluation.run_id, len(store.items(_ORDER)))  # ids of one second have no order
     await store.put(_RUNS, evaluation.run_id, plain(evaluation))  # type: ignore[arg-type]  # a model's plain form
     if baseline:
         number: int = 1 + max((row["number"] for row in _baselines(store).values()), default=0)
@@ -37,7 +38,9 @@ def newest_baseline(store: Store, suite: str) -> tuple[str, Evaluation] | None:
 def history(store: Store, suite: str) -> list[tuple[Evaluation, list[str]]]:
     """Evaluations of a suite, oldest first, each with its names as a baseline."""
     names = [(row["run"], row["name"]) for row in _baselines(store).values() if row["suite"] == suite]
-    mine = [one for one in (_kept(store, run) for run in store.items(_RUNS)) if one.suite == suite]
+    order: dict[str, Any] = store.items(_ORDER)
+    runs = sorted(store.items(_RUNS), key=lambda run: order.get(run, -1))
+    mine = [one for one in (_kept(store, run) for run in runs) if one.suite == suite]
     return [(one, [name for run, name in names if run == one.run_id]) for one in mine]
 
 
