@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.agent.helpers import resumed
 from transom.agent import Agent, Budget
 from transom.agent.events import Event, ReplyDelta
 from transom.errors import EgressError, NetworkFailed, ProviderError

@@ -45,7 +45,7 @@ def stands(state: RunState, key: ConversationKey, begun: Begun) -> bool:
     mine = key._replace(conversation=begun.conversation)
     found = state.conversations.get(mine)
     message = found.message_of(begun.ordinal) if found else None
-    outcome = message.results.get((begun.ordinal, begun.call)) if message else None
+    outcome = message.outcome(begun.ordinal, begun.call) if message else None
     if outcome is None:
         return False
     error = outcome.get("error", "")
@@ -63,7 +63,7 @@ def _is_on_course(state: RunState, key: ConversationKey) -> bool:
     outer = key._replace(conversation=parent)
     if call := OF_CALL.fullmatch(name):
         message = state.conversation(outer).message_of(int(call[1]))
-        outcome = message.results.get((int(call[1]), int(call[2]))) if message else None
+        outcome = message.outcome(int(call[1]), int(call[2])) if message else None
         if message is None or (outcome and outcome.get("error")):
             return False
     return _is_on_course(state, outer)
