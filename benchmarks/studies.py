@@ -1,7 +1,8 @@
-"""What learning across studies is worth: ten related bracket studies, three ways to treat failures, paired by study.
+"""The worth of learning across studies: ten related bracket studies, three ways to treat failures, paired by study.
 
     python benchmarks/studies.py                 20 seeds on the emulator, some minutes
-    python benchmarks/studies.py --seeds 3 --ccx with CalculiX, under an hour
+    python benchmarks/studies.py --seeds 3 --ccx with CalculiX, about an hour
+    python benchmarks/studies.py --seeds 1 --ccx --studies 5 --arms constrained,transom
     python benchmarks/studies.py --only SHARED   holds the emulator against solves that others made
 
 `default` tells Optuna of a failed solve as a failed trial, which its samplers leave out; `constrained` tells it as an
@@ -40,6 +41,7 @@ from transom.studies.verify import Verification, verify
 
 ARMS = ("default", "constrained", "transom")
 STUDIES, SOLVES = 10, 40
+WORKERS = 1
 METALS = ((70000.0, 0.33, 2.7e-6, 240.0), (210000.0, 0.3, 7.85e-6, 355.0), (110000.0, 0.34, 4.43e-6, 450.0))
 TAXONOMY = load_taxonomy()
 
@@ -72,7 +74,7 @@ def study(number: int, seed: int, *, learning: bool, emulate: str) -> Study:
         "constraints": [{"name": "stress", "max": round(0.85 * strength, 1)},
                         {"name": "displacement", "max": round(0.02 * length, 2)}],
         "solver": {"use": "bracket", "options": {"emulate": emulate}},
-        "budget": {"trials": SOLVES},
+        "budget": {"trials": SOLVES, "workers": WORKERS},
         "limits": {"seconds": 60},
         "sampler": {"seed": 1000 * seed + number},
         "learning": {"rules": learning, "warm_start": 5 if learning else 0},
@@ -112,11 +114,11 @@ class Outcome:
     rejected: int
 
 
-def sequence(arm: str, seed: int, emulate: str, known: dict[int, float]) -> Iterator[Outcome]:
+def sequence(arm: str, seed: int, emulate: str, known: dict[int, float], studies: int = STUDIES) -> Iterator[Outcome]:
     """The ten studies of one arm, one after the other."""
     with tempfile.TemporaryDirectory() as name:
         root, met = Path(name), set[str]()
-        for number in range(STUDIES):
+        for number in range(studies):
             one = study(number, seed, learning=arm == "transom", emulate=emulate)
             guide_of, runner_of = (
                 (Guide if arm == "transom" else Unlearned),
@@ -179,34 +181,36 @@ def false_rejects(rows: int = 400) -> tuple[int, int]:
     return rejected, good
 
 
-def lower_bound(differences: Sequence[float]) -> float:
+def lower_bound(differences: Sequence[float]) -> float | None:
     """One-sided 95 % bound of a mean, by t over seeds."""
     if len(differences) < 2:
-        return math.nan
+        return None
     t = {1: 6.31, 2: 2.92, 3: 2.35, 4: 2.13, 5: 2.02, 9: 1.83, 14: 1.76, 19: 1.73}
     quantile = t[max(key for key in t if key <= len(differences) - 1)]
-    return statistics.mean(differences) - quantile * statistics.stdev(differences) / math.sqrt(len(differences))
+    spread = statistics.stdev(differences) / math.sqrt(len(differences))
+    return round(statistics.mean(differences) - quantile * spread, 3)
 
 
-def compare(seeds: int, emulate: str) -> dict[str, Any]:
+def compare(seeds: int, emulate: str, arms: Sequence[str], studies: int) -> dict[str, Any]:
+    """All arms with all seeds, and the differences with their bounds."""
     known: dict[int, float] = {}
-    outcomes: dict[str, list[list[Outcome]]] = {arm: [] for arm in ARMS}
+    outcomes: dict[str, list[list[Outcome]]] = {arm: [] for arm in arms}
     for seed in range(seeds):
-        for arm in ARMS:
+        for arm in arms:
             began = time.monotonic()
-            outcomes[arm].append(list(sequence(arm, seed, emulate, known)))
+            outcomes[arm].append(list(sequence(arm, seed, emulate, known, studies)))
             made = outcomes[arm][-1]
             say(f"seed {seed} {arm}: {share(made):.1%} failed, {sum(one.repeats for one in made)} repeats, "
                 f"{time.monotonic() - began:.0f} s")  # fmt: skip
-    rows = {arm: summary(outcomes[arm], known) for arm in ARMS}
-    ours, plain, default = (outcomes[arm] for arm in ("transom", "constrained", "default"))
+    rows = {arm: summary(outcomes[arm], known) for arm in arms}
+    ours, plain, default = (outcomes.get(arm, []) for arm in ("transom", "constrained", "default"))
     gains = [100 * (share(b) - share(a)) for a, b in zip(ours, plain, strict=True)]
     fewer = [1 - repeated(a) / max(1, repeated(b)) for a, b in zip(ours, plain, strict=True)]
-    against = [1 - repeated(a) / max(1, repeated(b)) for a, b in zip(ours, default, strict=True)]
+    against = [1 - repeated(a) / max(1, repeated(b)) for a, b in zip(ours, default, strict=False)]
     rows["against constrained"] = {
-        "success, points": round(statistics.mean(gains), 1), "bound": round(lower_bound(gains), 1),
-        "repeats, share less": round(statistics.mean(fewer), 3), "repeats bound": round(lower_bound(fewer), 3),
-        "repeats, share less than default": round(statistics.mean(against), 3),
+        "success, points": round(statistics.mean(gains), 1), "bound": lower_bound(gains),
+        "repeats, share less": round(statistics.mean(fewer), 3), "repeats bound": lower_bound(fewer),
+        "repeats, share less than default": round(statistics.mean(against), 3) if against else None,
     }  # fmt: skip
     return rows
 
@@ -252,13 +256,17 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--ccx", action="store_true")
+    parser.add_argument("--studies", type=int, default=STUDIES)
+    parser.add_argument("--arms", default=",".join(ARMS))
+    parser.add_argument("--workers", type=int, default=WORKERS)
     parser.add_argument("--only", type=Path, metavar="SOLVES.jsonl")
     given = parser.parse_args()
     logging.disable(logging.WARNING)
     if given.only:
         result: Any = check(given.only)
     else:
-        result = compare(given.seeds, "never" if given.ccx else "always")
+        WORKERS = given.workers
+        result = compare(given.seeds, "never" if given.ccx else "always", given.arms.split(","), given.studies)
         if not given.ccx:
             rejected, good = false_rejects()
             result["good designs rejected"] = {

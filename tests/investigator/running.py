@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.investigator.helpers import TODAY
-from transom.investigator.phases import Inquiry, investigate, judged
+from transom.investigator.dialogue import judged
+from transom.investigator.inquiry import Inquiry
+from transom.investigator.phases import investigate
 from transom.investigator.policy import Waiver, load_policy
 from transom.investigator.result import Investigation
 from transom.investigator.rules import investigator_rules
@@ -42,8 +44,8 @@ def opinion(verdict: str, justification: str = "", **risks: str) -> str:
 class Place:
     """A workspace in which investigations of one data folder are made."""
 
-    def __init__(self, folder: Path, data: Path) -> None:
-        self.workspace, self.data = Workspace.at(folder / "w"), data
+    def __init__(self, folder: Path, data: Path, after_append: Callable[[int], None] | None = None) -> None:
+        self.workspace, self.data, self.after_append = Workspace.at(folder / "w"), data, after_append
         self.progress: list[str] = []
 
     async def ask(
@@ -58,7 +60,7 @@ class Place:
         """Investigate; `work` is done in the run instead, where it is given."""
         chain = Chain((provider or investigator_rules(),))
         inputs = {"question": question, "target": target}
-        async with self.workspace.open_store() as store:
+        async with self.workspace.open_store(after_append=self.after_append) as store:
             run = await Run.open("investigate", inputs, name="q", workspace=self.workspace, store=store, chain=chain)
             run.progress = self.progress.append
             async with run:

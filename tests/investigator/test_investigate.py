@@ -12,7 +12,9 @@ import pytest
 from tests.investigator.helpers import EXAMPLES, change, copy_of
 from tests.investigator.running import Place, judged, model, opinion
 from transom.errors import InputError, Paused
-from transom.investigator.phases import Inquiry, follow_up, investigate
+from transom.investigator.dialogue import follow_up
+from transom.investigator.inquiry import Inquiry
+from transom.investigator.phases import investigate
 from transom.investigator.rules import meant
 from transom.investigator.sources import DataFolder
 from transom.llm import AssistantMessage, Request, estimate_tokens, render

@@ -66,13 +66,11 @@ class Killed:
                 if number == failpoint:
                     os.kill(os.getpid(), signal.SIGKILL)
 
-            place = Place(self.work, self.data)
-            opened = place.workspace.open_store
-            place.workspace.open_store = lambda **_: opened(after_append=after_append)  # type: ignore[method-assign]
+            place = Place(self.work, self.data, after_append)
             log: list[Request] = []
             result = asyncio.run(place.ask(QUESTION, model({}, log)))
             found = {
-                "result": json.loads(result.model_dump_json()),
+                "result": json.loads(result.model_dump_json(by_alias=True)),
                 "asked": [one.digest for one in log],
                 "last": count,
             }

@@ -12,7 +12,7 @@ from werkzeug import Request, Response
 
 from tests.investigator.helpers import EXAMPLES, NOT_READY, READY, change, copy_of, judged, status
 from transom.errors import InputError, NetworkFailed, ToolRefused
-from transom.investigator.jira_rest import fetch_issues
+from transom.formats.jira_rest import fetch_issues
 from transom.investigator.sources import ANALYSIS_TYPES, DataFolder
 from transom.investigator.tools import jira_tool, reading_tools
 from transom.tools import Arguments

@@ -21,6 +21,11 @@ def book() -> Playbook:
 # adding
 
 
+def test_an_insight_without_words_is_one_like_any_other(book: Playbook) -> None:
+    assert book.add_insight(STR, "\U00086624").id == "str-00001"
+    assert [*book.items] == ["str-00001"]
+
+
 def test_ids_run_through_all_categories_and_are_never_given_twice(book: Playbook) -> None:
     assert [book.add_insight(category, f"fact about {category.name}").id for category in InsightCategory] == [
         "str-00001", "mis-00002", "tool-00003", "cal-00004", "dom-00005", "wf-00006",

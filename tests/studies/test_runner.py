@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
+from optuna.storages import InMemoryStorage
 
 from tests.studies.helpers import TAXONOMY, runner, worker_command, write_command_study, write_study
 from tests.studies.test_solver import marked, wait_for
@@ -27,7 +28,7 @@ from transom.studies.trials import counts, failures
 
 def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
     lines: list[str] = []
-    first = runner(tmp_path, write_study(tmp_path, trials=8), tell=lines.append)
+    first = runner(tmp_path, write_study(tmp_path, trials=8), progress=lines.append)
     trials = first.run()
     assert counts(trials)["total"] == 8 == len(lines)
     assert "left" in lines[-1]
@@ -115,7 +116,7 @@ def test_a_journal_that_a_full_disk_cut_short_goes_on(tmp_path: Path) -> None:
 def test_a_hook_that_fails_loses_no_trial(tmp_path: Path) -> None:
     more = "hooks: {post_solve: [error_tracker, 'tests.studies.test_runner:bad_hook'], pre_solve: [error_tracker]}\n"
     lines: list[str] = []
-    trials = runner(tmp_path, write_study(tmp_path, trials=10, more=more), tell=lines.append).run()
+    trials = runner(tmp_path, write_study(tmp_path, trials=10, more=more), progress=lines.append).run()
     assert counts(trials)["total"] == 10
     assert (
         sum("hook tests.studies.test_runner:bad_hook failed at post_solve: ValueError" in line for line in lines) == 10
@@ -214,3 +215,19 @@ def test_kills_at_random_of_workers_and_solvers(tmp_path: Path, seed: int) -> No
             worker.wait()
         wait_for(lambda: not marked(tmp_path))
     finished(tmp_path, path, 10)
+
+
+def test_several_objectives_have_a_front(tmp_path: Path) -> None:
+    path = write_study(tmp_path, trials=25)
+    path.write_text(
+        path.read_text().replace("objectives: [{name: mass}]", "objectives: [{name: mass}, {name: stress}]")
+    )
+    made = runner(tmp_path, path, storage=InMemoryStorage())
+    trials = made.run()
+    front = made.wanted.front(trials)
+    assert len(front) > 1
+    for one in front:
+        assert not any(made.wanted.better(other.values, one.values) for other in trials if other.feasible)
+    assert (
+        front == sorted(front, key=lambda trial: trial.values[0]) == sorted(front, key=lambda trial: -trial.values[1])
+    )

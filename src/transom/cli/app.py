@@ -76,13 +76,13 @@ def _refuse_undecodable(argv: list[str]) -> None:
 
 def build_app() -> Any:
     """The command tree. Modules of commands import nothing slow; their functions do."""
-    from transom.cli import demo, doctor, investigate, runs, trace, waiting, window
+    from transom.cli import demo, doctor, investigate, runs, serve, trace, waiting, window
 
     app = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES)
     app.callback()(_root)
     for sub in (*_products(), runs.runs_app, window.window_app, trace.trace_app):
         app.add_typer(sub)
-    for single in (demo, doctor, investigate, runs, waiting):
+    for single in (demo, doctor, investigate, runs, serve, waiting):
         single.add_to(app)
     return typer.main.get_command(app)
 

@@ -19,13 +19,16 @@ from transom.errors import InputError, Paused
 
 if TYPE_CHECKING:
     from transom.canonical import Json
-    from transom.investigator.phases import Inquiry
+    from transom.investigator.inquiry import Inquiry
     from transom.investigator.result import Investigation
+    from transom.llm import Chain
     from transom.runs import Run
+    from transom.store import SqliteStore
 
 KIND = "investigate"
 _EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
 _SHOWN = 4
+_TAKEN = ("data", "jira", "target", "policy", "waivers", "as_of", "no_memory", "reports")
 _COLOURS = {"READY": "green", "NOT_READY": "red"}
 
 
@@ -43,6 +46,7 @@ class InvestigateOptions:
         None
     )
     as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")] = None
+    no_memory: Annotated[bool, typer.Option("--no-memory", help="Recall and keep no assessments.")] = False
     reports: Annotated[
         tuple[str, ...],
         typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: text, json, markdown or html."),
@@ -57,7 +61,7 @@ def add_to(app: typer.Typer) -> None:
 async def investigate(
     session: Session,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")],
-    options: Annotated[InvestigateOptions, Among("data", "jira", "target", "policy", "waivers", "as_of", "reports")],
+    options: Annotated[InvestigateOptions, Among(*_TAKEN)],
     go_on: Annotated[
         str | None, typer.Option("--continue", metavar="RUN", help="Ask about an investigation that was made.")
     ] = None,
@@ -70,7 +74,7 @@ async def investigate(
         return await _follow_up(session, go_on, question)
     reports = [_report(text, session.cwd) for text in options.reports]
     inquiry = inquiry_of(session, question, options)
-    async with _opened(session, inquiry, options) as run:
+    async with _memory(session, inquiry, options) as inquiry, _opened(session, inquiry, options) as run:
         result, waits = await answered(run, inquiry)
         if waits is None:
             await run.finish(result.verdict)
@@ -91,8 +95,8 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
     Raises:
         InputError: no data, a policy or a file of waivers that cannot be read, a stage or a day that there is not.
     """
-    from transom.investigator.jira_rest import fetch_issues
-    from transom.investigator.phases import Inquiry
+    from transom.formats.jira_rest import fetch_issues
+    from transom.investigator.inquiry import Inquiry
     from transom.investigator.policy import load_policy, load_waivers
     from transom.investigator.sources import DataFolder
 
@@ -113,8 +117,8 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
     """The answer with the run's ids, and what it waits for where a person is to judge."""
+    from transom.investigator.dialogue import judged
     from transom.investigator.phases import investigate as investigated
-    from transom.investigator.phases import judged
     from transom.runs import trace_id
 
     result = await investigated(run, inquiry)
@@ -127,17 +131,39 @@ async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | 
 
 
 @asynccontextmanager
-async def _opened(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Run]:
-    from transom.investigator.rules import with_rules
+async def _memory(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Inquiry]:
+    """The inquiry with the workspace's memory; a broken one is told of and stops nothing."""
+    from transom.cli.memory import opened
 
+    if options.no_memory:
+        yield inquiry
+        return
+    async with opened(session) as memory:
+        yield replace(inquiry, memory=memory)
+
+
+@asynccontextmanager
+async def _opened(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Run]:
     data, target = str(inquiry.data.root), inquiry.target
     inputs: dict[str, Json] = {"question": inquiry.question, "data": data, "target": target, "jira": options.jira}
     entry = _entry(session, inquiry, options)
     name = "-".join(inquiry.question.lower().split())[:40].strip("-?") or KIND
     async with session.open_store() as store:
-        chain = with_rules(session.chain(store))
+        chain = _chain(session, store)
         async with session.open_run(KIND, inputs, name=_file_name(name), store=store, chain=chain, entry=entry) as run:
             yield run
+
+
+def _chain(session: Session, store: SqliteStore) -> Chain:
+    """Who answers, from the `model` setting; `rules` are the investigator's own."""
+    from transom.investigator.rules import investigator_rules
+    from transom.llm.naming import Surroundings, named_chain
+
+    own = {"rules": investigator_rules}
+    around = Surroundings(session.cwd, session.settings, session.base_url, store, own=own)
+    chain = named_chain(session.settings.model, around)
+    session.chains.append((around, chain))
+    return chain
 
 
 def _file_name(text: str) -> str:
@@ -159,6 +185,7 @@ def _entry(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> d
         "policy": place(options.policy),
         "waivers": place(options.waivers),
         "as_of": inquiry.as_of.isoformat(),
+        "no_memory": options.no_memory,
         "reports": [_absolute(text, session.cwd) for text in options.reports],
         "cwd": str(session.cwd),
         "model": session.settings.model if told else None,
@@ -170,6 +197,7 @@ def _entry(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> d
 def _options(entry: Mapping[str, Any]) -> InvestigateOptions:
     told: dict[str, Any] = {name: entry.get(name) for name in ("jira", "target", "as_of")}
     told |= {name: Path(entry[name]) for name in ("data", "policy", "waivers") if entry.get(name)}
+    told["no_memory"] = bool(entry.get("no_memory"))
     return InvestigateOptions(**told, reports=tuple(entry.get("reports", ())))
 
 
@@ -187,7 +215,8 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     """`--continue`: answer a question to an investigation, in its own run."""
     from transom.cli.history import found_run
     from transom.cli.options import session_of
-    from transom.investigator.phases import follow_up
+    from transom.investigator.dialogue import follow_up
+    from transom.investigator.remembering import dependants
 
     async with found_run(session, name) as (_, found):
         kind, entry = found.row.kind, dict(found.state.entry)
@@ -196,8 +225,8 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     session = replace(session_of(entry, session), format=session.format)
     options = _options(entry)
     inquiry = inquiry_of(session, str(entry["question"]), replace(options, jira=None))
-    async with _opened(session, inquiry, options) as run:
-        said = await follow_up(run, question, inquiry.data)
+    async with _memory(session, inquiry, options) as inquiry, _opened(session, inquiry, options) as run:
+        said = await follow_up(run, question, inquiry.data, await dependants(inquiry.memory, question))
     if session.format == "json":
         print_json(said)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,7 @@ import typer
 from transom.cli.command import command, group
 from transom.cli.output import print_json, print_text
 from transom.cli.session import Session
-from transom.errors import InputError, RunBusy
+from transom.errors import InputError, RunBusy, SettingsError
 
 if TYPE_CHECKING:
     from transom.studies.pipeline import OpenStudy
@@ -36,9 +37,9 @@ async def run(
 
     Started twice at once, the second process helps with the trials of the first.
     """
-    from transom.studies.pipeline import find_study, run_study
+    found = _found(session, study)
+    from transom.studies.pipeline import run_study
 
-    found = find_study(study, _root(session))
     target = str(Path(study).absolute()) if Path(study).is_file() else study
     async with session.open_store() as store:
         inputs = {"study": found.study, "problem": found.problem}
@@ -82,10 +83,11 @@ async def report(
 ) -> int:
     """Report a study as it stands: history, failures, importances, insights; one HTML file and its pictures."""
     from transom.runs import write_file
-    from transom.studies.pipeline import find_study, standing
+
+    found = _found(session, study)
+    from transom.studies.pipeline import standing
     from transom.studies.report import report_html, write_pictures
 
-    found = find_study(study, _root(session))
     opened, trials, result = standing(found, _root(session))
     folder = out or _root(session) / found.study / "report"
     pictures = write_pictures(found, trials, folder, result.best, opened.runner.solver)
@@ -103,10 +105,11 @@ async def export(
 ) -> int:
     """Export a study's trials with their provenance: CSV or JSON lines, by the file's ending; JSON lines on stdout."""
     from transom.runs import write_file
-    from transom.studies.pipeline import find_study, kept_trials
+
+    found = _found(session, study)
+    from transom.studies.pipeline import kept_trials
     from transom.studies.report import as_csv, as_jsonl, rows_of
 
-    found = find_study(study, _root(session))
     trials = kept_trials(found, _root(session))
     if out is not None:
         if out.suffix not in (".csv", ".jsonl"):
@@ -190,7 +193,20 @@ def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
 
     with opened(session, Scope(domain=study.scope), making=True) as playbook:
         root = session.workspace.root / "studies"
-        yield OpenStudy(study, root, PlaybookAdvice(root, playbook), tell=session.progress)
+        yield OpenStudy(study, root, PlaybookAdvice(root, playbook), progress=session.progress)
+
+
+def _found(session: Session, study: str) -> Study:
+    """The study of that file or name.
+
+    Raises:
+        SettingsError: what studies need is not installed.
+    """
+    if not all(find_spec(name) for name in ("optuna", "psutil", "matplotlib")):
+        raise SettingsError("the extra `studies` is not installed", hint="pip install 'transom[studies]'")
+    from transom.studies.pipeline import find_study
+
+    return find_study(study, _root(session))
 
 
 def _root(session: Session) -> Path:

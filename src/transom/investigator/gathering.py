@@ -1,16 +1,32 @@
-"""What there is to read of a feature, and one source's reading."""
+"""The second phase: each source of a feature is read in a conversation of its own, and only summaries come back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from transom.errors import InputError
+from transom.agent import call
+from transom.canonical import Json, digest
+from transom.errors import InputError, OutOfTurns, Paused, ReplyError, WindowOverflow
 from transom.formats.release.analysis import read_analysis_file
 from transom.formats.release.documents import read_document
 from transom.formats.release.issues import read_changelog_file, read_issue_file
-from transom.formats.release.shapes import Kind, Reading, Shape
+from transom.formats.release.shapes import Kind, Observation, Reading, Shape
+from transom.investigator.ledger import Evidence, Ledger
+from transom.investigator.replies import CITED, read_plain, recited
+from transom.investigator.result import Unsupported
+from transom.investigator.roles import MERGE, READER, json_rows, ours, role_of
 from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
+from transom.investigator.tools import reading_tools
+from transom.llm import Role, Usage
+from transom.runs import Run, Stage, model_file
+from transom.tools import Toolbox
+
+_MOST_SHOWN = 14  # observations of a source that its reader is shown
+_MOST_SUMMARIES = 24
+_GROUP = 12
+_SUMMARY = 900  # characters
+_OF_MANY = 260  # characters of one summary where there are many
 
 
 class SourceRef(Shape):
@@ -67,3 +83,169 @@ def read_source(data: DataFolder, ref: SourceRef) -> Reading:
         return reader(data.read(ref.source), ref.source)
     except InputError as error:
         return Reading(source=ref.source, kind="jira", name=ref.name, state="unreadable", why=error.what)
+
+
+class SourceReport(Shape):
+    """What came of one source: its reading, and what its reader said of it, with the evidence under ids of its own."""
+
+    key: str
+    reading: Reading
+    summary: str
+    evidence: list[Evidence]
+    struck: list[Unsupported]
+    tokens_read: int = 0
+    tokens_returned: int = 0
+
+
+class Merged(Shape):
+    """Summaries of several sources as one."""
+
+    summary: str
+
+
+async def gather(run: Run, question: str, data: DataFolder, feature: Feature) -> tuple[list[SourceReport], Usage]:
+    """Read every source of a feature, each in a conversation of its own.
+
+    Raises:
+        Paused: a reader waits for a person.
+        ProviderError: nobody could be asked.
+    """
+    refs = sources_of(data, feature)
+    tools = reading_tools(data, feature)
+    role = role_of(READER, [tool.spec for tool in tools])
+
+    async def read_one(stage: Stage, ref: SourceRef, question: str, feature_id: str) -> SourceReport:
+        reading = read_source(data, ref)
+        return await summarised(stage, role, ref, reading, question, feature_id, data)
+
+    found = await run.map(
+        "gather",
+        read_one,
+        refs,
+        question,
+        feature.feature_id,
+        key=lambda ref: ref.key,
+        out=model_file("source.json", SourceReport),
+        uses=[role],
+    )
+    for one in found:
+        if isinstance(one.question, Paused):
+            raise one.question
+        if one.error is not None:
+            raise one.error
+    artifacts = [one.artifact for one in found if one.artifact is not None]
+    used = sum((one.usage for one in artifacts), Usage())
+    return [one.value for one in artifacts], used
+
+
+async def summarised(
+    stage: Stage, role: Role, ref: SourceRef, reading: Reading, question: str, feature_id: str, data: DataFolder
+) -> SourceReport:
+    """A source's reading, and what its reader says of it, held to the ledger."""
+    ledger = Ledger(data.read)
+    rows = [_row(ledger, one, reading) for one in reading.observations[:_MOST_SHOWN]]
+    blocks = [
+        ours("question", question),
+        json_rows("source", [_task(ref, reading, feature_id)]),
+        json_rows("observations", rows),
+    ]
+    try:
+        answer = await call(
+            stage, role, blocks, read_plain, tools=Toolbox(reading_tools(data, data.feature(feature_id)))
+        )
+        text, request = answer.value, answer.request
+        read = stage.host.chain.estimate_tokens(request)
+    except (ReplyError, OutOfTurns, WindowOverflow) as error:
+        text, read = f"Its reader came to nothing: {error.what}", 0
+    checked = ledger.check(text[:_SUMMARY], names=[question, ref.source])
+    struck = [Unsupported(text=one.sentence, why=one.why, where=ref.source) for one in checked.struck]
+    return SourceReport(
+        key=ref.key,
+        reading=reading,
+        summary=checked.text,
+        evidence=ledger.rows(checked.cited),
+        struck=struck,
+        tokens_read=read,
+        tokens_returned=len(checked.text) // 4,
+    )
+
+
+def _task(ref: SourceRef, reading: Reading, feature_id: str) -> dict[str, Json]:
+    """What a reader is to read, and with which tool; Jira's issues were read by the main thread's own tool."""
+    row: dict[str, Json] = {"source": ref.source, "kind": ref.kind, "state": reading.state, "why": reading.why}
+    if ref.kind == "analysis":
+        return {**row, "tool": "get_analysis", "arguments": {"feature_id": feature_id, "analysis_type": ref.name}}
+    if ref.kind == "document" and reading.state not in ("unreadable", "in_part"):
+        return {**row, "tool": "read_doc", "arguments": {"path": ref.source}}
+    return row
+
+
+def _row(ledger: Ledger, one: Observation, reading: Reading) -> dict[str, Json]:
+    evidence = ledger[ledger.add(one, reading)]
+    return {
+        "id": evidence.id,
+        "measure": one.measure,
+        "label": one.label,
+        "value": evidence.value,
+        "number": one.number is not None,
+        "unit": one.unit,
+        "nature": one.nature,
+        "limit": one.limit,
+        "fact": evidence.fact,
+        "at": one.locator,
+        "quote": one.quote[:160],
+    }
+
+
+def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger, dict[str, str]]:
+    """One ledger for all sources, and each summary with its ids."""
+    ledger = Ledger(data.read)
+    summaries: dict[str, str] = {}
+    for report in reports:
+        ids = {row.id: ledger.take(row) for row in report.evidence}
+        summaries[report.reading.source] = recited(report.summary, ids)
+    return ledger, summaries
+
+
+async def merge(run: Run, summaries: Mapping[str, str]) -> tuple[list[str], Usage]:
+    """The summaries that the main thread sees: all of them, or merged ones where they are many."""
+    rows: list[dict[str, Json]] = [{"source": source, "summary": text} for source, text in summaries.items() if text]
+    role, used, level = role_of(MERGE), Usage(), 0
+
+    async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> Merged:
+        known = {one for row in group for one in CITED.findall(str(row["summary"]))}
+        answer = await call(stage, role, [json_rows("summaries", group)], read_plain)
+        lines = [line for line in answer.value.splitlines() if set(CITED.findall(line)) <= known]
+        return Merged(summary="\n".join(lines)[:_SUMMARY])
+
+    while len(rows) > _MOST_SUMMARIES:
+        level += 1
+        groups = [rows[at : at + _GROUP] for at in range(0, len(rows), _GROUP)]
+        found = await run.map(
+            f"merge/{level}",
+            put_together,
+            groups,
+            key=lambda group: digest([row["source"] for row in group])[:12],
+            out=model_file("merged.json", Merged),
+            uses=[role],
+        )
+        rows = []
+        for group, one in zip(groups, found, strict=True):
+            if one.artifact is None:
+                raise one.error or one.question or ReplyError("a merge came to nothing")
+            used += one.artifact.usage
+            name = f"{len(group)} sources from {group[0]['source']}"
+            rows.append({"source": name, "summary": one.artifact.value.summary})
+    most = _SUMMARY if len(rows) <= _GROUP else _OF_MANY
+    return [f"{row['source']}: {_cut(str(row['summary']), most)}" for row in rows], used
+
+
+def _cut(text: str, most: int) -> str:
+    """Whole lines of a text, of at most so many characters in all."""
+    kept, size = [], 0
+    for line in text.splitlines():
+        size += len(line) + 1
+        if size > most:
+            break
+        kept.append(line)
+    return " ".join(kept)

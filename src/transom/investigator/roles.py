@@ -38,13 +38,13 @@ def _prompt(name: str) -> str:
 
 def ours(name: str, text: str) -> Block:
     """A block of our own words."""
-    return Block(name, text or "-")
+    return Block(name, text or "-", Tier.SESSION)
 
 
 def outside(name: str, rows: Sequence[str] | str, data: Json = None) -> Block:
     """A block that may hold text of the data."""
     text = rows if isinstance(rows, str) else "\n".join(rows)
-    return Block(name, text or "-", trust="untrusted", data=data)
+    return Block(name, text or "-", Tier.SESSION, trust="untrusted", data=data)
 
 
 def json_rows(name: str, rows: Sequence[dict[str, Json]]) -> Block:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from rapidfuzz import fuzz
@@ -13,7 +12,7 @@ from rapidfuzz import fuzz
 from transom.canonical import Json, compact_json
 from transom.formats.release.words import plain_words, singular
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
-from transom.llm import Chain, Reply, Request, Rule, RulesProvider, Text, ToolCall, ToolResults
+from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
 
 _STOP = frozenset(
     [
@@ -101,6 +100,7 @@ _STOP = frozenset(
 _NEAR = 88
 _LEAD = 1.25
 _MOST_LINES = 8
+_SAID_OF_DOCUMENTS = ("document.words", "document.depends")
 _GRAVE = re.compile(
     r"\b(?:fail|not |no |open|critical|high|reject|missing|placeholder|estimate|planned|doubt|pending)", re.I
 )
@@ -112,12 +112,6 @@ def investigator_rules() -> RulesProvider:
         IDENTIFY: _identify, READER: _read, MERGE: _merge, MAIN: _judge, FOLLOW_UP: _answer,
     }  # fmt: skip
     return RulesProvider(table, dict.fromkeys(table, 1), {})
-
-
-def with_rules(chain: Chain) -> Chain:
-    """A chain whose `rules` know these seats."""
-    own = investigator_rules()
-    return replace(chain, providers=tuple(own if one.name == own.name else one for one in chain.providers), seats={})
 
 
 def _say(text: str) -> Reply:
@@ -185,9 +179,8 @@ def _score(word: str, own: set[str], common: Counter[str]) -> float:
 
 def _read(request: Request) -> Reply:
     """First the tool that the source is read with, then what was found in it, the gravest first."""
-    source = _rows(request, "source")
-    came = [turn for turn in request.window.turns if isinstance(turn, ToolResults)]
-    if source and source[0].get("tool") and not came:
+    source = _rows(request, "source") or [{}]
+    if source[0].get("tool") and not request.window.turns:
         call = ToolCall("read", str(source[0]["tool"]), source[0]["arguments"])
         return Reply((call,), stop="tool_calls", by="rules")
     lines = [_line(row) for row in _rows(request, "observations")]
@@ -197,7 +190,10 @@ def _read(request: Request) -> Reply:
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    if row["measure"].startswith(("document.", "claim.")) and row["measure"] != "document.words":
+    if row["measure"].startswith(("document.", "claim.")) and row["measure"] not in (
+        "document.words",
+        "document.depends",
+    ):
         return ""
     fact = str(row["fact"])
     nature = "" if row["nature"] == "measured" else f" ({row['nature']})"
@@ -244,8 +240,7 @@ def _answer(request: Request) -> Reply:
             status = {"pass": "is met", "fail": "is not met", "waived": "is waived"}.get(row["status"], "is not known")
             lines.append(_because(row, status))
     if not lines:
-        remembered = [
-            str(row["text"]) for row in _rows(request, "memory") if asked & {*map(singular, plain_words(row["text"]))}
-        ]
-        lines = remembered or ["The rules find nothing in what was read that answers this; a model may (--model)."]
+        told = [str(row["text"]) for row in _rows(request, "memory")]
+        lines = [one for one in told if asked & {singular(word) for word in plain_words(one)}]
+        lines = lines or ["The rules find nothing in what was read that answers this; a model may (--model)."]
     return _say("\n".join(lines[:_MOST_LINES]))

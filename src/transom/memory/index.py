@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from transom.memory.embedding import Embedder
-from transom.memory.vectors import Vectors
+from transom.memory.vectors import Vectors, allowed_of
 from transom.memory.words import stems_of
 from transom.store import Tables
 from transom.store.tables import Connection, Value
@@ -118,7 +118,7 @@ class Index:
         known = self._counts(stems)
         # Of its rarest stems, one must be in each of them: the others are too few to make that part.
         needed = int((1 - part) * len(stems)) + 1 - (len(stems) - len(known))
-        if needed <= 0:
+        if not known or needed <= 0:  # it has no terms, or too many of them stand nowhere
             return []
         name = f"{self._name}_text"
         sql = f"SELECT rowid, stems FROM {name} WHERE {name} MATCH ? ORDER BY rowid DESC LIMIT ?"
@@ -163,12 +163,16 @@ class Index:
             terms.append((term, count))
         if not terms:
             return {}
-        name = f"{self._name}_text"
-        sql = (
-            f"SELECT rowid, bm25({name}) AS rank FROM {name} WHERE {name} MATCH ? AND rowid IN ({among}) "
-            "ORDER BY rank, rowid LIMIT ?"
-        )
-        rows = self._tables.query(sql, (_any_of(terms), *values, many))
+        name, first = f"{self._name}_text", 4 * many
+        sql = f"SELECT rowid, bm25({name}) AS rank FROM {name} WHERE {name} MATCH ?"
+        order = "ORDER BY rank, rowid LIMIT ?"
+        rows = self._tables.query(f"{sql} {order}", (_any_of(terms), first))
+        allowed = allowed_of(self._tables, [item for item, _ in rows], among, values)
+        if len(allowed) < many and len(rows) == first:
+            # A narrow filter. Without `+` SQLite would ask FTS5 once for each text that it lets through.
+            rows = self._tables.query(f"{sql} AND +rowid IN ({among}) {order}", (_any_of(terms), *values, many))
+        else:
+            rows = [row for row in rows if row[0] in allowed][:many]
         best = -rows[0][1] if rows else 1.0  # SQLite's is the better the more negative
         return {item: -rank / best if best > 0 else 1.0 for item, rank in rows}
 

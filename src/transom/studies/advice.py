@@ -1,4 +1,4 @@
-"""What studies hand over to each other: insights with their standing, kept for a scope.
+"""The advice store: insights that studies of a scope hand over to each other.
 
 `AdviceStore` is all that a study needs of a playbook; `FileAdvice` is one that keeps an append-only file of events.
 """
@@ -24,7 +24,7 @@ _CATEGORY = {RULE: "mis", DESIGN: "str", NUMERICS: "cal"}
 
 @dataclass(frozen=True)
 class Insight:
-    """One thing that studies of a scope found out.
+    """One piece of knowledge of a scope.
 
     Attributes:
         id: given by the store.
@@ -58,7 +58,7 @@ class Insight:
 
 
 class AdviceStore(Protocol):
-    """Where insights of all studies are kept; safe for several processes."""
+    """A store of insights, safe for several processes."""
 
     def add(self, insight: Insight) -> str:
         """Keep an insight and give its id; one that says the same with other numbers takes them over."""
@@ -90,7 +90,7 @@ class FileRows:
 
     def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
         data = [[dict(row.features), row.failure] for row in rows]
-        with self._lock.held():
+        with self._lock.locked():
             _append(self.path, {"scope": scope, "study": study, "rows": data})
 
     def rows(self, scope: str) -> list[Row]:
@@ -112,7 +112,7 @@ class FileAdvice:
 
     def add(self, insight: Insight) -> str:
         key = identity(insight)
-        with self._lock.held():
+        with self._lock.locked():
             known = {identity(one): one.id for one in self._project()}
             insight_id = known.get(key) or self.name(insight, known.values())
             event: dict[str, Any] = {"event": "add", "id": insight_id, "scope": insight.scope, "kind": insight.kind}
@@ -124,7 +124,7 @@ class FileAdvice:
         return [one for one in self._project() if one.scope == scope]
 
     def outcome(self, insight_id: str, *, helpful: bool, source: str) -> None:
-        with self._lock.held():
+        with self._lock.locked():
             _append(self.path, {"event": "outcome", "id": insight_id, "helpful": helpful, "source": source})
 
     def _project(self) -> list[Insight]:
@@ -136,8 +136,8 @@ class FileAdvice:
                 case "add":
                     sources = dict.fromkeys((*(one.sources if one else ()), *event["sources"]))
                     blank = one or Insight(event["scope"], event["kind"], "", id=event["id"])
-                    told = {"content": event["content"], "data": event["data"], "sources": tuple(sources)}
-                    found[event["id"]] = replace(blank, **told)
+                    fresh = {"content": event["content"], "data": event["data"], "sources": tuple(sources)}
+                    found[event["id"]] = replace(blank, **fresh)
                 case "outcome" if one and (event["id"], event["source"]) not in counted:
                     counted.add((event["id"], event["source"]))
                     name = "helpful" if event["helpful"] else "harmful"
@@ -146,7 +146,7 @@ class FileAdvice:
 
 
 def identity(insight: Insight) -> str:
-    """What makes two insights the same one."""
+    """The digest of an insight without its numbers."""
     if insight.kind == RULE:
         return digest([insight.scope, RULE, *map(str, insight.rule.key)])
     return digest([insight.scope, insight.kind, str(insight.data.get("key", insight.content))])

@@ -1,4 +1,4 @@
-"""How a solve ended: a class of failure with the evidence for it, or none.
+"""Failure classes: the end of a solve is classified with its evidence.
 
 Judged by return code, messages that begin a line, completion lines, the input deck and the numbers that came out.
 A bare word in a log proves nothing. Classes and patterns are data (`failures.yaml`); a file of the same shape adds to
@@ -58,7 +58,7 @@ class Message(_Data):
 
 
 class Completion(_Data):
-    """What a tool prints when it is through; `results`: tables that prove it went far enough where that is cut off."""
+    """The last line of a tool that finished; `results`: tables that prove enough where that line is cut off."""
 
     tool: str
     of: str
@@ -82,7 +82,7 @@ class FailureClass(_Data):
 
 
 class Limits(_Data):
-    """Where numbers stop being results."""
+    """Bounds beyond which numbers are no results."""
 
     displacement_to_size: float = Field(1000, gt=0)
     displacement: float = Field(1e9, gt=0)
@@ -166,7 +166,7 @@ _Seen: TypeAlias = tuple[str, Evidence]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """How a solve ended.
+    """The end of a solve.
 
     Attributes:
         failure: the class, None for a solve whose results can be used.
@@ -192,7 +192,7 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class JobOutput:
-    """What is left of a solve.
+    """The output of a solve.
 
     Attributes:
         texts: file name -> its text, for all files that may hold messages.
@@ -233,11 +233,11 @@ class JobOutput:
 
 
 def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
-    """Say how a solve ended."""
-    said = list(_messages(job, taxonomy))
-    warnings = [one for one, kind in said if kind == "warning"]
+    """Classify the end of a solve."""
+    messages = list(_messages(job, taxonomy))
+    warnings = [one for one, kind in messages if kind == "warning"]
     found = list(_input_faults(job.deck)) or _seen(
-        job, taxonomy, [one for one, kind in said if kind == "error"], warnings
+        job, taxonomy, [one for one, kind in messages if kind == "error"], warnings
     )
     motion = job.deck.free_motion() if job.deck else None
     if motion and found and found[0][0] in _OPEN:
@@ -254,7 +254,7 @@ def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence, warnings: tupl
 
 
 def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]) -> list[_Seen]:
-    """Everything that says the solve failed, the most telling first."""
+    """All evidence of failure, the strongest first."""
     if job.stopped:
         return [(job.stopped, Evidence("limit", "it was ended at its limit"))]
     code = list(_by_code(job.return_code, taxonomy))
@@ -290,10 +290,10 @@ def _messages(job: JobOutput, taxonomy: Taxonomy) -> Iterator[tuple[Evidence, st
         for number, match in enumerate(starts):
             kind = taxonomy.messages[int((match.lastgroup or "m0")[1:])].kind
             end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
-            said = _block(text[match.start() : min(end, match.start() + 4 * _CHARACTERS)])
-            if kind != "info" and (kind, said) not in known:
-                known.add((kind, said))
-                yield Evidence("message", said, name, bisect(lines, match.start())), kind
+            words = _block(text[match.start() : min(end, match.start() + 4 * _CHARACTERS)])
+            if kind != "info" and (kind, words) not in known:
+                known.add((kind, words))
+                yield Evidence("message", words, name, bisect(lines, match.start())), kind
 
 
 def _block(text: str) -> str:

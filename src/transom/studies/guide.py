@@ -1,4 +1,4 @@
-"""What earlier studies do for this one, and what this one leaves for the next.
+"""The guide of a study: it applies the insights of earlier studies and leaves new ones.
 
 Before a solve: requirements and rules reject designs, some of the rejected are solved all the same to score the rules.
 At the beginning: good designs of related studies, carried over by their dimensionless features. At the end: new rules,
@@ -20,12 +20,13 @@ from transom.studies.trials import Trial, Wanted
 from transom.studies.verify import Verification
 
 _HANDED_ON = 2
+_SAME = 1.005  # a finer mesh that changes an output less changes nothing
 _SEARCHED, _REFINED = 300, 200  # designs that a carried-over one is chosen from
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """Why a design is not worth a solve: one sentence, and the ids of the rules that say so; none for a requirement."""
+    """A design that is not worth a solve: the reason, and the ids of the rules; none for a requirement."""
 
     reason: str
     rules: tuple[str, ...] = ()
@@ -59,7 +60,7 @@ class Guide:
         return {name: float(factor) for name, factor in found.data["factors"].items()} if found else {}
 
     def judge(self, values: Mapping[str, Number]) -> Rejection | None:
-        """Whether a design is rejected before it is solved."""
+        """Reject a design before it is solved, or return None."""
         for formula in self.study.requirements:
             if formula(values) != 1:
                 return Rejection(f"it does not meet the requirement {formula.text}")
@@ -142,8 +143,8 @@ class Guide:
         ranked = Wanted.of(self.study).ranked(trials)
         if not verification.asked:
             return ranked[:_HANDED_ON]
-        held = {one.number for one in verification.tried if one.verdict in ("verified", "drifts")}
-        return [trial for trial in ranked if trial.number in held][:_HANDED_ON]
+        verified = {one.number for one in verification.tried if one.verdict in ("verified", "drifts")}
+        return [trial for trial in ranked if trial.number in verified][:_HANDED_ON]
 
     def _design(self, trial: Trial) -> Insight:
         names = [f"{name} = {_short(value)}" for name, value in trial.params.items()]
@@ -157,7 +158,7 @@ class Guide:
 
     def _learn_margin(self, factors: Mapping[str, Sequence[float]]) -> None:
         """Leave how much finer settings changed outputs: the upper end of what was seen in this study."""
-        seen = {name: sorted(values) for name, values in factors.items() if values}
+        seen = {name: sorted(values) for name, values in factors.items() if max(values) > _SAME}
         if not seen:
             return
         factors_: dict[str, float] = {}
@@ -165,13 +166,13 @@ class Guide:
             upper = max(1.0, values[round(0.75 * (len(values) - 1))])
             factors_[name] = round((upper + self.margin.get(name, upper)) / 2, 4)
         data = {"key": NUMERICS, "factors": factors_}
-        said = ", ".join(f"{name} {factor:.2f} times" for name, factor in factors_.items())
-        content = f"on a finer mesh: {said} what the study's settings give"
+        changes = ", ".join(f"{name} {factor:.2f} times" for name, factor in factors_.items())
+        content = f"on a finer mesh: {changes} what the study's settings give"
         self.advice.add(Insight(self.study.scope, NUMERICS, content, data, sources=(self.study.study,)))
 
 
 def _counts(trial: Trial) -> bool:
-    """Whether a trial says something about its design."""
+    """True for trials whose outcome depends on the design."""
     return trial.kind == "solved" or (trial.kind == "failed" and trial.failure not in ("timeout", "output_flood"))
 
 

@@ -1,4 +1,4 @@
-"""What is called around a solve; a hook that fails costs a warning, never a trial.
+"""Hooks around a solve; a hook that fails costs a warning, never a trial.
 
 `error_tracker` is one that keeps every failure of a study in `error_history.jsonl`.
 """
@@ -25,12 +25,12 @@ _log = logging.getLogger("transom.studies")
 
 @dataclass
 class Occasion:
-    """What a hook is told.
+    """The argument of a hook.
 
     Attributes:
         moment: `pre_solve`, `post_solve` (after every solve), `on_failure`, `study_end`.
         folder: the study's folder in the workspace; a trial's own is `trial_folder`.
-        trial: its number, None at the study's end; `params` is its design, `solved` what the solve left.
+        trial: its number, None at the study's end; `params` is its design, `solved` the result.
         summary: at the study's end: its counts.
     """
 

@@ -24,7 +24,7 @@ OBJECTIVE = ("objective", "_objective", "_objective_function", "evaluate")
 
 
 class Learning:
-    """What a runner's trials taught.
+    """Insights from the trials of a runner.
 
     Args:
         study: its name; its rows take the place of those that it left before.
@@ -64,7 +64,7 @@ class Learning:
         return [rule for rule in self.rules if rule.matches(features)]
 
     def record(self, number: int, params: Mapping[str, Any], error: str | None = None) -> str | None:
-        """Take in how a trial ended; `error` is what the solver or an exception said. Gives the class of failure."""
+        """Take in how a trial ended; `error` is the text of the exception. Returns the class of failure."""
         failure = None
         if error is not None:
             failure = classify(JobOutput({"error": f"Error: {error}"}, return_code=1), self._taxonomy).failure
@@ -150,7 +150,7 @@ class ContextEngineeringMixin:
             self._learning.finish()
 
     def get_learning_report(self) -> dict[str, Any]:
-        """What was learned; see `Learning.report`."""
+        """The learning report; see `Learning.report`."""
         return self._learning.report()
 
 

@@ -1,6 +1,6 @@
-"""What the files of a solve hold beyond messages: the model that went in, and the displacements that came out.
+"""Input decks and result tables of a solve.
 
-Read are input decks of Abaqus and CalculiX, result tables of CalculiX (`.dat`) and of the Nastran family (F06).
+The readers take input decks of Abaqus and CalculiX, result tables of CalculiX (`.dat`) and of the Nastran family (F06).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NAMED = {"ENCASTRE": (1, 6), "PINNED": (1, 3)}
 
 @dataclass
 class Deck:
-    """What an input deck says that decides whether it can be solved.
+    """The parts of an input deck that decide whether it can be solved.
 
     Attributes:
         nodes: number -> coordinates; elements: number -> nodes.
@@ -72,7 +72,7 @@ class Deck:
         return len({root(nodes[0]) for nodes in self.elements.values() if nodes})
 
     def free_motion(self) -> str | None:
-        """Why the model as a whole can move, where that is certain: too few held directions, or none along an axis."""
+        """The reason why the whole model can move, where that is certain: too few supports, or none along an axis."""
         if not self.elements or self.cards & (_TIED | _FREE | _ELSEWHERE):
             return None
         if not self.supports:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,13 +36,13 @@ _guard_lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended.
+    """The end of a command.
 
     Attributes:
         return_code: exit status, negative for a signal, None where it could not be started.
         stopped: the class of failure where a limit ended it: `timeout`, `memory_error`, `disk_full` or `output_flood`.
         seconds: wall time.
-        memory: the most that its processes held at once, in bytes, as far as it was seen.
+        memory: the largest sum over its processes, in bytes, by samples.
     """
 
     return_code: int | None
@@ -51,7 +51,7 @@ class Ended:
     memory: int
 
 
-def run_job(command: Sequence[str], folder: Path, limits: JobLimits, env: Mapping[str, str] | None = None) -> Ended:
+def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
     """Run a command in its folder; what it prints goes to `stdout.txt` and `stderr.txt` there.
 
     Raises:
@@ -59,7 +59,7 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits, env: Mappin
         OSError: the folder cannot be written.
     """
     _ensure_guard()
-    environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), **(env or {}), MARK: f"{_WORKER}:{folder}"}
+    environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), MARK: f"{_WORKER}:{folder}"}
     began = time.monotonic()
     with (folder / "stdout.txt").open("wb") as out, (folder / "stderr.txt").open("wb") as err:
         try:
@@ -125,7 +125,7 @@ def _end_tree(process: subprocess.Popen[bytes]) -> None:
 
 
 def _ensure_guard() -> None:
-    """Have a process that ends this worker's jobs when the worker is gone: its standard input ends then."""
+    """Start the guard where none runs; its standard input ends when this worker does."""
     global _guard
     with _guard_lock:
         if _guard is None or _guard.poll() is not None:

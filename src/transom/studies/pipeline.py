@@ -35,14 +35,14 @@ class OpenStudy:
         root: the workspace's folder for studies.
         advice: where insights are kept; files below `root` where None.
         hooks: added to those of the study's file.
-        tell: is given a line after each trial.
+        progress: is called with a line after each trial.
     """
 
     study: Study
     root: Path
     advice: AdviceStore | None = None
     hooks: Mapping[Moment, tuple[Hook, ...]] = field(default_factory=dict)
-    tell: Callable[[str], None] | None = None
+    progress: Callable[[str], None] | None = None
     runner: StudyRunner = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,8 +52,8 @@ class OpenStudy:
         guide = Guide(self.study, self.advice, FileRows(self.root))
         hooks = Hooks(self.study, self.hooks)
         self.runner = StudyRunner(self.study, self.folder, solver, guide, taxonomy, hooks)
-        if self.tell:
-            self.runner.tell = self.tell
+        if self.progress:
+            self.runner.progress = self.progress
 
     @property
     def folder(self) -> Path:
@@ -91,7 +91,7 @@ class OpenStudy:
         found = InsightCounts(used=self.used(trials).used, added=len(added), pruned=len(before - standing))
         summary = {"trials": len(trials), "insights_added": found.added, "items_pruned": found.pruned}
         for line in self.runner.hooks(Occasion("study_end", self.study, self.folder, summary=summary)):
-            self.runner.tell(line)
+            self.runner.progress(line)
         return found
 
 
@@ -174,14 +174,14 @@ async def run_study(run: Run, opened: OpenStudy, trials: int | None = None) -> S
     text = study.model_dump_json(indent=2, by_alias=True)
     await run.stage("set-up", set_up, text, out=text_file("study.json"))
     done = await _in_thread(opened, trials)
-    told: Json = [trial.to_record() | {"number": trial.number, "params": dict(trial.params)} for trial in done]
+    records: Json = [trial.to_record() | {"number": trial.number, "params": dict(trial.params)} for trial in done]
     verification = (
-        await run.stage("verification", verified, told, out=model_file("verification.json", Verification))
+        await run.stage("verification", verified, records, out=model_file("verification.json", Verification))
     ).value
     counted = opened.conclude(done, verification)
     insights = list(opened.runner.guide.advice.insights(study.scope))
     result = result_of(study, done, verification, counted, opened.solver)
-    await run.stage("report", report, result, told, out=text_file("report.html"))
+    await run.stage("report", report, result, records, out=text_file("report.html"))
     return result.model_copy(update={"session_id": run.id})
 
 

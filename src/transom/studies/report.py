@@ -1,4 +1,4 @@
-"""A study told to people: pictures, one HTML file, text, and tables for other programs."""
+"""Reports of a study: pictures, one HTML file, text, and tables for other programs."""
 
 from __future__ import annotations
 
@@ -175,11 +175,15 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
     made = result.trials
     lines = [f"{study.study}: {made.complete} solved, {made.failed} failed, {made.pruned} rejected, by {result.solver}"]
     lines += [f"  best: {best_line(study, result.best)}"] if result.best else ["  no feasible design was found"]
+    if result.front:
+        lines.append(
+            f"  front: {len(result.front)} designs, trials {', '.join(str(one.number) for one in result.front)}"
+        )
     for one in result.exploited:
         lines.append(f"  not a best: trial {one.number} {one.reason}")
     if result.failures:
-        said = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items())
-        lines.append(f"  failures: {said}")
+        classes = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items())
+        lines.append(f"  failures: {classes}")
     if weights := importances(study, trials):
         lines.append("  importances: " + ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items()))
     rows = insight_rows(result, insights, trials)
@@ -196,8 +200,8 @@ def best_line(study: Study, best: Best) -> str:
     design = ", ".join(
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in best.params.items()
     )
-    said = {True: ", verified with finer settings", False: ", not verified", None: ""}[best.verified]
-    return f"{values} (trial {best.number}: {design}){said}"
+    note = {True: ", verified with finer settings", False: ", not verified", None: ""}[best.verified]
+    return f"{values} (trial {best.number}: {design}){note}"
 
 
 def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:

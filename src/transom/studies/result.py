@@ -1,4 +1,4 @@
-"""What a study came to: the document that `transom study run` prints."""
+"""The result of a study: the document that `transom study run` prints."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def result_of(
     ]
     front = {one.number for one in wanted.front(trials)} if len(study.objectives) > 1 else set()
     best = next((one.model_copy(update={"verified": False if verification.asked else None}) for one in ranked), None)
-    if held := verification.best:
-        best = Best(number=held.number, values=list(held.values), params=held.params, verified=True)
+    if verified := verification.best:
+        best = Best(number=verified.number, values=list(verified.values), params=verified.params, verified=True)
     return StudyResult(
         study=study.study,
         trials=Counts(**counts(trials)),

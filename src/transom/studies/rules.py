@@ -50,7 +50,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Rule:
-    """Where all conditions hold, a design fails so; seen on `hits` of `total` rows, `audits` of its own predictions."""
+    """A design that meets all conditions fails so, on `hits` of `total` rows; `helpful` and `harmful` count audits."""
 
     conditions: tuple[Condition, ...]
     failure: str
@@ -65,16 +65,16 @@ class Rule:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two rules the same one with other numbers."""
+        """The identity of a rule; thresholds and counts are not part of it."""
         return self.failure, tuple(sorted((one.feature, one.above) for one in self.conditions))
 
     @property
     def trusted(self) -> bool:
-        """Whether its own predictions, where they were tried, do not condemn it."""
+        """False where audits condemn the rule."""
         return self.harmful < 2 or self.helpful >= 4 * self.harmful
 
     def stands(self, rows: Sequence[Row]) -> bool:
-        """Whether it holds on all rows that are known by now; it was learned from those of its time."""
+        """Check the rule against all known rows; it was learned from the rows of its time."""
         covered = [row.failure is not None for row in rows if self.matches(row.features)]
         return not covered or wilson(sum(covered), len(covered)) >= CERTAIN - 0.1
 
@@ -169,7 +169,7 @@ def _best(table: Any, failed: Any, open_rows: Any, names: list[str]) -> _Cut | N
     everything = _Cut((), open_rows | True, 0, 0)
     candidates = _cuts(table, failed, open_rows, names, everything)
     base = float((open_rows & failed).sum()) / max(1, int(open_rows.sum()))
-    # A first condition may be too weak by itself: those are taken that tell most of failures (information gain).
+    # A first condition may be too weak by itself: the most informative ones are taken (information gain).
     seeds = _cuts(table, failed, open_rows, names, everything, base)
     for seed in sorted(seeds, key=lambda one: -one.hits * math.log2(max(one.hits / one.total, base) / base))[:_SEEDS]:
         candidates += _cuts(table, failed, open_rows, names, seed)

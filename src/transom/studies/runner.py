@@ -1,8 +1,8 @@
-"""The loop of a study: ask Optuna for a design, judge it, solve it, tell how it ended; any number of workers.
+"""The loop of a study: ask Optuna for a design, judge it, solve it, report the outcome; any number of workers.
 
 Trials live in Optuna's storage. A trial's folder holds what its solver left and `solved.json`, written before the
-storage is told; its lock says that a worker is at it. So a trial whose worker was killed is taken over by the next
-worker: told from `solved.json` where the solve was over, solved again where it was not; never lost or counted twice.
+storage is updated; its lock means that a worker is at it. So a trial whose worker was killed is taken over by the next
+worker: read from `solved.json` where the solve was over, solved again where it was not; never lost or counted twice.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class StudyRunner:
     Attributes:
         folder: the study's folder in the workspace.
         storage: where trials are kept; a file in the folder where None.
-        tell: is given one line after each trial.
+        progress: is called with one line after each trial.
     """
 
     study: Study
@@ -67,7 +67,7 @@ class StudyRunner:
     taxonomy: Taxonomy
     hooks: Hooks
     storage: BaseStorage | None = None
-    tell: Callable[[str], None] = _log.debug
+    progress: Callable[[str], None] = _log.debug
     wanted: Wanted = field(init=False)
 
     def __post_init__(self) -> None:
@@ -87,7 +87,7 @@ class StudyRunner:
             self.storage or open_storage(self.folder),
             [one.direction for one in self.study.objectives],
         )
-        with self._lock.held():
+        with self._lock.locked():
             opened = optuna.create_study(
                 storage=storage, study_name=self.study.study, directions=directions, load_if_exists=True
             )
@@ -171,7 +171,7 @@ class StudyRunner:
         What a killed worker left comes first.
         """
         limit = self.study.budget.seconds or math.inf
-        with self._lock.held():
+        with self._lock.locked():
             for rejected in range(20 * _REJECTIONS):
                 left, late = self._left_over(), time.monotonic() - self._began > limit
                 if self._stop.is_set() or (left is None and (late or self._spent() >= budget)):
@@ -220,7 +220,7 @@ class StudyRunner:
         return random.Random(seed).random() < self.study.learning.audit
 
     def _work(self, trial: optuna.Trial, audited: tuple[str, ...], budget: int) -> None:
-        """Solve a trial and tell how it ended."""
+        """Solve a trial and record its outcome."""
         about = Occasion("pre_solve", self.study, self.folder, trial.number, trial.params)
         folder = about.trial_folder = self._trial_folder(trial.number)
         solved, attempts = _kept(folder), 1
@@ -258,8 +258,8 @@ class StudyRunner:
             raise
         except Exception as error:  # noqa: BLE001  a plug-in may raise anything; the design failed then
             (folder / "traceback.txt").write_text(traceback.format_exc(), "utf-8")
-            said = Evidence("message", f"{type(error).__name__}: {error}")
-            return Solved(diagnosis("solver_error", self.taxonomy, said))
+            raised = Evidence("message", f"{type(error).__name__}: {error}")
+            return Solved(diagnosis("solver_error", self.taxonomy, raised))
 
     def _outcome(self, trial: optuna.Trial, solved: Solved) -> Trial:
         found, source = solved.diagnosis, str(trial.user_attrs.get("source", "sampler"))
@@ -281,7 +281,7 @@ class StudyRunner:
         self._tell(trial, replace(done, rules=rejection.rules, ended=_now()))
 
     def _tell(self, trial: optuna.Trial, done: Trial) -> None:
-        """Tell the storage: to samplers a failed or rejected design is one that violates a constraint."""
+        """Record a trial; for samplers a failed or rejected design violates a constraint."""
         import optuna  # noqa: PLC0415  slow
 
         trial.set_user_attr(RECORD, done.to_record())
@@ -300,7 +300,7 @@ class StudyRunner:
 
     def _call(self, about: Occasion) -> None:
         for line in self.hooks(about):
-            self.tell(line)
+            self.progress(line)
 
     def _progress(self, done: Trial, budget: int) -> None:
         trials = self.trials()
@@ -311,7 +311,7 @@ class StudyRunner:
         best = f"best {ranked[0].values[0]:.4g} (trial {ranked[0].number})" if ranked else "nothing feasible yet"
         how = "solved" if done.feasible else "violates a constraint" if done.kind == "solved" else str(done.failure)
         line = f"{finished}/{budget} trial {done.number}: {how.replace('_', ' ')}; {best}"
-        self.tell(f"{line}; {made['pruned']} rejected; {span} left")
+        self.progress(f"{line}; {made['pruned']} rejected; {span} left")
 
 
 def _now() -> str:
@@ -319,7 +319,7 @@ def _now() -> str:
 
 
 def _kept(folder: Path) -> Solved | None:
-    """What a worker left that was killed between the solve and the storage."""
+    """The result of a worker that was killed between the solve and the storage."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         data = json.loads((folder / _SOLVED).read_text("utf-8"))
         found = data["diagnosis"]

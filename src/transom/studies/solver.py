@@ -1,4 +1,4 @@
-"""Who computes a design: command lines with templates and extractors, and plug-ins such as the shipped bracket."""
+"""Solvers: command lines with templates and extractors, and plug-ins such as the shipped bracket."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from transom.canonical import write_atomic
 from transom.errors import InputError
 from transom.studies.expression import fill
 from transom.studies.extract import extract
@@ -24,13 +25,13 @@ PLUGINS = {"bracket": "transom.studies.bracket.solver:Bracket"}
 
 @dataclass(frozen=True)
 class Solved:
-    """What a solve left.
+    """The result of a solve.
 
     Attributes:
         diagnosis: how it ended.
         outputs: numbers by name; empty where it failed.
         seconds: wall time.
-        memory: the most that it held, in bytes; 0 where nobody looked.
+        memory: largest use, in bytes; 0 where unknown.
         by: who computed it, e.g. `ccx` or `emulator`.
     """
 
@@ -42,7 +43,7 @@ class Solved:
 
 
 class Solver(Protocol):
-    """What computes designs. A plug-in is made as `Class(study, taxonomy)`; `by` says who computes, e.g. `ccx`."""
+    """A solver of designs. A plug-in is made as `Class(study, taxonomy)`; `by` is its name, e.g. `ccx`."""
 
     @property
     def by(self) -> str: ...
@@ -72,7 +73,7 @@ def make_solver(study: Study, taxonomy: Taxonomy) -> Solver:
 
 
 def load_object(name: str, where: str) -> object:
-    """What `package.module:name` names.
+    """Import `package.module:name`.
 
     Raises:
         InputError: it cannot be imported.
@@ -181,6 +182,4 @@ def _program(name: str, folder: Path) -> str | None:
 
 def write_json(path: Path, value: object) -> None:
     """Write a small JSON file so that it is there whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(value, sort_keys=True) + "\n", "utf-8")
-    part.replace(path)
+    write_atomic(path, (json.dumps(value, sort_keys=True) + "\n").encode("utf-8"))

@@ -1,4 +1,4 @@
-"""Where a study's trials are: an append-only file of Optuna's, safe for several workers and kills at any moment."""
+"""Trial storage: an append-only file of Optuna's that survives kills and serves several workers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FileLock:
             self._threads.release()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         self.acquire()
         try:
             yield
@@ -94,6 +94,6 @@ def open_storage(folder: Path) -> JournalStorage:
     except ImportError as error:
         raise InputError("studies need Optuna", hint="pip install 'transom[studies]'") from error
     lock: Any = _JournalLock(folder / "journal.lock")
-    with lock.held():
+    with lock.locked():
         backend = JournalFileBackend(str(folder / TRIALS), lock_obj=lock)
     return JournalStorage(backend)

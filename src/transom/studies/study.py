@@ -96,13 +96,13 @@ class Wish(_Model):
 
 
 class Objective(Wish):
-    """What is wanted."""
+    """An output to minimise or maximise."""
 
     direction: Literal["minimize", "maximize"] = "minimize"
 
 
 class Bound(Wish):
-    """What must hold."""
+    """A bound on an output."""
 
     max: float | None = None
     min: float | None = None
@@ -117,7 +117,7 @@ class Bound(Wish):
 
 
 class Extractor(_Model):
-    """Where an output stands: in `file`, by one of the other keys."""
+    """The place of an output: a file, and one of the other keys."""
 
     file: str
     json_pointer: str | None = Field(None, alias="json")
@@ -134,7 +134,7 @@ class Extractor(_Model):
 
 
 class SolverSpec(_Model):
-    """Who computes: a command line with templates and outputs, or a plug-in (`use`)."""
+    """The solver: a command line with templates and outputs, or a plug-in (`use`)."""
 
     use: str | None = None
     options: dict[str, Number | bool] = {}
@@ -152,14 +152,14 @@ class SolverSpec(_Model):
 
 
 class Verification(_Model):
-    """How a best design is verified: solved again with these settings; outputs may differ by `tolerance`."""
+    """Finer settings for the best designs; outputs may differ by the share `tolerance`."""
 
     settings: dict[str, Number]
     tolerance: float = Field(0.1, gt=0)
 
 
 class Budget(_Model):
-    """How much may be spent: solves that end with a result or failure of the design, and time."""
+    """The budget: solves that end with a result or a failure of the design, and seconds."""
 
     trials: int = Field(40, ge=1)
     seconds: float | None = Field(None, gt=0)
@@ -167,7 +167,7 @@ class Budget(_Model):
 
 
 class JobLimits(_Model):
-    """What one solve may use: seconds of wall time, memory of all its processes, files that it writes (`1.5 GB`)."""
+    """Limits of one solve: seconds of wall time, memory of all its processes, size of its files (`1.5 GB`)."""
 
     seconds: float = Field(600, gt=0)
     memory: ByteSize = Field(ByteSize(4e9), gt=0)
@@ -175,7 +175,7 @@ class JobLimits(_Model):
 
 
 class Learning(_Model):
-    """What earlier studies of the same scope may do: rules that reject, designs to begin with.
+    """The use of earlier studies of the scope: rules that reject, designs to begin with.
 
     `audit` is the share of rejected designs that is solved all the same, to score the rules. Insights named in `veto`
     do nothing, those in `pin` act whatever came of them.
@@ -197,7 +197,7 @@ class SamplerSpec(_Model):
 
 
 class PlaybookSpec(_Model):
-    """Whose knowledge counts: `scope` names a family of studies."""
+    """The family of studies that share insights."""
 
     scope: str
 
@@ -319,10 +319,10 @@ def _check_space(study: Study, file: YamlFile) -> None:
         return
     pick = random.Random(0)
     designs = [study.values(random_design(study, pick)) for _ in range(_TRIED)]
-    held = [[formula(design) == 1 for formula in study.requirements] for design in designs]
-    if any(all(row) for row in held):
+    met = [[formula(design) == 1 for formula in study.requirements] for design in designs]
+    if any(all(row) for row in met):
         return
-    never = [number for number in range(len(study.requirements)) if not any(row[number] for row in held)]
+    never = [number for number in range(len(study.requirements)) if not any(row[number] for row in met)]
     number = never[0] if never else 0
     what = f"{study.require[number]!r} holds for" if never else "all of `require` holds for"
     raise InputError(

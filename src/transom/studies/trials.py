@@ -63,7 +63,7 @@ class Trial:
         return self.kind == "solved" and all(value <= 0 for value in self.violations.values())
 
     def to_record(self) -> dict[str, Any]:
-        """What the storage keeps beside number and parameters."""
+        """The record in the storage, beside number and parameters."""
         names = ("kind", "outputs", "values", "violations", "failure", "reason", "audit", "rules", "seconds", "by")
         return {name: getattr(self, name) for name in (*names, "attempts", "ended", "source")}
 
@@ -96,7 +96,7 @@ class Wanted:
         return tuple(formula(names) for formula in self.objectives)
 
     def violations(self, names: Mapping[str, Number], margin: Mapping[str, float] | None = None) -> dict[str, float]:
-        """How far each constraint is violated.
+        """The violation of each constraint.
 
         Args:
             names: everything that has a name, outputs too.
@@ -106,7 +106,7 @@ class Wanted:
         return {bound.name: _violation(bound, formula({**names, **moved})) for bound, formula in self.constraints}
 
     def better(self, one: Sequence[float], other: Sequence[float]) -> bool:
-        """Whether one design dominates another."""
+        """True where one design dominates another."""
         signed = [(-a, -b) if o.direction == "maximize" else (a, b)
                   for o, a, b in zip(self.study.objectives, one, other, strict=True)]  # fmt: skip
         return all(a <= b for a, b in signed) and any(a < b for a, b in signed)

@@ -1,4 +1,4 @@
-"""Whether a best design is one: incumbents are solved again with finer numerical settings before they count."""
+"""Verification: the best designs are solved again with finer numerical settings before they count."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 8
 
 
 class Verified(BaseModel):
-    """An incumbent, and what finer settings say of it.
+    """An incumbent and its verdict with finer settings.
 
     Attributes:
         verdict: `verified`; `exploits` where it meets a constraint on the study's settings only; `fails` where it
@@ -38,7 +38,7 @@ class Verified(BaseModel):
 
 
 class Verification(BaseModel):
-    """What was verified, in the order in which it was tried; without finer settings in the study nothing is."""
+    """The incumbents that were solved again, in order; none where the study names no finer settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -107,5 +107,5 @@ def _again(study: Study, solver: Solver, folder: Path, trial: Trial, wanted: Wan
         verdict, reason = "exploits", f"{finer} it violates {', '.join(violated)}"
     elif most and shares[most] > study.verify.tolerance:
         verdict, reason = "drifts", f"{finer} it is feasible, but {most} differs by {shares[most]:.1%}"
-    told = {"verdict": verdict, "reason": reason, "fine": dict(solved.outputs), "values": wanted.values(names)}
-    return base.model_copy(update=told)
+    found = {"verdict": verdict, "reason": reason, "fine": dict(solved.outputs), "values": wanted.values(names)}
+    return base.model_copy(update=found)

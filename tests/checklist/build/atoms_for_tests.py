@@ -102,7 +102,22 @@ POINTS = """### 4.1 Item-Specific Implementation Points
 """
 
 
-def spec_text(section1: str = SECTION1, section2: str = SECTION2, points: str = POINTS) -> str:
+EXAMPLES = """
+#### Examples
+
+```yaml
+- item: "2.1"
+  outcome: holds
+  text: block cpu power 0.30
+  fields: {block.name: cpu, block.power: "0.30"}
+- item: "2.1"
+  outcome: fails
+  text: power report
+```
+"""
+
+
+def spec_text(section1: str = SECTION1, section2: str = SECTION2, points: str = POINTS + EXAMPLES) -> str:
     """An ItemSpec of these sections, `points` being 4.1."""
     guide = f"## 4. Implementation Guide\n\n{points}"
     sections = {"1": section1, "2": section2, "3": "**Waiver support**: no\n", "4": guide}

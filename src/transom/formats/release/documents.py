@@ -39,12 +39,14 @@ _CLAIMS = tuple(
         ("tests.failed", "", r"(?<![\d.,])(\d[\d,]*) (?:unit )?tests? (?:are |is |still |currently )*fail"),
     )
 )
-_MAY_CLAIM = re.compile(r"\d.{0,60}(?:coverage|fail)|coverage.{0,60}\d", re.IGNORECASE)
 _HOPED = re.compile(
     r"[<>≥≤]|\b(?:target|goal|at least|minimum|must|should|will|aim|require[sd]?|threshold|planned|expect\w*|before)\b",
     re.IGNORECASE,
 )
 _GOALS = re.compile(r"\b(?:criteria|goals?|targets?|requirements?|done|objectives?|plan|strategy)\b", re.IGNORECASE)
+_DEPENDENCIES = re.compile(r"\bdepend(?:s|enc(?:y|ies))\b", re.IGNORECASE)
+_COMPONENTS = re.compile(r"^(?:\d+[.)]?\s*)?(?:components?|modules?|building blocks)$", re.IGNORECASE)
+_LONGEST_NAME, _MOST_NAMES = 80, 12
 _LONGEST_LINE = 4000
 _MOST_HEAD = 60  # lines in which a document tells its own stage
 _MOST_REMARKS = 40
@@ -53,6 +55,7 @@ _MOST_REMARKS = 40
 def read_document(path: Path, source: str, name: str) -> Reading:
     """What a document says; never raises for what is in the file."""
     reader = _Reader()
+    words()  # a vocabulary that cannot be read is no fault of the document
     file = TextFile(path, limit=256 << 20)
     state: State = "read"
     why = ""
@@ -123,6 +126,8 @@ class _Reader:
         self.claims: list[Observation] = []
         self._fenced = False
         self._section = ""
+        self._depends = self._risky = False
+        self._parts = 0  # the level of the heading below which each heading is a component
         self._controls = 0
 
     def take(self, line: str) -> None:
@@ -138,14 +143,24 @@ class _Reader:
             self.words += len(_WORD.findall(text))
             return
         if heading := _HEADING.match(text):
+            level = len(heading[0].strip()) - len(heading[0].strip().lstrip("#"))
+            if self._parts and level > self._parts:
+                self._name("document.component", heading[1])
+            elif level <= self._parts or not self._parts:
+                self._parts = level if _COMPONENTS.search(heading[1]) else 0
             self._section = heading[1]
+            self._depends = _DEPENDENCIES.search(heading[1]) is not None
+            self._risky = _RISKS.search(heading[1]) is not None
             self.title = self.title or heading[1]
             return
+        self._depend(text)
         self._weigh(text)
         self._claim(text)
         self._risk(text)
 
     def _look_for_binary(self, line: str) -> None:
+        if line.isascii() and line.isprintable():
+            return
         self._controls += sum(1 for sign in line[:_LONGEST_LINE] if (sign < " " and sign != "\t") or sign == "\ufffd")
         self.binary = self.binary or "\0" in line or self._controls > max(20, self.size // 10)
 
@@ -153,7 +168,9 @@ class _Reader:
         stripped = text.strip().strip("*_|->#").strip()
         if not stripped:
             return
-        if words().placeholders.match(stripped) or words().placeholder_lines.search(stripped):
+        vocabulary, lower = words(), stripped.lower()
+        maybe = any(word in lower for word in vocabulary.triggers.hollow)
+        if maybe and (vocabulary.placeholders.match(stripped) or vocabulary.placeholder_lines.search(stripped)):
             self.hollow += 1
         else:
             self.words += len(_WORD.findall(stripped))
@@ -167,7 +184,7 @@ class _Reader:
                     measure="document.stage", value=stage["stage"].strip(), locator=place, quote=text.strip()[:240]
                 )
             )
-        for measure, unit, pattern in _CLAIMS if _MAY_CLAIM.search(text) else ():
+        for measure, unit, pattern in _CLAIMS if "overage" in text or "fail" in text else ():
             match = pattern.search(text)
             hoped = _HOPED.search(text) or _GOALS.search(self._section)
             if match and not hoped and len(self.claims) < _MOST_REMARKS:
@@ -178,9 +195,25 @@ class _Reader:
                     Observation(measure=f"claim.{measure}", value=value, unit=unit, locator=place, quote=quote)
                 )
 
-    def _risk(self, text: str) -> None:
+    def _depend(self, text: str) -> None:
+        """A row or a bullet below a heading that speaks of dependencies."""
+        if not self._depends:
+            return
+        row = re.match(r"\s*\|\s*([^|]+?)\s*\|", text)
         bullet = _BULLET.match(text)
-        if bullet is None or len(self.remarks) > _MOST_REMARKS or not _RISKS.search(self._section):
+        name = row[1] if row else re.split(r"[:(,;–—-]\s|\.\s*$", bullet["text"])[0] if bullet else ""
+        name = name.strip("`* ")
+        if name and not re.fullmatch(r"[-: ]+", name) and not _DEPENDENCIES.search(name):
+            self._name("document.depends", name)
+
+    def _name(self, measure: str, name: str) -> None:
+        if len(name) <= _LONGEST_NAME and sum(one.measure == measure for one in self.claims) < _MOST_NAMES:
+            quote = " ".join(name.split())
+            self.claims.append(Observation(measure=measure, value=quote, locator=f"line:{self.line}", quote=quote))
+
+    def _risk(self, text: str) -> None:
+        bullet = _BULLET.match(text) if self._risky else None
+        if bullet is None or len(self.remarks) > _MOST_REMARKS:
             return
         if bullet["box"] in ("x", "X") or _MITIGATED.search(text) or len(bullet["text"]) < 12:
             return
@@ -191,7 +224,8 @@ class _Reader:
 def found_in_text(text: str, locator: str) -> Iterator[Remark]:
     """Attempts to steer the reader, and claims that something is waived."""
     vocabulary = words()
-    if len(text) < 12 or not vocabulary.triggers.search(text):
+    lower = text.lower()
+    if len(text) < 12 or not any(word in lower for word in vocabulary.triggers.steering):
         return
     for pattern in vocabulary.injections:
         if match := pattern.search(text):

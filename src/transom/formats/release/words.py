@@ -52,6 +52,13 @@ class NatureWords(_Shape):
     state_flags_true: list[str]
 
 
+class TriggerWords(_Shape):
+    """Texts for a quick look before slower expressions are tried."""
+
+    steering: list[str]
+    hollow: list[str]
+
+
 class Words(_Shape):
     """The whole vocabulary."""
 
@@ -65,7 +72,7 @@ class Words(_Shape):
     settled: str
     injection: list[str]
     waiver_claim: str
-    trigger: str
+    triggers: TriggerWords
 
     @cached_property
     def statuses(self) -> Phrases:
@@ -100,11 +107,6 @@ class Words(_Shape):
     @cached_property
     def settling(self) -> re.Pattern[str]:
         return re.compile(self.settled, re.IGNORECASE)
-
-    @cached_property
-    def triggers(self) -> re.Pattern[str]:
-        """A quick look before the expressions of `injection` and `waiver_claim`: one of their words is there."""
-        return re.compile(self.trigger, re.IGNORECASE)
 
     @cached_property
     def waiver_claims(self) -> re.Pattern[str]:

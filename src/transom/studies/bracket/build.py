@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 HOLE_AT = 0.62
-"""Where the hole is, from the corner, in lengths of the arm."""
+"""Position of the hole from the corner, in lengths of the arm."""
 BOLTS_AT = (0.64, 0.9)
 BOLT = 0.045
 """Radius of the region that a bolt holds, in lengths of the arm."""
@@ -80,14 +80,14 @@ def deck(job: dict[str, float], nodes: dict[int, tuple[float, float]], elements:
     """Lines of the input deck."""
     length, middle, near = job["length"], job["width"] / 2, BOLT * job["length"]
     bolts = [(middle, at * length) for at in BOLTS_AT]
-    held = [n for n, (x, y) in nodes.items() if any((x - a) ** 2 + (y - b) ** 2 <= near**2 for a, b in bolts)]
+    fixed = [n for n, (x, y) in nodes.items() if any((x - a) ** 2 + (y - b) ** 2 <= near**2 for a, b in bolts)]
     tip = [n for n, (x, _) in nodes.items() if x > length * (1 - 1e-9)]
     yield "*NODE,NSET=NALL"
     yield from (f"{n},{x:.9g},{y:.9g},0." for n, (x, y) in nodes.items())
     yield "*ELEMENT,TYPE=CPS6,ELSET=EALL"
     yield from (f"{n}," + ",".join(map(str, members)) for n, members in elements.items())
     yield "*NSET,NSET=BOLTS"
-    yield from (f"{n}," for n in held)
+    yield from (f"{n}," for n in fixed)
     yield "*NSET,NSET=TIP"
     yield from (f"{n}," for n in tip)
     yield from ("*MATERIAL,NAME=METAL", "*ELASTIC", f"{job['young']:g},{job['poisson']:g}", "*PLASTIC")

@@ -18,11 +18,11 @@ from transom.studies.bracket.build import HARDENING, HOLE_AT
 
 COEFFICIENTS = Path(__file__).with_name("emulator.json")
 STEPS = ("mesh_error", "singularity", "convergence_failure")
-"""What may fail after the geometry, in the order in which it would be met."""
+"""Failures behind the geometry, in the order in which a solve meets them."""
 
 _WHY = {
     "mesh_error": "the emulator expects elements with a jacobian below 0",
-    "singularity": "the emulator expects too few held nodes",
+    "singularity": "the emulator expects too few supports",
     "convergence_failure": "the emulator expects that the iteration finds no equilibrium",
 }
 
@@ -61,7 +61,7 @@ def area(job: Mapping[str, float]) -> float:
 
 
 def geometry_fault(job: Mapping[str, float]) -> str | None:
-    """Why the bracket cannot be made."""
+    """The reason why the bracket cannot be made, or None."""
     if job["fillet"] > job["length"] - job["width"]:
         return f"a fillet of {job['fillet']:g} does not fit"
     if job["hole"] >= job["width"] / 2:

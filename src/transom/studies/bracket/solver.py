@@ -28,7 +28,7 @@ DEFAULTS: dict[str, Number] = {
     "mesh": 6.0,
     "step": 0.5,
 }
-"""What a study need not say: an aluminium bracket (mm, N, MPa, kg/mm³)."""
+"""Defaults: an aluminium bracket (mm, N, MPa, kg/mm³)."""
 VARIABLES = ("width", "hole", "fillet", "thickness")
 OUTPUTS = {
     "mass": Extractor.model_validate({"file": "mesh.json", "json": "/mass"}),
@@ -93,7 +93,7 @@ class Bracket:
 
 
 def gmsh_works() -> bool:
-    """Whether gmsh is installed, and the libraries that it loads."""
+    """Check that gmsh and the libraries that it loads are installed."""
     if importlib.util.find_spec("gmsh") is None:
         return False
     try:

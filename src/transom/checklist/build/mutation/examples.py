@@ -125,20 +125,20 @@ class Examples:
     async def _deciding_line(self, example: SpecExample, item: ValidationItem) -> str | None:
         """The line of the entry that makes the example's outcome; the last line where atom A sees no entry.
 
-        None where the lines below it decide as well.
+        None where other lines decide as well, or what the text lacks decides: another file may have that.
         """
         lines, name = example.text.split("\n"), self._name(example)
         answer = await self.probe.answer(name, _ended(example.text))
         mine = [entry for entry in answer.entries if entry.line_number and _belongs(entry, item)]
         if not mine:
             return next((one for one in reversed(lines) if one.strip()), None)
-        deciding = [entry for entry in mine if _outcome_of(item, entry) == example.outcome]
+        deciding = [entry for entry in mine if _decides(item, entry, example)]
         entry = next(iter(reversed(deciding) if item.take == "last" else deciding), None)
         if entry is None:
             return None
         line = lines[(entry.line_number or 1) - 1]
         single = (await self.probe.answer(name, _ended(line))).entries
-        return line if all(_outcome_of(item, one) == example.outcome for one in single if _belongs(one, item)) else None
+        return line if all(_decides(item, one, example) for one in single if _belongs(one, item)) else None
 
     async def _outcome(self, item: ValidationItem, name: str, text: str, answer: Answer) -> str:
         """What the checker says of the example, without patterns and waivers."""
@@ -169,6 +169,13 @@ def _asked_of_any(item: ValidationItem) -> ValidationItem:
 def _outcome_of(item: ValidationItem, entry: Entry) -> str:
     fulfils = shortfall(item, entry.parsed_fields) is None
     return "holds" if fulfils is (item.mode == "require") else "fails"
+
+
+def _decides(item: ValidationItem, entry: Entry, example: SpecExample) -> bool:
+    """Whether an entry makes the example's outcome by what its fields say, and by none that is empty."""
+    asked = {item.select, *item.required, *([item.condition.field] if item.condition else [])}
+    filled = not any(is_empty(field_of(entry.parsed_fields, name)) for name in asked)
+    return filled and _outcome_of(item, entry) == example.outcome
 
 
 def _called(example: SpecExample) -> str:

@@ -1,0 +1,51 @@
+"""`transom serve`: the workspace's playbook, session and figures over HTTP."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from transom.cli.command import command
+from transom.cli.output import print_json, print_text, say
+from transom.cli.playbook import Scoped, opened
+from transom.cli.session import Session
+from transom.errors import SettingsError
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "serve", example="transom serve --port 8420")(serve)
+
+
+def serve(
+    session: Session,
+    scope: Scoped,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where it listens; by default for this machine alone.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")] = 8420,
+) -> int:
+    """Serve the playbook over HTTP until Ctrl-C, to whoever has the token that it prints.
+
+    The endpoints are described at /openapi.json. Each request gives the token: `Authorization: Bearer TOKEN`.
+    """
+    if not (find_spec("fastapi") and find_spec("uvicorn")):
+        raise SettingsError("the extra `server` is not installed", hint="pip install 'transom[server]'")
+    from transom import server
+
+    token = server.new_token()
+    listener, url = server.listen(host, port)
+    with listener, opened(session, scope, making=True) as playbook:
+        if session.format == "json":
+            print_json({"schema": "transom.serve/1", "url": url, "token": token})
+        else:
+            print_text(f"url    {url}", f"token  {token}")
+            sys.stdout.flush()
+        if host not in ("127.0.0.1", "localhost", "::1"):
+            say("transom: other machines can reach it, and what it sends is not encrypted")
+        server.serve(server.build_app(playbook, session.workspace_root, token, host), listener)
+    session.progress("stopped")
+    return 0

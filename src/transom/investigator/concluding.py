@@ -1,0 +1,206 @@
+"""The third phase: a case is judged within its gates, and the answer is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal
+
+from pydantic import Field
+
+from transom.agent import call
+from transom.canonical import Json
+from transom.formats.release.shapes import Shape
+from transom.investigator.deciding import within
+from transom.investigator.inquiry import Case, Inquiry
+from transom.investigator.ledger import CALCULATED, Evidence, Ledger
+from transom.investigator.replies import CITED, read_as
+from transom.investigator.result import (
+    CriterionResult,
+    Investigation,
+    Risk,
+    SubConversation,
+    Unsupported,
+    UsageRow,
+    Verdict,
+)
+from transom.investigator.roles import MAIN, json_rows, ours, outside, role_of
+from transom.investigator.sources import DataFolder
+from transom.investigator.tools import jira_tool, reading_tools
+from transom.llm import Block, Usage
+from transom.runs import Run, Stage, model_file
+from transom.tools import Toolbox, ToolDefinition
+from transom.tools.calculator import calculator
+
+_MOST_EVIDENCE = 60
+_MOST_LISTED = 12
+
+
+class RiskRow(Shape):
+    """A risk that a model names."""
+
+    text: str
+    severity: Literal["high", "medium", "low"] = "medium"
+
+
+class Opinion(Shape):
+    """A judgement, as it was given, and what was calculated for it."""
+
+    verdict: Verdict
+    justification: str
+    risks: list[RiskRow] = Field(default_factory=list)
+    calculated: list[Evidence] = Field(default_factory=list)
+
+
+class Kept(Shape):
+    """What a follow-up goes on from: the answer, and the summaries that the main thread saw."""
+
+    investigation: Investigation
+    shown: list[str]
+
+
+async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Investigation:
+    """Have the case judged within its gates, and put the answer together."""
+    decision, ledger, draft = case.decision, case.ledger, drafted(inquiry, case)
+    blocks = case_blocks(draft, case.shown, ledger)
+    role = role_of(MAIN, [tool.spec for tool in _main_tools(inquiry.data, ledger)])
+    before = {row.id for row in ledger}
+
+    async def judge(stage: Stage, *_: Json) -> Opinion:
+        box = Toolbox(_main_tools(inquiry.data, ledger))
+        opinion = (await call(stage, role, blocks, partial(read_as, Opinion), tools=box)).value
+        return opinion.model_copy(update={"calculated": [row for row in ledger if row.id not in before]})
+
+    inputs = [block.to_json() for block in blocks]
+    artifact = await run.stage("decide", judge, *inputs, out=model_file("opinion.json", Opinion), uses=[role])
+    opinion = artifact.value
+    for row in opinion.calculated:
+        ledger.take(row)
+    names = known_names(draft)
+    checked = ledger.check(opinion.justification, names=names)
+    struck = [Unsupported(text=one.sentence, why=one.why, where="justification") for one in checked.struck]
+    risks = list(draft.risks)
+    for risk in opinion.risks:
+        held = ledger.check(risk.text, names=names)
+        struck += [Unsupported(text=one.sentence, why=one.why, where="risks") for one in held.struck]
+        risks += [Risk(text=held.text, severity=risk.severity, evidence=list(held.cited))] if held.text else []
+    usage = spent + artifact.usage
+    result = draft.model_copy(
+        update={
+            "verdict": within(opinion.verdict, decision),
+            "justification": checked.text,
+            "risks": risks,
+            "unsupported_claims": [*draft.unsupported_claims, *struck],
+            "usage": UsageRow(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost_usd=usage.cost),
+        }
+    )
+    result = result.model_copy(update={"evidence": cited_rows(result, ledger)})
+    kept = Kept(investigation=result, shown=list(case.shown))
+
+    async def keep(_: Stage, kept: Kept) -> Kept:
+        return kept
+
+    await run.stage("answer", keep, kept, out=model_file("investigation.json", Kept))
+    return result
+
+
+def _main_tools(data: DataFolder, ledger: Ledger) -> list[ToolDefinition]:
+    docs = next(tool for tool in reading_tools(data) if tool.name == "list_docs")
+    return [jira_tool(data), docs, calculator(ledger.value_of, ledger.calculated)]
+
+
+def drafted(inquiry: Inquiry, case: Case) -> Investigation:
+    """The answer as the rules have it, before anybody judged within them."""
+    decision = case.decision
+    return Investigation(
+        question=inquiry.question,
+        feature_id=case.feature.feature_id,
+        feature_name=case.feature.summary,
+        current_stage=case.current,
+        target_stage=case.target,
+        stage_fit=decision.stage_fit,
+        verdict=decision.verdict,
+        confidence=decision.confidence,
+        criteria=decision.criteria,
+        risks=decision.risks,
+        unsupported_claims=[*decision.unsupported, *(one for report in case.reports for one in report.struck)],
+        injection_attempts=decision.injections,
+        contradictions=decision.contradictions,
+        questions=decision.questions,
+        unread=decision.unread,
+        waivers=decision.waivers,
+        sub_conversations=[
+            SubConversation(
+                id=f"gather/{report.key}",
+                purpose=f"Read {report.reading.source}",
+                summary=case.summaries[report.reading.source],
+                tokens_read=report.tokens_read,
+                tokens_returned=report.tokens_returned,
+            )
+            for report in case.reports
+        ],
+    )
+
+
+def known_names(result: Investigation) -> list[str]:
+    """Texts whose numbers are names: the question's, the feature's, those of the criteria."""
+    return [result.question, result.feature_name, result.feature_id, *(one.name for one in result.criteria)]
+
+
+def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> list[Block]:
+    """What the main thread is judged from; bounded, whatever the sources' size and number."""
+    feature: dict[str, Json] = {
+        "feature_id": result.feature_id,
+        "name": result.feature_name,
+        "current_stage": result.current_stage,
+        "target_stage": result.target_stage,
+        "stage_fit": result.stage_fit,
+        "verdict": result.verdict,
+        "confidence": result.confidence,
+        "contradictions": [one.text for one in result.contradictions[:_MOST_LISTED]],
+    }
+    told = {one for row in result.criteria for one in row.evidence}
+    told |= {one for text in shown for one in CITED.findall(text)}
+    evidence = [evidence_line(row) for row in ledger if row.id in told][:_MOST_EVIDENCE]
+    return [
+        ours("question", result.question),
+        json_rows("feature", [feature]),
+        json_rows("criteria", [criterion_row(one, ledger) for one in result.criteria]),
+        outside("summaries", list(shown)),
+        outside("evidence", evidence),
+    ]
+
+
+def criterion_row(one: CriterionResult, ledger: Ledger) -> dict[str, Json]:
+    """A criterion as the main thread sees it, with its facts ready to be cited."""
+    facts = [ledger[key].fact for key in one.evidence if key in ledger]
+    return {
+        "id": one.id,
+        "name": one.name,
+        "required": one.required,
+        "status": one.status,
+        "doubt": one.doubt,
+        "why": one.why[:300],
+        "facts": [*facts[:5]],
+        "owner": one.owner,
+        "source": one.source,
+    }
+
+
+def evidence_line(row: Evidence) -> str:
+    """An entry of the ledger in one line."""
+    return f"[{row.id}] {row.source}#{row.locator} {row.measure} {row.label} = {row.value[:80]} {row.unit}".strip()
+
+
+def cited_rows(result: Investigation, ledger: Ledger) -> list[Evidence]:
+    """The entries that an answer refers to, in order, with the operands of calculated ones."""
+    parts = [part.evidence for rows in (result.criteria, result.risks, result.contradictions) for part in rows]
+    ids = {one for part in parts for one in part}
+    texts = [
+        result.justification,
+        *(one.summary for one in result.sub_conversations),
+        *(one.text for one in result.risks),
+    ]
+    ids |= {one for text in texts for one in CITED.findall(text)}
+    ids |= {one for row in ledger if row.id in ids and row.source == CALCULATED for one in row.locator.split(",")}
+    return [row for row in ledger if row.id in ids]

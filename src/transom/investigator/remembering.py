@@ -1,0 +1,163 @@
+"""Past assessments: recalled before a verdict, kept after it. What is recalled is never evidence.
+
+A memory that is off or broken stops nothing; the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from transom.canonical import Json
+from transom.errors import MemoryUnavailable
+from transom.formats.release.shapes import Reading, Shape
+from transom.formats.release.words import plain_words, singular
+from transom.investigator.result import Investigation
+from transom.memory import Memory, Neighbour
+from transom.runs import Run, Stage, model_file
+
+Status = Literal["ok", "off", "broken"]
+DEPENDS, HAS = "depends_on", "has_component"
+_MOST = 6
+_GENERIC = {"service", "system", "gateway", "provider", "feature", "group", "store"}
+
+
+class Earlier(Shape):
+    """The assessment before this one."""
+
+    verdict: str
+    confidence: float
+    as_of: str
+    criteria: dict[str, str]
+
+
+class Remembered(Shape):
+    """What memory had before the verdict, as it stood then."""
+
+    status: Status
+    earlier: Earlier | None = None
+
+
+async def recall(run: Run, memory: Memory | None, feature_id: str, target: str, sources: Sequence[str]) -> Remembered:
+    """The last assessment of a feature for a stage; journaled, so that a resumed run recalls the same.
+
+    Args:
+        sources: digests of what is to be read: where they changed, memory is asked again.
+    """
+
+    async def look(_: Stage, feature_id: str, target: str, __: Sequence[str]) -> Remembered:
+        if memory is None:
+            return Remembered(status="off")
+        try:
+            entry = await memory.get(_key(feature_id, target))
+        except MemoryUnavailable:
+            return Remembered(status="broken")
+        if entry is None:
+            return Remembered(status="ok")
+        return Remembered(status="ok", earlier=Earlier.model_validate(entry.metadata["assessment"]))
+
+    out = model_file("remembered.json", Remembered)
+    return (await run.stage("recall", look, feature_id, target, [*sources], out=out)).value
+
+
+def changed(earlier: Earlier | None, result: Investigation) -> str | None:
+    """What is different from the last assessment, in a sentence; None where there was none."""
+    if earlier is None:
+        return None
+    parts = [f"the verdict was {earlier.verdict}"] if earlier.verdict != result.verdict else []
+    for one in result.criteria:
+        was = earlier.criteria.get(one.id)
+        if was is not None and was != one.status:
+            parts.append(f"{one.id} was {was} and is {one.status}")
+    said = "; ".join(parts) or "nothing changed"
+    return f"on {earlier.as_of}: {said}"
+
+
+async def remember(
+    memory: Memory | None, result: Investigation, readings: Sequence[Reading], as_of: str, status: Status
+) -> Status:
+    """Keep an assessment, and what the feature is made of and depends on, each with its source."""
+    if memory is None or status == "broken":
+        return status
+    try:
+        await _keep(memory, result, readings, as_of)
+    except MemoryUnavailable:
+        return "broken"
+    return status
+
+
+async def _keep(memory: Memory, result: Investigation, readings: Sequence[Reading], as_of: str) -> None:
+    feature = f"feature/{result.feature_id}"
+    about: dict[str, Json] = {"feature": result.feature_id, "timestamp": as_of}
+    told = Earlier(
+        verdict=result.verdict,
+        confidence=result.confidence,
+        as_of=as_of,
+        criteria={one.id: one.status for one in result.criteria},
+    )
+    open_ = [one.name for one in result.criteria if one.required and one.status in ("fail", "unknown")]
+    text = f"{result.feature_name} was judged {result.verdict} for {result.target_stage} on {as_of}"
+    text += f"; open: {', '.join(open_)}" if open_ else ""
+    await memory.store(feature_text(result), {**about, "kind": "feature"}, key=feature)
+    key = _key(result.feature_id, result.target_stage)
+    assessment: dict[str, Json] = {**about, "kind": "assessment", "assessment": told.model_dump(mode="json")}
+    await memory.store(text, assessment, key=key)
+    await memory.relate(key, feature, "assesses")
+    for reading in readings:
+        for one in reading.observations:
+            kind = {"document.depends": "dependency", "document.component": "component"}.get(one.measure)
+            if kind is None:
+                continue
+            name = " ".join(str(one.value).split())
+            place = f"{reading.source}#{one.locator}"
+            target = f"{kind}/{_slug(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
+            entry = await memory.get(target)
+            known: dict[str, Json] = dict(entry.metadata) if entry is not None else {"kind": kind, "name": name}
+            sources = known.get("sources")
+            places = {place, *(map(str, sources) if isinstance(sources, list) else ())}
+            await memory.store(name, {**known, "sources": [*sorted(places)]}, key=target)
+            await memory.relate(feature, target, DEPENDS if kind == "dependency" else HAS)
+
+
+def feature_text(result: Investigation) -> str:
+    """What a feature is remembered by."""
+    return f"{result.feature_name} ({result.feature_id})"
+
+
+async def dependants(memory: Memory | None, question: str) -> list[str]:
+    """Sentences on what depends on something that a question names, with the places that say so."""
+    if memory is None:
+        return []
+    asked = {singular(word) for word in plain_words(question)}
+    try:
+        found = await memory.retrieve(question, _MOST, {"kind": ["dependency", "feature"]})
+        sentences = []
+        for one in found:
+            name = str(one.entry.metadata.get("name") or one.entry.content)
+            words = {singular(word) for word in plain_words(name.partition("(")[0])}
+            telling = words - _GENERIC or words
+            if len(telling & asked) * 2 <= len(telling) and not telling <= asked:
+                continue
+            depending = await memory.neighbours(one.entry.id, None, relationship=DEPENDS, direction="in")
+            using = await memory.neighbours(one.entry.id, None, relationship=DEPENDS, direction="out")
+            sources = one.entry.metadata.get("sources")
+            places = f" ({', '.join(map(str, sources))})" if isinstance(sources, list) else ""
+            if depending:
+                sentences.append(f"What depends on {name}: {_names(depending)}{places}.")
+            if using:
+                sentences.append(f"{name} depends on: {_names(using)}.")
+    except MemoryUnavailable:
+        return []
+    return sentences
+
+
+def _names(found: Sequence[Neighbour]) -> str:
+    return "; ".join(dict.fromkeys(one.entry.content for one in found))
+
+
+def _key(feature_id: str, target: str) -> str:
+    return f"assessment/{feature_id}/{target}"
+
+
+def _slug(name: str) -> str:
+    return "-".join(plain_words(name))[:120]

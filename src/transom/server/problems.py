@@ -1,0 +1,82 @@
+"""Errors as problem documents (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from transom.errors import InputError, TransomError
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(BaseModel):
+    """What went wrong.
+
+    Attributes:
+        type: always `about:blank`: the status says it all.
+        title: the status in words.
+        status: the HTTP status.
+        detail: what is wrong, where, and what to do.
+        errors: fields that cannot be used: `where` and `what` of each.
+    """
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    errors: list[dict[str, str]] = Field(default_factory=list)
+
+
+def problem(
+    status: int, detail: str, errors: list[dict[str, str]] | None = None, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """A response that says what is wrong."""
+    document = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=errors or [])
+    return JSONResponse(document.model_dump(), status, headers, MEDIA_TYPE)
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The problems of an endpoint, for its OpenAPI document."""
+    content = {MEDIA_TYPE: {"schema": Problem.model_json_schema()}}
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Have every error of an application answered with a problem document."""
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _unusable)
+    app.add_exception_handler(TransomError, _ours)
+    app.add_exception_handler(Exception, _defect)
+
+
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return problem(error.status_code, error.detail, headers=error.headers)
+
+
+async def _unusable(_: Request, error: Exception) -> JSONResponse:
+    """What was given is not repeated: it may be long, or no text at all."""
+    assert isinstance(error, RequestValidationError)
+    errors = [{"where": ".".join(map(str, one["loc"])), "what": str(one["msg"])} for one in error.errors()]
+    return problem(422, "what was given cannot be used; see `errors`, and /openapi.json", _printable(errors))
+
+
+async def _ours(_: Request, error: Exception) -> JSONResponse:
+    return problem(422 if isinstance(error, InputError) else 503, str(error))
+
+
+async def _defect(_: Request, error: Exception) -> JSONResponse:
+    del error  # its text may hold anything; the log has it
+    return problem(500, "this is a defect of transom; its log says more")
+
+
+def _printable(errors: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [{key: text.encode("utf-8", "backslashreplace").decode() for key, text in one.items()} for one in errors]
