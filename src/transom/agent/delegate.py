@@ -51,7 +51,7 @@ from transom.errors import (
 from transom.llm import Block, Role, Tier, ToolCall, ToolResult, ToolSpec, Turn, UserMessage
 from transom.llm.render import render_block
 from transom.llm.turns import Egress, strictest
-from transom.runs.spans import of_agent
+from transom.runs.observe import of_agent
 from transom.runs.tool_call import egress_in_calls
 from transom.telemetry import Span, keys
 from transom.tools import Arguments, Toolbox, ToolDefinition, ToolOutcome, ToolReturn
