@@ -281,7 +281,7 @@ def log_llm_calls(desk: Desk) -> None:
         shutil.rmtree(desk.here / ".transom", ignore_errors=True)
         desk("check", "spec", "VER-01.yaml")
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        return [line["message"] for line in lines if line["logger"] == "transom.runs.calls"]
+        return [line["message"] for line in lines if line["logger"] == "transom.runs.observe"]
 
     settle(desk, "logging: {level: INFO, log_file: calls.jsonl}\n")
     made = calls()

@@ -165,7 +165,7 @@ asyncio.run(main())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("how", "said"), [("quiet", ""), ("loud", "ERROR transom.runs.calls\n")])
+@pytest.mark.parametrize(("how", "said"), [("quiet", ""), ("loud", "ERROR transom.runs.observe\n")])
 def test_a_library_shows_its_logs_where_its_program_says_so_only(how: str, said: str) -> None:
     ended = subprocess.run([sys.executable, "-c", PROGRAM, how], capture_output=True, text=True, timeout=120)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ReplyError\n", said)

@@ -14,7 +14,7 @@ from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError
 from transom.llm import AssistantMessage, Block, Reply, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
-from transom.runs.calls import tell_unread
+from transom.runs.observe import tell_unread
 from transom.telemetry import child_span, keys
 from transom.tools import Toolbox
 

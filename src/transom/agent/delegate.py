@@ -51,10 +51,11 @@ from transom.errors import (
 from transom.llm import Block, Role, Tier, ToolCall, ToolResult, ToolSpec, Turn, UserMessage
 from transom.llm.render import render_block
 from transom.llm.turns import Egress, strictest
-from transom.runs.spans import of_agent
+from transom.runs.observe import of_agent
 from transom.runs.tool_call import egress_in_calls
 from transom.telemetry import Span, keys
 from transom.tools import Arguments, Toolbox, ToolDefinition, ToolOutcome, ToolReturn
+from transom.tools.definition import ran_from_json
 from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
@@ -380,7 +381,7 @@ class Delegation:
                 talk.toolbox.offer(tool)
             else:
                 talk.toolbox.register(tool)
-        if any(outcome.get("kept") for one in talk.state.messages for outcome in one.results.values()):
+        if any(_outcomes_kept(talk)):
             self.offer_reading(talk)
         return talk
 
@@ -460,12 +461,11 @@ def _whole(talk: Session, outcome: ToolOutcome) -> ToolResult:
 
 
 def _outcomes_kept(talk: Session) -> Iterator[tuple[str, ToolOutcome]]:
-    from transom.tools.definition import ran_from_json  # noqa: PLC0415
-
     for message in talk.state.messages:
-        for outcome in message.results.values():
-            if outcome.get("kept"):
-                yield _name(outcome["kept"]), ran_from_json(outcome)
+        for came in message.results.values():
+            for outcome in came.values():
+                if outcome.get("kept"):
+                    yield _name(outcome["kept"]), ran_from_json(outcome)
 
 
 def kept_results(talk: Session) -> dict[str, ToolResult]:

@@ -34,9 +34,8 @@ from transom.llm.codec import request_from_json
 from transom.llm.deltas import Again, Delta
 from transom.llm.structured import Complaint, complaints, repair_text
 from transom.llm.unquoted import unquote
-from transom.runs.calls import tell_unread
 from transom.runs.conversation import Conversation, Message
-from transom.runs.spans import of_agent, of_conversation
+from transom.runs.observe import of_agent, of_conversation, tell_unread
 from transom.runs.tool_call import egress_in_calls
 from transom.runs.windows import request_of
 from transom.telemetry import keys

@@ -485,14 +485,16 @@ class Session:
             box.recall(ran_from_json(outcome), place)
 
     def _outcomes(self, message: Message) -> Iterator[tuple[Any, Any]]:
-        for (ordinal, call), outcome in message.results.items():
-            yield (self.id, ordinal, call), outcome
+        for ordinal, came in message.results.items():
+            for call, outcome in came.items():
+                yield (self.id, ordinal, call), outcome
         for key, sub in self.stage.host.state.within(self.key).items():
             first = key.conversation.removeprefix(f"{self.id}/").split(".", 1)[0]
             if first.isdigit() and int(first) in message.replies:
                 for one in sub.messages:
-                    for (ordinal, call), outcome in one.results.items():
-                        yield (key.conversation, ordinal, call), outcome
+                    for ordinal, came in one.results.items():
+                        for call, outcome in came.items():
+                            yield (key.conversation, ordinal, call), outcome
 
     def hear(self, event: Event) -> None:
         """Something happens. A listener's error is raised once what is under way is in the journal."""

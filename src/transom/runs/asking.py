@@ -10,8 +10,8 @@ from transom.errors import TransomError
 from transom.llm import Chain, Reply, Request
 from transom.llm.deltas import OnDelta, both
 from transom.llm.provider import of_provider
-from transom.runs.calls import logged
 from transom.runs.host import Host
+from transom.runs.observe import logged
 from transom.telemetry import Span
 
 

@@ -85,7 +85,7 @@ class Message:
         data: its event.
         first_turn: the index of its turn, or of what follows where it has blocks alone.
         replies: the records of its replies, by ordinal.
-        results: what came of its calls, by ordinal and number.
+        results: what came of its calls, by the ordinal of the reply and the number of the call.
         answer: None while there is none.
         end: how many turns there were with the answer.
         usage: what the conversation and all around it had used by then, from `spent` replies.
@@ -96,13 +96,17 @@ class Message:
     data: dict[str, Any]
     first_turn: int
     replies: dict[int, dict[str, Any]] = field(default_factory=dict)
-    results: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    results: dict[int, dict[int, dict[str, Any]]] = field(default_factory=dict)
     answer: Reply | None = None
     end: int = 0
     usage: Usage = field(default_factory=Usage)
     spent: int = 0
     error: tuple[str, str] | None = None
     bad_from: int | None = None
+
+    def outcome(self, ordinal: int, call: int) -> dict[str, Any] | None:
+        """What came of a call; None where nothing did."""
+        return self.results.get(ordinal, {}).get(call)
 
     @property
     def text(self) -> str | None:
@@ -180,11 +184,7 @@ class Conversation:
     @property
     def results(self) -> dict[int, dict[str, Any]]:
         """What came of the calls of the pending reply, by number."""
-        found = self.messages[-1].results
-        if self.pending is None or not found:
-            return {}
-        last = self.replies - 1
-        return {call: outcome for (of, call), outcome in found.items() if of == last}
+        return {} if self.pending is None else self.messages[-1].results.get(self.replies - 1, {})
 
     def apply(self, kind: str, data: dict[str, Any], spent: Spent) -> None:
         """Take in one event.
@@ -206,7 +206,7 @@ class Conversation:
                 self.begun[data["call"]] = self.begun.get(data["call"], 0) + 1
             case "tool_result":
                 if message := self.message_of(data["ordinal"]):
-                    message.results[data["ordinal"], data["call"]] = data["outcome"]
+                    message.results.setdefault(data["ordinal"], {})[data["call"]] = data["outcome"]
                 self._mark_egress(data["outcome"]["result"])
             case "message_failed":
                 if self.messages:

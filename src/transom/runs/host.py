@@ -23,6 +23,7 @@ class Host(Protocol):
     chain: Chain
     telemetry: Telemetry
     log_calls: bool
+    stage_seconds: float
     on_delta: OnDelta | None
     budget: WindowBudget
     spending: Spending | None

@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transom.llm import AnsweredFrom, Usage
-from transom.runs.attempts import Attempt, Done, StageHistory
 from transom.runs.conversation import KINDS, Begun, Conversation, ConversationKey, Spent, key_of
+from transom.runs.plan import Attempt, Done, StageHistory
 from transom.runs.waiting import Choice, Slot, slot, without_call, without_talk
 from transom.store import Record
 

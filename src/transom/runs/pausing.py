@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from transom.errors import CapReached, Paused
 from transom.runs.choices import how_to_answer, why_it_waits
-
-if TYPE_CHECKING:
-    from transom.runs.decide import Plan
-    from transom.runs.run import Run
-    from transom.runs.step import Step
+from transom.runs.host import Host
+from transom.runs.plan import Plan
+from transom.runs.step import Step
 
 
-async def pause_for_time(run: Run, stage: str, error: TimeoutError | None = None) -> NoReturn:
+async def pause_for_time(run: Host, stage: str, error: TimeoutError | None = None) -> NoReturn:
     """A stage took as long as it may."""
     reason = f"stage {stage} reached its limit of {run.stage_seconds:g} s"
     await run.append("paused", {"stage": stage, "reason": reason})
     raise Paused(reason, run_id=run.id) from error
 
 
-async def pause_at_cap(run: Run, stage: str, error: CapReached) -> NoReturn:
+async def pause_at_cap(run: Host, stage: str, error: CapReached) -> NoReturn:
     """A stage used what it may use."""
     reason = f"stage {stage}: {error.what}"
     await run.append("paused", {"stage": stage, "reason": reason})
@@ -28,7 +26,7 @@ async def pause_at_cap(run: Run, stage: str, error: CapReached) -> NoReturn:
     raise Paused(reason, run_id=run.id, hint=f"go on with: transom resume {run.id}{more}") from error
 
 
-async def pause_for_choice(run: Run, step: Step[Any], plan: Plan) -> NoReturn:
+async def pause_for_choice(run: Host, step: Step[Any], plan: Plan) -> NoReturn:
     """Inputs and file of a stage both changed, and a person says which counts."""
     choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
     choice["file"] = step.path.relative_to(run.folder).as_posix()

@@ -21,16 +21,15 @@ from transom.errors import CapReached, Paused, RunError, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.deltas import OnDelta
 from transom.runs.artifact import Artifact, File, epoch_of, lineage_of
-from transom.runs.attempts import Attempt
 from transom.runs.checkpoints import Retention
 from transom.runs.choices import answered
-from transom.runs.decide import Plan
 from transom.runs.hold import Hold
 from transom.runs.journal import VERSION, RunState
 from transom.runs.ledger import Ledger
 from transom.runs.lock import RunLock
 from transom.runs.mapping import MapResult, map_items, stage_names
 from transom.runs.pausing import pause_at_cap, pause_for_choice, pause_for_time
+from transom.runs.plan import Attempt, Plan
 from transom.runs.questions import PersonAnswer, Question, is_reworded
 from transom.runs.spending import Spending
 from transom.runs.stage import KEPT, Named, Stage, checked

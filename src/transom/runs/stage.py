@@ -17,7 +17,7 @@ from transom.llm.deltas import OnDelta
 from transom.runs.asking import Models
 from transom.runs.conversation import OF_CALL, Conversation, ConversationKey
 from transom.runs.host import Host
-from transom.runs.spans import of_reply, of_request
+from transom.runs.observe import of_reply, of_request
 from transom.runs.tool_journal import ToolJournal
 from transom.runs.windows import WindowWriter
 from transom.runs.written import write_file

@@ -11,9 +11,8 @@ from transom.canonical import Json, digest
 from transom.errors import TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.runs.artifact import A_PERSON, File, input_digest
-from transom.runs.attempts import Attempt, StageHistory
-from transom.runs.decide import Plan, decide
 from transom.runs.journal import RunState
+from transom.runs.plan import Attempt, Plan, StageHistory, decide
 from transom.runs.written import set_aside
 
 T = TypeVar("T")

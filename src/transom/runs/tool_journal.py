@@ -13,7 +13,7 @@ from transom.runs.approvals import Approval, approval_request
 from transom.runs.conversation import IN_DOUBT, OF_CALL, Begun, ConversationKey
 from transom.runs.host import Host
 from transom.runs.journal import RunState
-from transom.runs.spans import of_tool, tell_outcome
+from transom.runs.observe import of_tool, tell_outcome
 from transom.runs.waiting import APPROVAL, BEGUN, Wanted, how_to_answer_call, of_call
 
 UNKNOWN = "was begun, and whether it was carried out is not known"
@@ -45,7 +45,7 @@ def stands(state: RunState, key: ConversationKey, begun: Begun) -> bool:
     mine = key._replace(conversation=begun.conversation)
     found = state.conversations.get(mine)
     message = found.message_of(begun.ordinal) if found else None
-    outcome = message.results.get((begun.ordinal, begun.call)) if message else None
+    outcome = message.outcome(begun.ordinal, begun.call) if message else None
     if outcome is None:
         return False
     error = outcome.get("error", "")
@@ -63,7 +63,7 @@ def _is_on_course(state: RunState, key: ConversationKey) -> bool:
     outer = key._replace(conversation=parent)
     if call := OF_CALL.fullmatch(name):
         message = state.conversation(outer).message_of(int(call[1]))
-        outcome = message.results.get((int(call[1]), int(call[2]))) if message else None
+        outcome = message.outcome(int(call[1]), int(call[2])) if message else None
         if message is None or (outcome and outcome.get("error")):
             return False
     return _is_on_course(state, outer)

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from transom.errors import RunError
-
-if TYPE_CHECKING:
-    from transom.runs.run import Run
+from transom.runs.host import Host
 
 S = TypeVar("S")
 
@@ -80,7 +78,7 @@ class Table(Generic[S]):
         return tuple(name for name in self.nodes if name not in self.routes)
 
 
-async def walk(run: Run, table: Table[S], state: S) -> S:
+async def walk(run: Host, table: Table[S], state: S) -> S:
     """Walk a table from its start to one of its ends.
 
     Raises:
@@ -96,7 +94,7 @@ async def walk(run: Run, table: Table[S], state: S) -> S:
     raise RunError(f"{table.name} did not end within {table.most_steps} steps", where=run.id)
 
 
-async def _hold_to_nodes(run: Run, table: str, nodes: list[str]) -> None:
+async def _hold_to_nodes(run: Host, table: str, nodes: list[str]) -> None:
     """Refuse a walk whose table has lost a node since the run began: it would silently go another way.
 
     Raises:
