@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT, SECTION2, spec_text
+from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, EXAMPLES, POINTS, REPORT, SECTION2, spec_text
 from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.build.checker import atoms_source, checker_yaml
 from transom.checklist.build.gates import Trial, hold
@@ -88,7 +88,11 @@ async def held(
     (tmp_path / "notes.txt").write_text("block alu power 1\n")
     others = (tmp_path / "notes.txt", tmp_path / "gone.rpt")
     trial = Trial(sandbox, (path,), others)
-    found = await hold(atoms_source(atom_a, reply), yaml, parse_spec(spec_text(section2=section2)), trial)
+    # The examples are those of the section as it stands; another one is held to the gates without them.
+    points = POINTS + (EXAMPLES if section2 == SECTION2 else "")
+    found = await hold(
+        atoms_source(atom_a, reply), yaml, parse_spec(spec_text(section2=section2, points=points)), trial
+    )
     return {row.gate: row for row in found.rows}
 
 
