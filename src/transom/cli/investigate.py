@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 KIND = "investigate"
 _EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
-_SHOWN = 4
 _TAKEN = ("data", "jira", "target", "policy", "waivers", "as_of", "no_memory", "reports")
 _COLOURS = {"READY": "green", "NOT_READY": "red"}
 
@@ -246,22 +245,16 @@ def _print(session: Session, result: Investigation) -> None:
     print_text(f"{style(verdict, _COLOURS.get(verdict, 'yellow'))}  {rest}", *lines)
 
 
-async def demo(session: Session, examples: Path) -> list[Investigation]:
+async def demo(session: Session, data: Path) -> list[Investigation]:
     """What `transom demo` shows: the first four features of the examples, each for its next stage."""
     from transom.investigator.sources import DataFolder
 
-    data, quiet, found = examples / "incoming_data", replace(session, verbosity=-1), []
-    for feature in DataFolder(data).features[:_SHOWN]:
+    session, found = replace(session, verbosity=-1), []
+    for feature in DataFolder(data).features[:4]:
         options = InvestigateOptions(data=data, as_of="2026-09-20")
-        inquiry = inquiry_of(quiet, f"Is {feature.summary} ready for its next stage?", options)
-        async with _opened(quiet, inquiry, options) as run:
-            result, _ = await answered(run, inquiry)
-        found.append(result)
-        if session.format != "json":
-            verdict = style(f"{result.verdict:<17}", _COLOURS.get(result.verdict, "yellow"))
-            print_text(f"  {verdict} {result.feature_name} for {result.target_stage}, {result.stage_fit} in its stage")
-            open_ = [one for one in result.criteria if one.required and one.status != "pass"]
-            print_text(*(f"      {one.name}: {one.why}" for one in open_[:_SHOWN]))
+        inquiry = inquiry_of(session, f"Is {feature.summary} ready for its next stage?", options)
+        async with _opened(session, inquiry, options) as run:
+            found.append((await answered(run, inquiry))[0])
     return found
 
 

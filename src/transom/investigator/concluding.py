@@ -8,12 +8,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from transom.agent import call
-from transom.canonical import Json
+from transom.canonical import Json, digest
 from transom.formats.release.shapes import Shape
 from transom.investigator.deciding import within
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.ledger import CALCULATED, Evidence, Ledger
+from transom.investigator.main_thread import MainThread
 from transom.investigator.replies import CITED, read_as
 from transom.investigator.result import (
     CriterionResult,
@@ -24,13 +24,9 @@ from transom.investigator.result import (
     UsageRow,
     Verdict,
 )
-from transom.investigator.roles import MAIN, json_rows, ours, outside, role_of
-from transom.investigator.sources import DataFolder
-from transom.investigator.tools import jira_tool, reading_tools
+from transom.investigator.roles import MAIN, json_rows, ours, outside
 from transom.llm import Block, Usage
 from transom.runs import Run, Stage, model_file
-from transom.tools import Toolbox, ToolDefinition
-from transom.tools.calculator import calculator
 
 _MOST_EVIDENCE = 60
 _MOST_LISTED = 12
@@ -44,38 +40,29 @@ class RiskRow(Shape):
 
 
 class Opinion(Shape):
-    """A judgement, as it was given, and what was calculated for it."""
+    """A judgement, as it was given."""
 
     verdict: Verdict
     justification: str
     risks: list[RiskRow] = Field(default_factory=list)
-    calculated: list[Evidence] = Field(default_factory=list)
 
 
 class Kept(Shape):
-    """What a follow-up goes on from: the answer, and the summaries that the main thread saw."""
+    """What a follow-up goes on from: the answer, the summaries that the main thread saw, and its name."""
 
     investigation: Investigation
     shown: list[str]
+    thread: str
 
 
 async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Investigation:
     """Have the case judged within its gates, and put the answer together."""
     decision, ledger, draft = case.decision, case.ledger, drafted(inquiry, case)
     blocks = case_blocks(draft, case.shown, ledger)
-    role = role_of(MAIN, [tool.spec for tool in _main_tools(inquiry.data, ledger)])
-    before = {row.id for row in ledger}
-
-    async def judge(stage: Stage, *_: Json) -> Opinion:
-        box = Toolbox(_main_tools(inquiry.data, ledger))
-        opinion = (await call(stage, role, blocks, partial(read_as, Opinion), tools=box)).value
-        return opinion.model_copy(update={"calculated": [row for row in ledger if row.id not in before]})
-
-    inputs = [block.to_json() for block in blocks]
-    artifact = await run.stage("decide", judge, *inputs, out=model_file("opinion.json", Opinion), uses=[role])
-    opinion = artifact.value
-    for row in opinion.calculated:
-        ledger.take(row)
+    thread = f"case-{digest([block.to_json() for block in blocks])[:12]}"
+    main = MainThread(run, thread, inquiry.data, case.feature.feature_id, ledger)
+    run.progress(f"judging {len(decision.criteria)} criteria")
+    opinion, used = await main.ask(MAIN, inquiry.question, blocks, partial(read_as, Opinion), id="verdict")
     names = known_names(draft)
     checked = ledger.check(opinion.justification, names=names)
     struck = [Unsupported(text=one.sentence, why=one.why, where="justification") for one in checked.struck]
@@ -84,7 +71,7 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Inve
         held = ledger.check(risk.text, names=names)
         struck += [Unsupported(text=one.sentence, why=one.why, where="risks") for one in held.struck]
         risks += [Risk(text=held.text, severity=risk.severity, evidence=list(held.cited))] if held.text else []
-    usage = spent + artifact.usage
+    usage = spent + used
     result = draft.model_copy(
         update={
             "verdict": within(opinion.verdict, decision),
@@ -95,18 +82,13 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Inve
         }
     )
     result = result.model_copy(update={"evidence": cited_rows(result, ledger)})
-    kept = Kept(investigation=result, shown=list(case.shown))
 
     async def keep(_: Stage, kept: Kept) -> Kept:
         return kept
 
+    kept = Kept(investigation=result, shown=list(case.shown), thread=thread)
     await run.stage("answer", keep, kept, out=model_file("investigation.json", Kept))
     return result
-
-
-def _main_tools(data: DataFolder, ledger: Ledger) -> list[ToolDefinition]:
-    docs = next(tool for tool in reading_tools(data) if tool.name == "list_docs")
-    return [jira_tool(data), docs, calculator(ledger.value_of, ledger.calculated)]
 
 
 def drafted(inquiry: Inquiry, case: Case) -> Investigation:

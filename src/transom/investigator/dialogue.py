@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from transom.agent import call
-from transom.canonical import Json, digest
+from transom.canonical import digest
 from transom.errors import InputError
 from transom.formats.release.shapes import Shape
 from transom.investigator.concluding import Kept, case_blocks, known_names
 from transom.investigator.ledger import Ledger
+from transom.investigator.main_thread import MainThread
 from transom.investigator.replies import read_plain
 from transom.investigator.result import Investigation, Judgement, Unsupported, Verdict
-from transom.investigator.roles import FOLLOW_UP, json_rows, outside, role_of
+from transom.investigator.roles import FOLLOW_UP, json_rows
 from transom.investigator.sources import DataFolder
-from transom.runs import Run, Stage, model_file
+from transom.runs import Run
 
 _MOST_LISTED = 12
 _PROMPT = 600  # characters of a question to a person
@@ -48,7 +48,7 @@ async def judged(run: Run, result: Investigation) -> Investigation:
 
 
 async def follow_up(run: Run, question: str, data: DataFolder, memory: Sequence[str] = ()) -> FollowUp:
-    """Answer a question to an investigation from its ledger and all that was asked since.
+    """Answer a question to an investigation in its kept thread, with its ledger.
 
     Args:
         memory: what is remembered of other investigations, a sentence each.
@@ -61,25 +61,12 @@ async def follow_up(run: Run, question: str, data: DataFolder, memory: Sequence[
         raise InputError("this run has no answer yet", where=run.id, hint=f"go on with: transom resume {run.id}")
     kept = Kept.model_validate_json(place.read_bytes())
     result, ledger = kept.investigation, Ledger(data.read, kept.investigation.evidence)
-    said = [
-        FollowUp.model_validate_json(path.read_bytes()) for path in sorted(run.folder.glob("follow_up/*/said.json"))
-    ]
-    if again := next((one for one in said if one.question == question), None):
-        return again
     blocks = [
         *case_blocks(result.model_copy(update={"question": question}), kept.shown, ledger),
-        outside("dialogue", [f"Asked: {one.question}\nAnswered: {one.answer}" for one in said][-_MOST_LISTED:]),
         json_rows("memory", [{"text": one} for one in memory]),
     ]
-    role = role_of(FOLLOW_UP)
-
-    async def answer(stage: Stage, *_: Json) -> FollowUp:
-        text = (await call(stage, role, blocks, read_plain)).value
-        names = [question, *known_names(result), *(one.answer for one in said), *memory]
-        checked = ledger.check(text, names=names)
-        struck = [Unsupported(text=one.sentence, why=one.why, where="follow-up") for one in checked.struck]
-        return FollowUp(question=question, answer=checked.text, unsupported_claims=struck)
-
-    inputs = [block.to_json() for block in blocks]
-    name = f"follow_up/{len(said) + 1:03d}-{digest(question)[:8]}"
-    return (await run.stage(name, answer, *inputs, out=model_file("said.json", FollowUp), uses=[role])).value
+    main = MainThread(run, kept.thread, data, result.feature_id, ledger)
+    text, _ = await main.ask(FOLLOW_UP, question, blocks, read_plain, id=f"follow-up/{digest(question)[:12]}")
+    checked = ledger.check(text, names=[question, *known_names(result), *memory])
+    struck = [Unsupported(text=one.sentence, why=one.why, where="follow-up") for one in checked.struck]
+    return FollowUp(question=question, answer=checked.text, unsupported_claims=struck)

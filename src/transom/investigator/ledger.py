@@ -124,6 +124,25 @@ class Ledger:
             source=reading.source, locator=locator, value=text, quote=text, sha256=reading.sha256, measure=measure
         )
 
+    def cited(self, reading: Reading, locator: str, value: str) -> str:
+        """Take in a passage that a model names, where the value stands in it.
+
+        Raises:
+            InputError: there is no such source or place, or something else stands there.
+        """
+        text = passage(self._read(reading.source), locator, reading.source)
+        if not value.strip() or not (_number_in(value, text) or _squeezed(value) in _squeezed(text)):
+            what = f"{value!r:.80} does not stand at {reading.source}#{locator}"
+            raise InputError(what, where="cite", hint="name the place where it stands, and the value as it stands")
+        return self._put(
+            source=reading.source,
+            locator=locator,
+            value=value,
+            quote=text[:240],
+            sha256=reading.sha256,
+            measure="cited",
+        )
+
     def calculated(self, expression: str, value: Decimal, measure: str = "", unit: str = "", label: str = "") -> str:
         """Take in a value that was calculated from others."""
         operands = names_in(expression)
@@ -177,8 +196,8 @@ class Ledger:
             return f"{row.source} has nothing at {row.locator}"
         if row.formula:
             return None
-        found, shown = "".join(passage.split()), "".join(row.value.rstrip("…").split())
-        stands = shown in found or _number_in(row.value, passage) or "".join(row.quote.rstrip("…").split()) in found
+        found, shown = _squeezed(passage), _squeezed(row.value)
+        stands = shown in found or _number_in(row.value, passage) or _squeezed(row.quote) in found
         return None if stands else f"{row.value} does not stand there"
 
     def rows(self, ids: Sequence[str]) -> list[Evidence]:
@@ -242,6 +261,10 @@ def passage(data: bytes, locator: str, source: str) -> str:
         named = f'"{node.key}": ' if node.place < 0 and node.key else ""
         return f"{named}{json.dumps(node.value, ensure_ascii=False)}"[:_MOST_PASSAGE]
     return quote_of(node)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.rstrip("…").split())
 
 
 def _number_in(shown: str, text: str) -> bool:

@@ -10,18 +10,19 @@ from transom.agent import RETRY
 from transom.canonical import Json, compact_json
 from transom.llm import Block, CallSettings, Role, Tier, ToolSpec
 
-IDENTIFY, READER, MERGE, MAIN, FOLLOW_UP = (
-    f"investigator.{name}" for name in ("identify", "reader", "merge", "main", "follow_up")
+IDENTIFY, READER, MERGE, MAIN, FOLLOW_UP, CLOSELY = (
+    f"investigator.{name}" for name in ("identify", "reader", "merge", "main", "follow_up", "closely")
 )
 SEES: dict[str, tuple[str, ...]] = {
     IDENTIFY: ("question", "features"),
     READER: ("question", "source", "observations"),
     MERGE: ("summaries",),
     MAIN: ("question", "feature", "criteria", "summaries", "evidence", "memory"),
-    FOLLOW_UP: ("question", "feature", "criteria", "summaries", "evidence", "dialogue", "memory"),
+    FOLLOW_UP: ("question", "feature", "criteria", "summaries", "evidence", "memory"),
+    CLOSELY: (),
 }
 _FOLDER = Path(__file__).parent / "prompts"
-_MOST_TOKENS = {READER: 1_200, MERGE: 1_200, IDENTIFY: 300, MAIN: 2_500, FOLLOW_UP: 1_500}
+_MOST_TOKENS = {READER: 1_200, MERGE: 1_200, IDENTIFY: 300, MAIN: 2_500, FOLLOW_UP: 1_500, CLOSELY: 1_500}
 
 
 def role_of(name: str, tools: Sequence[ToolSpec] = ()) -> Role:

@@ -78,4 +78,4 @@ def _tool(
         "required": list(properties),
         "additionalProperties": False,
     }
-    return ToolDefinition(name, description, parameters, refusing)
+    return ToolDefinition(name, description, parameters, refusing, effect="pure")

@@ -123,4 +123,4 @@ def calculator(value_of: Callable[[str], Decimal | None], record: Callable[[str,
         "required": ["expression"],
         "additionalProperties": False,
     }
-    return ToolDefinition("calculate", description, parameters, handler, recall=recall, trust="ours")  # type: ignore[arg-type]
+    return ToolDefinition("calculate", description, parameters, handler, effect="pure", recall=recall, trust="ours")  # type: ignore[arg-type]

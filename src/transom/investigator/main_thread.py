@@ -1,0 +1,100 @@
+"""The kept conversation of a case: it judges, is asked later on, and may have sources read again by a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from transom.agent import Agent, SubAgent
+from transom.errors import InputError, ReplyError, ToolRefused
+from transom.formats.release.shapes import Reading
+from transom.investigator.ledger import Ledger
+from transom.investigator.roles import CLOSELY, role_of
+from transom.investigator.sources import DataFolder
+from transom.investigator.tools import jira_tool, reading_tools
+from transom.llm import Block, Usage
+from transom.runs import Run
+from transom.tools import Arguments, ToolDefinition, ToolReturn
+from transom.tools.calculator import calculator
+
+T = TypeVar("T")
+_READ = "Have sources of the feature read again for something that the summaries leave open."
+
+
+class MainThread:
+    """A conversation in a run, found again by its name.
+
+    Args:
+        name: of the case; another state of the data is another case.
+        feature_id: of the one feature that its reader may look at.
+        ledger: takes what is cited and calculated under way.
+    """
+
+    def __init__(self, run: Run, name: str, data: DataFolder, feature_id: str, ledger: Ledger) -> None:
+        self._run, self._name = run, name
+        docs, *_ = [tool for tool in reading_tools(data) if tool.name == "list_docs"]
+        own = [jira_tool(data), docs, calculator(ledger.value_of, ledger.calculated), cite_tool(data, ledger)]
+        reading = [*reading_tools(data, data.feature(feature_id)), cite_tool(data, ledger)]
+        self._tools: list[ToolDefinition | SubAgent] = [
+            *own,
+            SubAgent(role_of(CLOSELY), "read_closely", _READ, reading),
+        ]
+
+    async def ask(
+        self,
+        role: str,
+        text: str,
+        blocks: Sequence[Block],
+        read: Callable[[str], T],
+        *,
+        id: str,  # noqa: A002  as send
+    ) -> tuple[T, Usage]:
+        """Say something and read the answer; ask once more where it cannot be read.
+
+        Raises:
+            ReplyError: the second answer cannot be read either.
+            ProviderError and others: see `Agent.send`.
+        """
+        async with Agent(role_of(role), at=self._run.named(self._name), tools=self._tools) as agent:
+            await agent.resume()
+            response = await agent.send(text, *blocks, id=id)
+            try:
+                value = read(response.text)
+            except ReplyError as error:
+                again = f"Your answer could not be read: {error}\nGive the whole answer again."
+                response = await agent.send(again, *blocks, id=f"{id}/again")
+                value = read(response.text)
+        return value, response.usage
+
+
+def cite_tool(data: DataFolder, ledger: Ledger) -> ToolDefinition:
+    """`cite`: puts a passage of a source into the ledger, where the value that is told stands in it."""
+
+    def record(source: str, locator: str, value: str) -> str:
+        reading = Reading(source=source, kind="document", name="cited", sha256=data.digest(source))
+        return ledger.cited(reading, locator, value)
+
+    def cite(arguments: Arguments) -> ToolReturn:
+        source, locator, value = (str(arguments[name]) for name in ("source", "locator", "value"))
+        try:
+            return ToolReturn({"id": record(source, locator, value)}, note=[source, locator, value])
+        except InputError as error:
+            raise ToolRefused(error.what, where=error.where, hint=error.hint) from error
+
+    def recall(note: object) -> None:
+        if isinstance(note, list):
+            record(*map(str, note))
+
+    texts = {
+        "source": "A path of the data folder, e.g. feature1/planning/DESIGN_DOC.md",
+        "locator": "A JSON pointer such as /summary/failed, or line:12, or lines:12-14",
+        "value": "The number or the words, exactly as they stand there",
+    }
+    parameters = {
+        "type": "object",
+        "properties": {name: {"type": "string", "description": text} for name, text in texts.items()},
+        "required": [*texts],
+        "additionalProperties": False,
+    }
+    description = "Puts a passage of a source into the evidence ledger and gives it an id that can be cited."
+    return ToolDefinition("cite", description, parameters, cite, effect="pure", recall=recall)  # type: ignore[arg-type]
