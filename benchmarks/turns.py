@@ -95,7 +95,7 @@ def transom() -> Talk:
         def fingerprint(self, _role: Any) -> str:
             return "1"
 
-        def still(self, _source: Any) -> bool:
+        def is_current(self, _source: Any) -> bool:
             return True
 
     async def talk(turns: int, folder: Path) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def transom() -> Talk:
         async def look(_arguments: Arguments) -> str:
             return script.look()
 
-        lookup = ToolDefinition("lookup", "Look something up.", schema, look)
+        lookup = ToolDefinition("lookup", "Look something up.", schema, look, effect="pure")
         home, caps = Home(folder, "bench"), Budget(turns=turns + 1)
         async with Agent(role, provider=Fake(script), tools=[lookup], at=home, budget=caps) as agent:
             response = await agent.send("go")
@@ -122,7 +122,7 @@ def transom() -> Talk:
         records = asyncio.run(read())
         rows = [row for path in workspace.traces.glob("*.jsonl") for row in read_trace(path)]
         spans = sum(not row.name.startswith("compact ") for row in rows)  # folding has spans of its own
-        counts = {kind: sum(record.kind == kind for record in records) for kind in ("reply", "tool")}
+        counts = {kind: sum(record.kind == kind for record in records) for kind in ("model_reply", "tool_result")}
         journal = sum(len(json.dumps(record.data)) for record in records)
         return {**counts, "spans": spans, "journal_bytes": journal, "database_bytes": size}
 
@@ -429,7 +429,7 @@ def report(found: dict[str, dict[str, Any]], missing: list[Row]) -> bool:
         print(f"{row.name:28}  is not here: {row.missing}")
     ours = found["transom"]
     for turns, kept in ours["kept"].items():
-        assert (kept["reply"], kept["tool"], kept["spans"]) == (turns + 1, turns, 2 * turns + 2), kept
+        assert (kept["model_reply"], kept["tool_result"], kept["spans"]) == (turns + 1, turns, 2 * turns + 2), kept
     print(f"\nread back: {SHORT + 1} replies, {SHORT} results and {2 * SHORT + 2} spans of {SHORT} turns, none missing")
     bars = [("calls/turn", ours["calls_turn"], HOLD_CALLS), ("x@200", ours["growth"], HOLD_GROWTH)]
     if ours["ratio"]:
