@@ -88,7 +88,7 @@ def _variables(case: Case) -> dict[str, Path]:
 
 
 def _used(store: Store, run_id: str) -> Used:
-    replies: list[Any] = [record.data for record in store.read(f"run/{run_id}") if record.kind == "reply"]
+    replies: list[Any] = [record.data for record in store.read(f"run/{run_id}") if record.kind == "model_reply"]
     usages = [reply["reply"]["usage"] for reply in replies]
     costs = [usage["cost"] for usage in usages if usage.get("cost") is not None]
     tokens = {name: sum(usage[name] for usage in usages) for name in ("input_tokens", "output_tokens", "cached_tokens")}

@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 from asyncio.subprocess import Process
+from pathlib import Path
 from typing import Any
 
 
@@ -32,10 +33,23 @@ async def start_group(*argv: str, **options: Any) -> Process:
 
 
 def kill_group(process: Process) -> None:
-    """Kill the whole group; bubblewrap and the kernel take the rest of a pid namespace with it."""
+    """Kill the whole group, and what bubblewrap has just begun: it dies with bubblewrap only once it has said so."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGSTOP)  # nothing is begun from here on
+            for child in _below(process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def _below(pid: int) -> list[int]:
+    """Processes below this one."""
+    try:
+        children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return [one for child in children for one in (child, *_below(child))]
 
 
 async def _end(process: Process) -> None:
