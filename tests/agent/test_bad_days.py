@@ -167,6 +167,7 @@ def check_ends(calm: Lives, bad: Lives, log: list[Served]) -> None:
     for one in wrong:
         turn = max(served.key[1] for served in log if served.key[0] == one["conversation"])
         faults = [served.fault for served in log if served.key == (one["conversation"], turn)]
+        assert "causes" in one, f"{one} instead of {calm.ended[one['conversation']]}"
         assert len(one["causes"]) == PATIENT.attempts
         for (kind, what), fault in zip(one["causes"], faults[-PATIENT.attempts :], strict=True):
             assert kind in (MEANS.get(fault, "ProviderError"), "NetworkFailed")

@@ -81,7 +81,7 @@ async def look(arguments: Any) -> str:
     return f"{at} holds {hashlib.sha256(at.encode()).hexdigest()[:6]}"
 
 
-TOOL = ToolDefinition("look", "Looks.", PLACE, look)
+TOOL = ToolDefinition("look", "Looks.", PLACE, look, "pure")  # a kill while an undeclared one runs is told the model
 
 
 def provider(plan: Plan, shelf: Shelf) -> SteadyProvider:
