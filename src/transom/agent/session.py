@@ -298,7 +298,7 @@ class TokenCounts:
                         known = self._learned.get(by, UNCORRECTED)
                         self._learned[by] = known.learned(Measure(*data["size"]), usage["input_tokens"])
             self._replies = state.replies
-        return self._learned.get(model, UNCORRECTED)
+        return self._learned[model] if model in self._learned else UNCORRECTED
 
 
 class EqualCalls:
@@ -406,7 +406,10 @@ class Session:
     @property
     def state(self) -> Conversation:
         """The conversation as its events have it."""
-        return self.stage.host.state.conversations.get(self.key) or self.stage.state(self.id)
+        try:  # asked for a dozen times a turn
+            return self.stage.host.state.conversations[self.key]
+        except KeyError:
+            return self.stage.state(self.id)
 
     @property
     def spent(self) -> Spent:

@@ -87,7 +87,9 @@ class Draft:
     @property
     def shares(self) -> tuple[Share, ...]:
         """What each part takes, and is held to."""
-        return tuple([Share(name, self._used(name), self._limits[name]) for name in SHARES])
+        used, limits = self._tokens.tokens, self._limits
+        sizes = [(name, self._sizes[name]) for name in SHARES]
+        return tuple([Share(name, 0 if size is _NOTHING else used(size), limits[name]) for name, size in sizes])
 
     @property
     def request(self) -> Request:

@@ -65,7 +65,8 @@ class TokenCorrection:
     def tokens(self, size: Measure) -> int:
         """An estimate of the tokens of something of that measure."""
         plain, dense = self._weights
-        return max(0, math.ceil(plain * size.plain + dense * size.dense - 1e-6))
+        tokens = math.ceil(plain * size.plain + dense * size.dense - 1e-6)
+        return tokens if tokens > 0 else 0
 
     def at_most(self, size: Measure) -> int:
         """An estimate from above, for what has to fit: also where the text is unlike all that was seen so far.

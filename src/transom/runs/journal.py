@@ -87,10 +87,11 @@ class RunState:
 
     def conversation(self, key: ConversationKey) -> Conversation:
         """The conversation of that key; an empty one is kept where there was none."""
-        found = self.conversations.get(key)
-        if found is None:
+        try:
+            return self.conversations[key]
+        except KeyError:
             found = self.conversations[key] = Conversation()
-        return found
+            return found
 
     def within(self, key: ConversationKey) -> dict[ConversationKey, Conversation]:
         """The sub-conversations that were opened in a conversation, also those of sub-conversations."""

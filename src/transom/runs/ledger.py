@@ -114,7 +114,8 @@ class Ledger:
         self._soon = [one for one in self._soon if not one.written.done() or one.written.exception()]
         with suppress(StoreError):
             records = self._store.read(self._stream)
-            self.state, self._checkpoints = fold(records), checkpoints(records)
+            vars(self.state).update(vars(fold(records)))  # the same object: others hold it
+            self._checkpoints = checkpoints(records)
             self._stops = [record.seq for record in records if record.kind in _STOPS]
             self._read_to = records[-1].seq if records else 0
             for one in self._soon:

@@ -66,6 +66,7 @@ class Run:
         self._kept: Stage | None = None
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
         self._ledger = Ledger(store, f"run/{run_id}", folder)
+        self.state: RunState = self._ledger.state
         redact = Redactor(secrets=chain.secrets)
         self.telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
         self._hold = Hold(run_id, self.telemetry.close, self._lock.release)
@@ -164,11 +165,6 @@ class Run:
     def records(self) -> list[Record]:
         """The journal, oldest first."""
         return list(self.store.read(f"run/{self.id}"))
-
-    @property
-    def state(self) -> RunState:
-        """What the journal says so far."""
-        return self._ledger.state
 
     @property
     def kept(self) -> Stage:

@@ -129,7 +129,7 @@ class Stage:
 
     def key(self, conversation: str) -> ConversationKey:
         """Where a conversation is found in the run."""
-        found = self._keys.get(conversation)
+        found = self._keys[conversation] if conversation in self._keys else None
         if found is None:
             found = self._keys[conversation] = ConversationKey(self.name, self.epoch, conversation)
         return found
