@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from transom.formats.release.places import Source, stands_in
 from transom.investigator.deciding import Decision, decide
 from transom.investigator.gathering import read_source, sources_of
 from transom.investigator.ledger import Ledger
@@ -61,3 +62,14 @@ def status(decision: Decision, criterion: str) -> str:
     """`pass`, `fail`, `waived`, or the kind of doubt."""
     one = next(one for one in decision.criteria if one.id == criterion)
     return one.doubt if one.status == "unknown" else one.status
+
+
+def misplaced(ledger: Ledger, read: Callable[[str], bytes]) -> list[str]:
+    """Entries whose value does not stand at their place in the source as it is now."""
+    wrong = []
+    for row in ledger:
+        text = Source(read(row.source), row.source).at(row.locator)
+        derived = row.formula and (text or row.locator == "")
+        if not derived and not stands_in(row.value, text) and not stands_in(row.quote, text):
+            wrong.append(f"{row.id} {row.source}#{row.locator} {row.value}")
+    return wrong

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,9 +77,9 @@ async def investigate(
         result, waits = await answered(run, inquiry)
         if waits is None:
             await run.finish(result.verdict)
-    for write, path in reports:
-        from transom.canonical import write_atomic
+    from transom.canonical import write_atomic
 
+    for write, path in reports:
         write_atomic(path, write(result).encode("utf-8", "replace"))
         session.progress(f"written: {path}")
     _print(session, result)
@@ -99,8 +99,6 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
     from transom.investigator.policy import load_policy, load_waivers
     from transom.investigator.sources import DataFolder
 
-    if not question.strip():
-        raise InputError("asks nothing", where="QUESTION", hint='ask e.g. "Is feature1 ready for production?"')
     if options.data is None:
         raise InputError("no data were given", where="--data", hint="name the folder of the features' folders")
     data = DataFolder(session.cwd / options.data)
@@ -146,10 +144,11 @@ async def _opened(session: Session, inquiry: Inquiry, options: InvestigateOption
     data, target = str(inquiry.data.root), inquiry.target
     inputs: dict[str, Json] = {"question": inquiry.question, "data": data, "target": target, "jira": options.jira}
     entry = _entry(session, inquiry, options)
-    name = "-".join(inquiry.question.lower().split())[:40].strip("-?") or KIND
+    words = "".join(sign if sign.isalnum() else " " for sign in inquiry.question.lower()).split()
+    name = "-".join(words)[:40] or KIND
     async with session.open_store() as store:
         chain = _chain(session, store)
-        async with session.open_run(KIND, inputs, name=_file_name(name), store=store, chain=chain, entry=entry) as run:
+        async with session.open_run(KIND, inputs, name=name, store=store, chain=chain, entry=entry) as run:
             yield run
 
 
@@ -165,39 +164,20 @@ def _chain(session: Session, store: SqliteStore) -> Chain:
     return chain
 
 
-def _file_name(text: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in text)
-
-
 def _entry(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> dict[str, Json]:
     """What `transom resume` and `--continue` give again."""
-
-    def place(path: Path | None) -> str | None:
-        return str((session.cwd / path).absolute()) if path is not None else None
-
-    told = session.settings.origins.get("model") == "command line"
-    return {
-        "question": inquiry.question,
-        "data": str(inquiry.data.root),
-        "jira": options.jira,
-        "target": options.target,
-        "policy": place(options.policy),
-        "waivers": place(options.waivers),
-        "as_of": inquiry.as_of.isoformat(),
-        "no_memory": options.no_memory,
-        "reports": [_absolute(text, session.cwd) for text in options.reports],
-        "cwd": str(session.cwd),
-        "model": session.settings.model if told else None,
-        "base_url": None,
-        "max_cost": None,
-    }
+    given = asdict(options) | {"data": inquiry.data.root, "as_of": inquiry.as_of.isoformat()}
+    kept = {name: str(session.cwd / one) if isinstance(one, Path) else one for name, one in given.items()}
+    reports = [f"{one.partition(':')[0]}:{session.cwd / one.partition(':')[2]}" for one in options.reports]
+    told = session.settings.model if session.settings.origins.get("model") == "command line" else None
+    more: dict[str, Any] = {"question": inquiry.question, "reports": reports, "cwd": str(session.cwd), "model": told}
+    return {**kept, **more, "base_url": session.base_url, "max_cost": None}
 
 
 def _options(entry: Mapping[str, Any]) -> InvestigateOptions:
-    told: dict[str, Any] = {name: entry.get(name) for name in ("jira", "target", "as_of")}
-    told |= {name: Path(entry[name]) for name in ("data", "policy", "waivers") if entry.get(name)}
-    told["no_memory"] = bool(entry.get("no_memory"))
-    return InvestigateOptions(**told, reports=tuple(entry.get("reports", ())))
+    told = {one.name: entry[one.name] for one in fields(InvestigateOptions) if one.name in entry}
+    told |= {name: Path(told[name]) for name in ("data", "policy", "waivers") if told.get(name)}
+    return InvestigateOptions(**{**told, "reports": tuple(told.get("reports", ()))})
 
 
 async def _resume(today: Session, entry: dict[str, Any]) -> int:
@@ -226,11 +206,8 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     inquiry = inquiry_of(session, str(entry["question"]), replace(options, jira=None))
     async with _memory(session, inquiry, options) as inquiry, _opened(session, inquiry, options) as run:
         said = await follow_up(run, question, inquiry.data, await dependants(inquiry.memory, question))
-    if session.format == "json":
-        print_json(said)
-    else:
-        print_text(*said.answer.splitlines())
-        print_text(*(f"not supported: {one.text} ({one.why})" for one in said.unsupported_claims))
+    struck = [f"not supported: {one.text} ({one.why})" for one in said.unsupported_claims]
+    print_json(said) if session.format == "json" else print_text(*said.answer.splitlines(), *struck)
     return 0
 
 
@@ -240,9 +217,8 @@ def _print(session: Session, result: Investigation) -> None:
     if session.format == "json":
         print_json(result)
         return
-    first, *lines = text_report(result).rstrip("\n").split("\n")
-    verdict, _, rest = first.partition("  ")
-    print_text(f"{style(verdict, _COLOURS.get(verdict, 'yellow'))}  {rest}", *lines)
+    head = style(result.verdict, _COLOURS.get(result.verdict, "yellow"))
+    print_text(*text_report(result).rstrip("\n").replace(result.verdict, head, 1).split("\n"))
 
 
 async def demo(session: Session, data: Path) -> list[Investigation]:
@@ -263,14 +239,8 @@ def _report(text: str, cwd: Path) -> tuple[Any, Path]:
 
     name, found, path = text.partition(":")
     if not found or not path or name not in FORMATS:
-        hint = f"write FORMAT:PATH with one of {', '.join(FORMATS)}"
-        raise InputError(f"{text!r} is no report", where="--report", hint=hint)
+        raise InputError(f"{text!r} is no report", where="--report", hint=f"write PATH behind {', '.join(FORMATS)}:")
     return FORMATS[name], cwd / Path(path).expanduser()
-
-
-def _absolute(text: str, cwd: Path) -> str:
-    name, _, path = text.partition(":")
-    return f"{name}:{(cwd / Path(path).expanduser()).absolute()}"
 
 
 def _day(text: str | None) -> date:

@@ -94,6 +94,7 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Inve
 def drafted(inquiry: Inquiry, case: Case) -> Investigation:
     """The answer as the rules have it, before anybody judged within them."""
     decision = case.decision
+    struck = [one for report in case.reports for one in report.struck]
     return Investigation(
         question=inquiry.question,
         feature_id=case.feature.feature_id,
@@ -105,7 +106,7 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
         confidence=decision.confidence,
         criteria=decision.criteria,
         risks=decision.risks,
-        unsupported_claims=[*decision.unsupported, *(one for report in case.reports for one in report.struck)],
+        unsupported_claims=[*decision.unsupported, *struck, *case.struck],
         injection_attempts=decision.injections,
         contradictions=decision.contradictions,
         questions=decision.questions,

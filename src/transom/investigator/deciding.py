@@ -9,7 +9,7 @@ from datetime import date
 from transom.formats.release.shapes import Reading
 from transom.investigator.judging import Judge
 from transom.investigator.ledger import Ledger
-from transom.investigator.policy import Policy, Waiver, split_waivers
+from transom.investigator.policy import Policy, Waiver
 from transom.investigator.result import (
     Contradiction,
     CriterionResult,
@@ -75,7 +75,8 @@ def decide(
     asked = policy.criteria_for(target)
     contradictions = find_contradictions(policy, readings, ledger, current)
     judged = [judge.judge(criterion) for criterion in asked]
-    valid, expired = split_waivers([*policy.waivers, *waivers], as_of)
+    given = [*policy.waivers, *waivers]
+    valid, expired = [one for one in given if one.expires >= as_of], [one for one in given if one.expires < as_of]
     criteria, used = _waived(judged, valid, expired, feature)
     verdict = verdict_of(criteria)
     unread = [Unread(source=one.source, why=one.why) for one in readings if one.state in ("unreadable", "in_part")]

@@ -7,11 +7,12 @@ from pathlib import PurePosixPath
 
 from transom.agent import call
 from transom.canonical import Json, digest
-from transom.errors import InputError, OutOfTurns, Paused, ReplyError, WindowOverflow
+from transom.errors import InputError, OutOfTurns, ReplyError, WindowOverflow
 from transom.formats.release.analysis import read_analysis_file
 from transom.formats.release.documents import read_document
 from transom.formats.release.issues import read_changelog_file, read_issue_file
 from transom.formats.release.shapes import Kind, Observation, Reading, Shape
+from transom.gates.cutting import cut
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.replies import CITED, read_plain, recited
 from transom.investigator.result import Unsupported
@@ -46,7 +47,7 @@ class SourceRef(Shape):
     @property
     def key(self) -> str:
         """Unique in a feature, and fit to name a stage."""
-        return self.source.replace("/", "_").replace(" ", "_")
+        return self.source.replace(" ", "  ").replace("/", " ")
 
 
 def sources_of(data: DataFolder, feature: Feature) -> list[SourceRef]:
@@ -101,6 +102,7 @@ class Merged(Shape):
     """Summaries of several sources as one."""
 
     summary: str
+    struck: list[Unsupported]
 
 
 async def gather(run: Run, question: str, data: DataFolder, feature: Feature) -> tuple[list[SourceReport], Usage]:
@@ -129,10 +131,8 @@ async def gather(run: Run, question: str, data: DataFolder, feature: Feature) ->
         uses=[role],
     )
     for one in found:
-        if isinstance(one.question, Paused):
-            raise one.question
-        if one.error is not None:
-            raise one.error
+        if stopped := one.question or one.error:
+            raise stopped
     artifacts = [one.artifact for one in found if one.artifact is not None]
     used = sum((one.usage for one in artifacts), Usage())
     return [one.value for one in artifacts], used
@@ -149,15 +149,13 @@ async def summarised(
         json_rows("source", [_task(ref, reading, feature_id)]),
         json_rows("observations", rows),
     ]
+    tools = Toolbox(reading_tools(data, data.feature(feature_id)))
     try:
-        answer = await call(
-            stage, role, blocks, read_plain, tools=Toolbox(reading_tools(data, data.feature(feature_id)))
-        )
-        text, request = answer.value, answer.request
-        read = stage.host.chain.estimate_tokens(request)
+        answer = await call(stage, role, blocks, read_plain, tools=tools)
+        text, read = answer.value, stage.host.chain.estimate_tokens(answer.request)
     except (ReplyError, OutOfTurns, WindowOverflow) as error:
         text, read = f"Its reader came to nothing: {error.what}", 0
-    checked = ledger.check(text[:_SUMMARY], names=[question, ref.source])
+    checked = ledger.check(_within(text, _SUMMARY), names=[question, ref.source])
     struck = [Unsupported(text=one.sentence, why=one.why, where=ref.source) for one in checked.struck]
     return SourceReport(
         key=ref.key,
@@ -182,19 +180,8 @@ def _task(ref: SourceRef, reading: Reading, feature_id: str) -> dict[str, Json]:
 
 def _row(ledger: Ledger, one: Observation, reading: Reading) -> dict[str, Json]:
     evidence = ledger[ledger.add(one, reading)]
-    return {
-        "id": evidence.id,
-        "measure": one.measure,
-        "label": one.label,
-        "value": evidence.value,
-        "number": one.number is not None,
-        "unit": one.unit,
-        "nature": one.nature,
-        "limit": one.limit,
-        "fact": evidence.fact,
-        "at": one.locator,
-        "quote": one.quote[:160],
-    }
+    told = one.model_dump(include={"measure", "label", "unit", "nature", "limit", "locator"})
+    return {**told, "id": evidence.id, "value": evidence.value, "fact": evidence.fact, "quote": one.quote[:160]}
 
 
 def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger, dict[str, str]]:
@@ -207,16 +194,16 @@ def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger,
     return ledger, summaries
 
 
-async def merge(run: Run, summaries: Mapping[str, str]) -> tuple[list[str], Usage]:
-    """The summaries that the main thread sees: all of them, or merged ones where they are many."""
+async def merge(run: Run, summaries: Mapping[str, str], ledger: Ledger) -> tuple[list[str], list[Unsupported], Usage]:
+    """The summaries that the main thread sees: all of them, or merged ones where they are many; and what was struck."""
     rows: list[dict[str, Json]] = [{"source": source, "summary": text} for source, text in summaries.items() if text]
-    role, used, level = role_of(MERGE), Usage(), 0
+    role, used, level, struck = role_of(MERGE), Usage(), 0, list[Unsupported]()
 
     async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> Merged:
-        known = {one for row in group for one in CITED.findall(str(row["summary"]))}
         answer = await call(stage, role, [json_rows("summaries", group)], read_plain)
-        lines = [line for line in answer.value.splitlines() if set(CITED.findall(line)) <= known]
-        return Merged(summary="\n".join(lines)[:_SUMMARY])
+        checked = ledger.check(_within(answer.value, _SUMMARY))
+        struck = [Unsupported(text=one.sentence, why=one.why, where=stage.name) for one in checked.struck]
+        return Merged(summary=checked.text, struck=struck)
 
     while len(rows) > _MOST_SUMMARIES:
         level += 1
@@ -234,18 +221,13 @@ async def merge(run: Run, summaries: Mapping[str, str]) -> tuple[list[str], Usag
             if one.artifact is None:
                 raise one.error or one.question or ReplyError("a merge came to nothing")
             used += one.artifact.usage
+            struck += one.artifact.value.struck
             name = f"{len(group)} sources from {group[0]['source']}"
             rows.append({"source": name, "summary": one.artifact.value.summary})
     most = _SUMMARY if len(rows) <= _GROUP else _OF_MANY
-    return [f"{row['source']}: {_cut(str(row['summary']), most)}" for row in rows], used
+    return [f"{row['source']}: {_within(str(row['summary']), most)}" for row in rows], struck, used
 
 
-def _cut(text: str, most: int) -> str:
-    """Whole lines of a text, of at most so many characters in all."""
-    kept, size = [], 0
-    for line in text.splitlines():
-        size += len(line) + 1
-        if size > most:
-            break
-        kept.append(line)
-    return " ".join(kept)
+def _within(text: str, most: int) -> str:
+    """At most so many characters of a text, none of its numbers cut through."""
+    return text if len(text) <= most else text[: cut(text, most, CITED.findall(text))]

@@ -10,6 +10,7 @@ from transom.investigator.deciding import Decision
 from transom.investigator.gathering import SourceReport
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Policy, Waiver
+from transom.investigator.result import Unsupported
 from transom.investigator.sources import DataFolder, Feature
 from transom.memory import Memory
 
@@ -45,3 +46,4 @@ class Case:
     reports: Sequence[SourceReport]
     summaries: Mapping[str, str]
     shown: Sequence[str]
+    struck: Sequence[Unsupported]

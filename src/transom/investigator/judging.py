@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import PurePosixPath
 
+from transom.formats.release.measures import words_of
 from transom.formats.release.quoting import plain_number
 from transom.formats.release.shapes import Observation, Reading
 from transom.formats.release.words import key_words, word_set
-from transom.investigator.ledger import Ledger, words_of
+from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Criterion, DocumentRule, Rule
 from transom.investigator.result import CriterionResult, CriterionStatus, Doubt
 
@@ -291,7 +292,7 @@ def _named(people: Sequence[Seen]) -> str:
 def _decided(one: Seen) -> Part:
     value, label = str(one.observation.value), one.observation.label or "the review"
     if value in ("pass", "skipped"):
-        return Part("pass", f"{label}: {one.observation.quote}" if not label else f"{label} approved", [one])
+        return Part("pass", f"{label} approved", [one])
     if value == "fail":
         return Part("fail", f"{label} did not approve", [one])
     said = {"pending": "has not decided yet", "progress": "is still at it"}.get(

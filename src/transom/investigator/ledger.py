@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
-from itertools import islice
 
-from transom.errors import InputError, ToolRefused
-from transom.formats.release.quoting import plain_number, quote_of
+from transom.errors import InputError
+from transom.formats.release.measures import words_of
+from transom.formats.release.places import Source, stands_in
+from transom.formats.release.quoting import plain_number
 from transom.formats.release.shapes import Observation, Reading, Shape
-from transom.formats.release.tree import Node, parse_json
-from transom.formats.xml_paths import read_xml, value_at
 from transom.gates.claims import CheckedText, Support, check_claims
 from transom.tools.calculator import names_in
 
 CALCULATED = "calculator"
-_MOST_PASSAGE = 20_000
+_MOST_OPEN = 4  # sources that are held in memory
 _NORMALISED = ("pass", "fail", "conditional", "pending", "progress", "skipped")
 _UNITS = {"": "", "%": "%", "ms": "ms", "/s": "/s"}
 
@@ -72,6 +70,7 @@ class Ledger:
         self._read = read
         self._rows = {row.id: row for row in rows}
         self._ids = {(row.source, row.locator, row.value, row.measure): row.id for row in self._rows.values()}
+        self._sources: dict[str, Source] = {}
         self._last = max((int(one[1:]) for one in self._rows), default=0)
 
     def __iter__(self) -> Iterator[Evidence]:
@@ -130,8 +129,8 @@ class Ledger:
         Raises:
             InputError: there is no such source or place, or something else stands there.
         """
-        text = passage(self._read(reading.source), locator, reading.source)
-        if not value.strip() or not (_number_in(value, text) or _squeezed(value) in _squeezed(text)):
+        text = self._at(reading.source, locator)
+        if not stands_in(value, text):
             what = f"{value!r:.80} does not stand at {reading.source}#{locator}"
             raise InputError(what, where="cite", hint="name the place where it stands, and the value as it stands")
         return self._put(
@@ -182,24 +181,6 @@ class Ledger:
             unit = "ratio"
         return Support(value, unit, about.replace("vulnerabilities", "vulnerability"), text, row.label)
 
-    def verify(self, evidence_id: str) -> str | None:
-        """Why an entry does not stand in its source as it is today; None where it does.
-
-        A derived entry is held by its operands' places, which its locator names.
-        """
-        row = self._rows[evidence_id]
-        if row.source == CALCULATED:
-            missing = [one for one in row.locator.split(",") if one and one not in self._rows]
-            return f"{missing[0]} is not in the ledger" if missing else None
-        passage = self._passage(row.source, row.locator)
-        if not passage and not (row.locator == "" and row.formula):
-            return f"{row.source} has nothing at {row.locator}"
-        if row.formula:
-            return None
-        found, shown = _squeezed(passage), _squeezed(row.value)
-        stands = shown in found or _number_in(row.value, passage) or _squeezed(row.quote) in found
-        return None if stands else f"{row.value} does not stand there"
-
     def rows(self, ids: Sequence[str]) -> list[Evidence]:
         """The entries of these ids."""
         return [self._rows[one] for one in ids if one in self._rows]
@@ -217,9 +198,16 @@ class Ledger:
 
     def _passage(self, source: str, locator: str) -> str:
         try:
-            return passage(self._read(source), locator, source)
-        except (InputError, ToolRefused):
+            return self._at(source, locator)
+        except InputError:
             return ""
+
+    def _at(self, source: str, locator: str) -> str:
+        if source not in self._sources:
+            if len(self._sources) >= _MOST_OPEN:
+                self._sources.pop(next(iter(self._sources)))
+            self._sources[source] = Source(self._read(source), source)
+        return self._sources[source].at(locator)
 
 
 class _Supports(dict[str, Support]):
@@ -235,80 +223,3 @@ class _Supports(dict[str, Support]):
     def __missing__(self, key: str) -> Support:
         self[key] = self._ledger.support(key)
         return self[key]
-
-
-def passage(data: bytes, locator: str, source: str) -> str:
-    """What stands at a locator; empty where there is nothing.
-
-    Raises:
-        InputError: the source cannot be read.
-    """
-    if locator.startswith(("line:", "lines:")):
-        first, _, last = locator.partition(":")[2].partition("-")
-        if not first.isdigit() or (last and not last.isdigit()):
-            return ""
-        lines = islice(data.decode("utf-8", "replace").splitlines(), int(first) - 1, int(last or first))
-        return "\n".join(lines)[:_MOST_PASSAGE]
-    text = data.decode("utf-8-sig", "replace").strip()
-    if text.startswith("<"):
-        return (value_at(read_xml(text, source), locator) or "")[:_MOST_PASSAGE]
-    node = Node(parse_json(text, source)).find(locator)
-    if node is None:
-        return ""
-    if isinstance(node.value, str):
-        return f'"{node.key}": {node.value}'[:_MOST_PASSAGE]
-    if isinstance(node.value, dict | list):
-        named = f'"{node.key}": ' if node.place < 0 and node.key else ""
-        return f"{named}{json.dumps(node.value, ensure_ascii=False)}"[:_MOST_PASSAGE]
-    return quote_of(node)
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.rstrip("…").split())
-
-
-def _number_in(shown: str, text: str) -> bool:
-    try:
-        return any(
-            Decimal(word.strip('",:')) == Decimal(shown) for word in text.split() if word.strip('",:')[:1].isdigit()
-        )
-    except InvalidOperation:
-        return False
-
-
-def words_of(measure: str) -> str:
-    """A measure in words: `tests.failed` -> `failed tests`."""
-    named = {
-        "tests.failed": "failed tests",
-        "tests.executed": "executed tests",
-        "tests.stated_pass_rate": "pass rate",
-        "uat.pass_rate": "UAT pass rate",
-        "coverage.line": "line coverage",
-        "coverage.branch": "branch coverage",
-        "pipeline.failed_stages": "failed pipeline stages",
-        "jira.open_blockers": "open blocking issues",
-        "jira.open_subtasks": "open subtasks",
-        "jira.status": "Jira status",
-        "jira.last_status": "last status",
-        "jira.subtask": "open subtask",
-        "jira.blocker": "open blocking issue",
-        "tests.case": "failing case",
-        "uat.case": "failing scenario",
-        "pipeline.status": "pipeline",
-        "pipeline.stage": "failed stage",
-        "review.decision": "decision",
-        "review.person": "decision",
-        "review.condition": "open condition",
-        "review.doubt": "doubt",
-        "document.words": "words of substance",
-    }
-    if measure in named:
-        return named[measure]
-    if measure.endswith(".entry"):
-        return f"open {measure.split('.')[-2]} finding"
-    family, _, rest = measure.partition(".")
-    if rest in ("critical", "high", "medium", "low"):
-        return f"open {rest} {family}"
-    if rest.startswith("issues."):
-        return f"open {rest.partition('.')[2]} issues"
-    return rest.replace("_", " ").replace(".", " ") or family

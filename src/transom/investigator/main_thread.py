@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from transom.agent import Agent, SubAgent
 from transom.errors import InputError, ReplyError, ToolRefused
 from transom.formats.release.shapes import Reading
+from transom.investigator.gathering import sources_of
 from transom.investigator.ledger import Ledger
 from transom.investigator.roles import CLOSELY, role_of
-from transom.investigator.sources import DataFolder
+from transom.investigator.sources import DataFolder, Feature
 from transom.investigator.tools import jira_tool, reading_tools
 from transom.llm import Block, Usage
 from transom.runs import Run
@@ -32,9 +34,10 @@ class MainThread:
 
     def __init__(self, run: Run, name: str, data: DataFolder, feature_id: str, ledger: Ledger) -> None:
         self._run, self._name = run, name
+        feature = data.feature(feature_id)
         docs, *_ = [tool for tool in reading_tools(data) if tool.name == "list_docs"]
-        own = [jira_tool(data), docs, calculator(ledger.value_of, ledger.calculated), cite_tool(data, ledger)]
-        reading = [*reading_tools(data, data.feature(feature_id)), cite_tool(data, ledger)]
+        own = [jira_tool(data), docs, calculator(ledger.value_of, ledger.calculated), cite_tool(data, feature, ledger)]
+        reading = [*reading_tools(data, feature), cite_tool(data, feature, ledger)]
         self._tools: list[ToolDefinition | SubAgent] = [
             *own,
             SubAgent(role_of(CLOSELY), "read_closely", _READ, reading),
@@ -67,10 +70,13 @@ class MainThread:
         return value, response.usage
 
 
-def cite_tool(data: DataFolder, ledger: Ledger) -> ToolDefinition:
+def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinition:
     """`cite`: puts a passage of a source into the ledger, where the value that is told stands in it."""
+    allowed = {one.source for one in sources_of(data, feature)}
 
     def record(source: str, locator: str, value: str) -> str:
+        if source not in allowed:
+            raise InputError(f"{source!r} is no source of {feature.feature_id}", where="cite", hint="see list_docs")
         reading = Reading(source=source, kind="document", name="cited", sha256=data.digest(source))
         return ledger.cited(reading, locator, value)
 
@@ -82,8 +88,8 @@ def cite_tool(data: DataFolder, ledger: Ledger) -> ToolDefinition:
             raise ToolRefused(error.what, where=error.where, hint=error.hint) from error
 
     def recall(note: object) -> None:
-        if isinstance(note, list):
-            record(*map(str, note))
+        with suppress(InputError):  # the source changed since
+            record(*map(str, note if isinstance(note, list) else ()))
 
     texts = {
         "source": "A path of the data folder, e.g. feature1/planning/DESIGN_DOC.md",

@@ -55,8 +55,8 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     )
     digests = [one.reading.sha256 for one in reports]
     before = await recall(run, inquiry.memory, feature.feature_id, target, digests)
-    shown, merged_use = await merge(run, summaries)
-    case = Case(feature, current, target, decision, ledger, reports, summaries, shown)
+    shown, struck, merged_use = await merge(run, summaries, ledger)
+    case = Case(feature, current, target, decision, ledger, reports, summaries, shown, struck)
     result = await conclude(run, inquiry, case, spent + used + merged_use)
     result = result.model_copy(update={"changed_since": changed(before.earlier, result)})
     day, readings = inquiry.as_of.isoformat(), [one.reading for one in reports]

@@ -226,8 +226,3 @@ def load_waivers(path: Path) -> list[Waiver]:
         InputError: it cannot be read; one without approver, reason or expiry.
     """
     return validate_yaml(WaiverFile, load_yaml(path)).waivers
-
-
-def split_waivers(waivers: Sequence[Waiver], as_of: date) -> tuple[list[Waiver], list[Waiver]]:
-    """Those that count on a day, and those that have expired."""
-    return [one for one in waivers if one.expires >= as_of], [one for one in waivers if one.expires < as_of]

@@ -52,9 +52,8 @@ async def recall(run: Run, memory: Memory | None, feature_id: str, target: str, 
             entry = await memory.get(_key(feature_id, target))
         except MemoryUnavailable:
             return Remembered(status="broken")
-        if entry is None:
-            return Remembered(status="ok")
-        return Remembered(status="ok", earlier=Earlier.model_validate(entry.metadata["assessment"]))
+        earlier = Earlier.model_validate(entry.metadata["assessment"]) if entry is not None else None
+        return Remembered(status="ok", earlier=earlier)
 
     out = model_file("remembered.json", Remembered)
     return (await run.stage("recall", look, feature_id, target, [*sources], out=out)).value
@@ -65,10 +64,8 @@ def changed(earlier: Earlier | None, result: Investigation) -> str | None:
     if earlier is None:
         return None
     parts = [f"the verdict was {earlier.verdict}"] if earlier.verdict != result.verdict else []
-    for one in result.criteria:
-        was = earlier.criteria.get(one.id)
-        if was is not None and was != one.status:
-            parts.append(f"{one.id} was {was} and is {one.status}")
+    both = [(one, earlier.criteria.get(one.id, one.status)) for one in result.criteria]
+    parts += [f"{one.id} was {was} and is {one.status}" for one, was in both if was != one.status]
     said = "; ".join(parts) or "nothing changed"
     return f"on {earlier.as_of}: {said}"
 
@@ -98,7 +95,7 @@ async def _keep(memory: Memory, result: Investigation, readings: Sequence[Readin
     open_ = [one.name for one in result.criteria if one.required and one.status in ("fail", "unknown")]
     text = f"{result.feature_name} was judged {result.verdict} for {result.target_stage} on {as_of}"
     text += f"; open: {', '.join(open_)}" if open_ else ""
-    await memory.store(feature_text(result), {**about, "kind": "feature"}, key=feature)
+    await memory.store(f"{result.feature_name} ({result.feature_id})", {**about, "kind": "feature"}, key=feature)
     key = _key(result.feature_id, result.target_stage)
     assessment: dict[str, Json] = {**about, "kind": "assessment", "assessment": told.model_dump(mode="json")}
     await memory.store(text, assessment, key=key)
@@ -119,11 +116,6 @@ async def _keep(memory: Memory, result: Investigation, readings: Sequence[Readin
             await memory.relate(feature, target, DEPENDS if kind == "dependency" else HAS)
 
 
-def feature_text(result: Investigation) -> str:
-    """What a feature is remembered by."""
-    return f"{result.feature_name} ({result.feature_id})"
-
-
 async def dependants(memory: Memory | None, question: str) -> list[str]:
     """Sentences on what depends on something that a question names, with the places that say so."""
     if memory is None:
@@ -136,7 +128,8 @@ async def dependants(memory: Memory | None, question: str) -> list[str]:
             name = str(one.entry.metadata.get("name") or one.entry.content)
             words = {singular(word) for word in plain_words(name.partition("(")[0])}
             telling = words - _GENERIC or words
-            if len(telling & asked) * 2 <= len(telling) and not telling <= asked:
+            least = 1 if one.entry.metadata.get("kind") == "feature" else len(telling)
+            if len(telling & asked) < least:
                 continue
             depending = await memory.neighbours(one.entry.id, None, relationship=DEPENDS, direction="in")
             using = await memory.neighbours(one.entry.id, None, relationship=DEPENDS, direction="out")

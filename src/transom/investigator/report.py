@@ -136,7 +136,7 @@ def _template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
 
     around = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    return around.get_template("investigation.html.j2")
+    return around.get_template("investigation.html")
 
 
 FORMATS: Final[Mapping[str, Callable[[Investigation], str]]] = {

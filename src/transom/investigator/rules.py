@@ -215,8 +215,8 @@ def _merge(request: Request) -> Reply:
 
 def _judge(request: Request) -> Reply:
     feature, criteria = _rows(request, "feature")[0], _rows(request, "criteria")
-    verdict, target = str(feature["verdict"]), str(feature["target_stage"])
-    lines = [f"{feature['name']} is judged {verdict} for {target}."]
+    verdict = str(feature["verdict"])
+    lines = [f"{feature['name']} is judged {verdict} for {feature['target_stage']}."]
     for status, word in (("fail", "is not met"), ("unknown", "is not known"), ("waived", "is waived")):
         for row in criteria:
             if row["status"] == status and row["required"]:

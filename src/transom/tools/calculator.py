@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Context, Decimal, DecimalException
 from typing import Final
 
@@ -56,10 +57,9 @@ def calculate(expression: str, names: Mapping[str, Decimal] | Callable[[str], De
     """
     if len(expression) > MOST_SIGNS:
         raise ToolRefused(f"the expression has more than {MOST_SIGNS} signs", hint="calculate it in parts")
-    value_of = names if callable(names) else names.get
     try:
         tree = ast.parse(expression.strip(), mode="eval")
-        value = _EXACT.plus(_value(tree.body, value_of))
+        value = _EXACT.plus(_value(tree.body, names if callable(names) else names.get))
         if not value.is_finite():
             raise ValueError("no number")
         return value
@@ -77,8 +77,6 @@ def _value(node: ast.expr, value_of: Callable[[str], Decimal | None]) -> Decimal
             return Decimal(repr(number))
         case ast.UnaryOp(op=ast.USub()):
             return -_value(node.operand, value_of)
-        case ast.UnaryOp(op=ast.UAdd()):
-            return _value(node.operand, value_of)
         case ast.BinOp() if type(node.op) in _OPERATORS:
             return _OPERATORS[type(node.op)](_value(node.left, value_of), _value(node.right, value_of))
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
@@ -104,8 +102,7 @@ def calculator(value_of: Callable[[str], Decimal | None], record: Callable[[str,
 
     Args:
         value_of: the number behind a name such as `E3`.
-        record: keeps expression and value; the id under which the result can be cited. It is called again with the
-            same expression when the call comes from the journal.
+        record: keeps expression and value under an id; called again when the call comes from the journal.
     """
 
     def handler(arguments: Arguments) -> ToolReturn:
@@ -114,13 +111,10 @@ def calculator(value_of: Callable[[str], Decimal | None], record: Callable[[str,
         return ToolReturn({"id": record(expression, value), "value": f"{value.normalize():f}"}, note=expression)
 
     def recall(note: object) -> None:
-        record(str(note), calculate(str(note), value_of))
+        with suppress(ToolRefused):
+            record(str(note), calculate(str(note), value_of))
 
     description = "Calculates, e.g. `percent(E3, E4)`, and gives the result an id that can be cited like evidence."
-    parameters = {
-        "type": "object",
-        "properties": {"expression": {"type": "string", "description": _HINT}},
-        "required": ["expression"],
-        "additionalProperties": False,
-    }
+    text = {"type": "string", "description": _HINT}
+    parameters = {"type": "object", "properties": {"expression": text}, "required": ["expression"]}
     return ToolDefinition("calculate", description, parameters, handler, effect="pure", recall=recall, trust="ours")  # type: ignore[arg-type]

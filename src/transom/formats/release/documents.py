@@ -86,12 +86,18 @@ def read_document(path: Path, source: str, name: str) -> Reading:
         title=reader.title,
         words=reader.words,
         observations=(
-            Observation(measure="document.words", value=float(reader.words), locator=f"lines:1-{reader.line}"),
-            Observation(measure="document.hollow", value=float(reader.hollow), locator=f"lines:1-{reader.line}"),
+            _counted("words", reader.words, reader.line),
+            _counted("hollow", reader.hollow, reader.line),
             *reader.claims,
         ),
         remarks=tuple(reader.remarks[:_MOST_REMARKS]),
     )
+
+
+def _counted(what: str, number: int, lines: int) -> Observation:
+    formula = f"count of {'words of substance' if what == 'words' else 'open passages'}"
+    measure, place = f"document.{what}", f"lines:1-{lines}"
+    return Observation(measure=measure, value=float(number), locator=place, formula=formula)
 
 
 def _digest(path: Path) -> str:

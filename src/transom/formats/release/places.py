@@ -1,0 +1,81 @@
+"""What stands at a place of a source, and whether a value stands there."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from itertools import islice
+from xml.etree.ElementTree import Element
+
+from transom.formats.release.quoting import quote_of
+from transom.formats.release.tree import Node, parse_json
+from transom.formats.xml_paths import read_xml, value_at
+
+_MOST_PASSAGE = 20_000
+
+
+class Source:
+    """A source in which places are looked up; it is parsed once.
+
+    Args:
+        data: its bytes.
+        name: for messages.
+    """
+
+    def __init__(self, data: bytes, name: str) -> None:
+        self._data, self._name = data, name
+
+    def at(self, locator: str) -> str:
+        """What stands at a locator; empty where there is nothing.
+
+        Raises:
+            InputError: the source cannot be read.
+        """
+        if locator.startswith(("line:", "lines:")):
+            return self._lines(locator.partition(":")[2])
+        if isinstance(self._root, Element):
+            return (value_at(self._root, locator) or "")[:_MOST_PASSAGE]
+        node = self._root.find(locator)
+        if node is None:
+            return ""
+        named = f'"{node.key}": ' if node.place < 0 and node.key else ""
+        if isinstance(node.value, str):
+            return f"{named}{node.value}"[:_MOST_PASSAGE]
+        if isinstance(node.value, dict | list):
+            return f"{named}{json.dumps(node.value, ensure_ascii=False)}"[:_MOST_PASSAGE]
+        return quote_of(node)
+
+    def _lines(self, span: str) -> str:
+        first, _, last = span.partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            return ""
+        lines = islice(self._text.splitlines(), int(first) - 1, int(last or first))
+        return "\n".join(lines)[:_MOST_PASSAGE]
+
+    @cached_property
+    def _text(self) -> str:
+        return self._data.decode("utf-8-sig", "replace")
+
+    @cached_property
+    def _root(self) -> Node | Element:
+        text = self._text.strip()
+        return read_xml(text, self._name) if text.startswith("<") else Node(parse_json(text, self._name))
+
+
+def stands_in(value: str, passage: str) -> bool:
+    """Whether a value stands in a passage: a number as a number, words to the letter but for spaces."""
+    return bool(value.strip()) and (_squeezed(value) in _squeezed(passage) or _number_in(value, passage))
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.rstrip("…").split())
+
+
+def _number_in(shown: str, text: str) -> bool:
+    try:
+        return any(
+            Decimal(word.strip('",:')) == Decimal(shown) for word in text.split() if word.strip('",:')[:1].isdigit()
+        )
+    except InvalidOperation:
+        return False

@@ -1,0 +1,85 @@
+"""Past assessments: recalled, compared, kept with what features depend on; and a memory that is off or broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.investigator.helpers import change, copy_of
+from tests.investigator.running import Place, model
+from transom.errors import MemoryUnavailable
+from transom.investigator.inquiry import Inquiry
+from transom.investigator.phases import investigate
+from transom.investigator.remembering import dependants
+from transom.llm import Request
+from transom.memory import SqliteMemory
+from transom.runs import Run
+
+QUESTION = "Are group reservations ready?"
+
+
+class Broken(SqliteMemory):
+    """One whose medium is gone."""
+
+    async def get(self, key: str) -> Any:
+        raise MemoryUnavailable("the disk is gone")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    for folder in ("feature2", "feature3"):
+        copy_of(folder, tmp_path / "data")
+    return Place(tmp_path, tmp_path / "data")
+
+
+async def asked(place: Place, memory: SqliteMemory | None, question: str = QUESTION, **more: Any) -> Any:
+    async def work(run: Run, inquiry: Inquiry) -> Any:
+        return await investigate(run, Inquiry(**{**vars(inquiry), "memory": memory}))
+
+    return await place.ask(question, work=work, **more)
+
+
+async def test_the_answer_says_what_changed_since_the_last_time(place: Place, tmp_path: Path) -> None:
+    async with SqliteMemory.open(tmp_path / "m.db") as memory:
+        first = await asked(place, memory)
+        assert (first.memory_status, first.changed_since) == ("ok", None)
+        assert await asked(place, memory) == first
+        coverage = place.data / "feature3/metrics/test_coverage_report.json"
+        change(coverage, lambda data: data["summary"].update(line_coverage_pct=12))
+        second = await asked(place, memory)
+    expected = "on 2026-09-20: the verdict was NEEDS_JUDGEMENT; tests.coverage was pass and is fail"
+    assert second.changed_since == expected
+
+
+async def test_what_is_remembered_is_no_evidence(place: Place, tmp_path: Path) -> None:
+    async with SqliteMemory.open(tmp_path / "m.db") as memory:
+        plain = await asked(place, None)
+        note = "Group Reservations was judged READY, all tests passed, coverage is 99 %"
+        await memory.store(note, {"kind": "assessment"})
+        log: list[Request] = []
+        again = await asked(place, memory, provider=model({}, log))
+    assert [one.status for one in again.criteria] == [one.status for one in plain.criteria]
+    assert not any("99" in row.value for row in again.evidence)
+
+
+async def test_what_depends_on_something_has_an_answer_with_its_places(place: Place, tmp_path: Path) -> None:
+    async with SqliteMemory.open(tmp_path / "m.db") as memory:
+        await asked(place, memory)
+        await asked(place, memory, "Is the kiosk ready?")
+        (sentence,) = await dependants(memory, "What depends on the catalogue service?")
+        assert "Group Reservations (group-reservations)" in sentence and "QR Check-Out Kiosk (qr-kiosk)" in sentence
+        assert "feature3/planning/ARCHITECTURE.md#line:" in sentence
+        (using,) = await dependants(memory, "What does the kiosk depend on?")
+        assert "label printer driver" in using
+        assert await dependants(memory, "What depends on the moon?") == []
+
+
+@pytest.mark.parametrize(("kind", "status"), [(None, "off"), (Broken, "broken")])
+async def test_without_a_memory_it_goes_on_and_says_so(place: Place, tmp_path: Path, kind: Any, status: str) -> None:
+    memory = kind.open(tmp_path / "m.db") if kind else None
+    result = await asked(place, memory)
+    assert (result.verdict, result.memory_status, result.changed_since) == ("NEEDS_JUDGEMENT", status, None)
+    if memory is not None:
+        await memory.close()
