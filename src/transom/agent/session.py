@@ -298,7 +298,7 @@ class TokenCounts:
                         known = self._learned.get(by, UNCORRECTED)
                         self._learned[by] = known.learned(Measure(*data["size"]), usage["input_tokens"])
             self._replies = state.replies
-        return self._learned[model] if model in self._learned else UNCORRECTED
+        return self._learned.get(model, UNCORRECTED)
 
 
 class EqualCalls:

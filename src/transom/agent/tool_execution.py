@@ -12,6 +12,7 @@ from transom.agent.session import Session
 from transom.context.oversized import level
 from transom.errors import ToolRefused
 from transom.llm import ToolCall, ToolSpec
+from transom.runs.conversation import Conversation
 from transom.runs.tool_call import ToolCallScope
 from transom.runs.waiting import Wanted
 from transom.tools.answers import again, done_before, refused, stopped_while_running, used_up
@@ -33,13 +34,14 @@ async def run_pending(talk: Session) -> None:
     assert state.pending is not None, "a reply waits for results"
     calls = state.pending.calls
     there = state.results
-    missing = [number for number in range(len(calls)) if number not in there]
+    missing = [number for number, _ in enumerate(calls) if number not in there]
     told: set[int] = set()
     for batch in _batches(talk, missing, calls):
-        await _all([_run_one(talk, number, calls[number], told) for number in batch])
+        await _all([_run_one(talk, number, calls, told) for number in batch])
     if len(calls) > 1:
         await _bound(talk, calls)
-    results = talk.state.results
+    state = talk.state
+    results = state.results
     for number, call in enumerate(calls):
         outcome = results[number]
         if outcome.get("kept") and not outcome.get("brief"):
@@ -50,7 +52,7 @@ async def run_pending(talk: Session) -> None:
                 _replace_equal(talk, calls, number, whole, brief)
             if number not in told:
                 talk.hear(ToolCallFinished(talk.id, call, brief.result))
-    talk.state.settle()
+    state.settle()
 
 
 def _batches(talk: Session, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
@@ -75,13 +77,13 @@ async def _all(work: Sequence[Awaitable[None]]) -> None:
             raise one
 
 
-async def _run_one(talk: Session, number: int, call: ToolCall, told: set[int]) -> None:
-    state = talk.state
+async def _run_one(talk: Session, number: int, calls: Sequence[ToolCall], told: set[int]) -> None:
+    state, call = talk.state, calls[number]
     begun, accepted = state.begun.get(number, 0), talk.toolbox.accepted(call)
     capped = state.rounds >= talk.toolbox.max_turns and not begun
     instead = used_up(call) if capped else None
     if accepted and not instead and not begun:
-        instead = await _answered(talk, number, call, accepted[0])
+        instead = await _answered(talk, state, number, calls, accepted[0])
     seconds = None if instead else talk.meter.left(talk.spent, talk.deadline)
     talk.hear(ToolCallStarted(talk.id, call))
     spec = _spec(talk, call, accepted if instead is None else None)
@@ -91,7 +93,7 @@ async def _run_one(talk: Session, number: int, call: ToolCall, told: set[int]) -
         talk.key,
         number,
         spec,
-        _act(talk, number, call, accepted, seconds, instead),
+        _act(talk, state, number, call, accepted, seconds, instead),
         wanted=Wanted(call, state.egress),
         lost=lambda: done_before(call),
         stopped=lambda: stopped_while_running(call),
@@ -103,13 +105,14 @@ async def _run_one(talk: Session, number: int, call: ToolCall, told: set[int]) -
 
 def _act(
     talk: Session,
+    state: Conversation,
     number: int,
     call: ToolCall,
     accepted: Accepted | None,
     seconds: float | None,
     instead: ToolOutcome | None,
 ) -> Callable[[], Awaitable[ToolOutcome]]:
-    place = (talk.id, talk.state.replies - 1, number)
+    place = (talk.id, state.replies - 1, number)
 
     async def act() -> ToolOutcome:
         if instead:
@@ -121,7 +124,7 @@ def _act(
             finally:
                 CALL_ID.reset(token)
         else:
-            scope = ToolCallScope(talk.stage.host, talk.state.egress)
+            scope = ToolCallScope(talk.stage.host, state.egress)
             with scope.entered():
                 ran = await talk.toolbox.run(call, accepted, seconds=seconds, place=place)
             if scope.heard != "any":
@@ -131,24 +134,25 @@ def _act(
     return act
 
 
-async def _answered(talk: Session, number: int, call: ToolCall, tool: ToolDefinition) -> ToolOutcome | None:
+async def _answered(
+    talk: Session, state: Conversation, number: int, calls: Sequence[ToolCall], tool: ToolDefinition
+) -> ToolOutcome | None:
     """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
 
     Raises:
         ApprovalNeeded: a person has to be asked first.
     """
+    call = calls[number]
     if tool.effect == "pure" and not tool.fresh:
-        state = talk.state
         if before := talk.equal.find(state, call):
             return again(call, before)
-        pending = state.pending.calls if state.pending else ()
-        for other, outcome in state.results.items() if len(pending) > 1 else ():
+        for other, outcome in state.results.items() if len(calls) > 1 else ():
             ran = ran_from_json(outcome)
-            if pending[other].wanted == call.wanted and not ran.result.is_error:
+            if calls[other].wanted == call.wanted and not ran.result.is_error:
                 return again(call, ran.result)
     if not tool.needs_approval:
         return None
-    said = await talk.stage.tools.approval(talk.key, number, Wanted(call, talk.state.egress))
+    said = await talk.stage.tools.approval(talk.key, number, Wanted(call, state.egress))
     if said.decision == "approve":
         return None
     why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")

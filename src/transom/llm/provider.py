@@ -110,7 +110,7 @@ class Chain:
 
     def of(self, role: str) -> Chain:
         """Who answers a role of that name."""
-        return self.seats[role] if role in self.seats else self
+        return self.seats.get(role, self)
 
     @property
     def everyone(self) -> tuple[Provider, ...]:

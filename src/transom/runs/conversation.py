@@ -184,8 +184,7 @@ class Conversation:
     @property
     def results(self) -> dict[int, dict[str, Any]]:
         """What came of the calls of the pending reply, by number."""
-        there, reply = self.messages[-1].results if self.pending is not None else {}, self.replies - 1
-        return there[reply] if reply in there else {}
+        return {} if self.pending is None else self.messages[-1].results.get(self.replies - 1, {})
 
     def apply(self, kind: str, data: dict[str, Any], spent: Spent) -> None:
         """Take in one event.

@@ -129,7 +129,7 @@ class Stage:
 
     def key(self, conversation: str) -> ConversationKey:
         """Where a conversation is found in the run."""
-        found = self._keys[conversation] if conversation in self._keys else None
+        found = self._keys.get(conversation)
         if found is None:
             found = self._keys[conversation] = ConversationKey(self.name, self.epoch, conversation)
         return found
@@ -204,7 +204,7 @@ class Stage:
                 told["context_tokens"] = room.context_tokens
             for attempt in (1, 2):
                 try:
-                    told["window"] = await writer.keep(marked, self.state(conversation).turns, ordinal)
+                    told["window"] = await writer.keep(marked, state.turns, ordinal)
                     await self.append("model_reply", conversation, told)
                 except BaseException as error:
                     stop = stop or error
