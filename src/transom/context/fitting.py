@@ -66,9 +66,11 @@ class Draft:
     def __init__(
         self, role: Role, frame: Frame, conversation: Sequence[Turn] | History, tokens: TokenCorrection
     ) -> None:
-        self._foldable = isinstance(conversation, History)
-        self.history = conversation if isinstance(conversation, History) else History()
-        self._turns = () if isinstance(conversation, History) else tuple(conversation)
+        self._turns: tuple[Turn, ...] = ()
+        if isinstance(conversation, History):
+            self.history, self._foldable = conversation, True
+        else:
+            self.history, self._foldable, self._turns = History(), False, tuple(conversation)
         self._role, self._limit, self._limits = role, frame.limit, frame.limits
         self._tokens = tokens
         self._kept = frame.blocks

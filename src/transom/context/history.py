@@ -13,14 +13,15 @@ from transom.context.tokens import Measure, measure
 from transom.llm import AssistantMessage, Dropped, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 from transom.llm.render import render_turn, turn_text
 
-SEPARATOR = measure("\n\n")
+_BETWEEN = "\n\n"
+SEPARATOR = measure(_BETWEEN)
 """What stands between two parts of a window."""
 _MOST_NAMES = 20
 
 
 def turn_size(turn: Turn) -> Measure:
     """What a turn adds to a window, as it is sent."""
-    return measure(render_turn(turn)).plus(SEPARATOR)
+    return measure(render_turn(turn) + _BETWEEN)
 
 
 @dataclass(frozen=True)
