@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from transom.errors import InputError
 
 if TYPE_CHECKING:
     from transom.learning import Insight, Playbook
+    from transom.learning.ledger import PlaybookEvent
 
 playbook_app = group("playbook", "The playbook: what was learned, and how it stands.")
 
@@ -79,11 +80,16 @@ def show(session: Session, insight: Id) -> int:
     with opened(session) as playbook:
         one, events = playbook.require(insight), playbook.events(insight)
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
+    document = {"schema": "transom.insight/1", **_document(one), "history": history}
+    return _report(session, document, *lines_of_insight(one, events))
+
+
+def lines_of_insight(one: Insight, events: Sequence[PlaybookEvent]) -> list[str]:
+    """An insight and what happened to it, for people."""
     state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
     figures = f"{one.for_count} outcomes for it, {one.against_count} against it; standing {one.lower_bound:.2f}"
     lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}", figures]
-    lines += [f"{event.at[:19]}Z  {event.kind}{_detail(event.data)}" for event in events]
-    return _report(session, {"schema": "transom.insight/1", **_document(one), "history": history}, *lines)
+    return lines + [f"{event.at[:19]}Z  {event.kind}{_detail(event.data)}" for event in events]
 
 
 @command(playbook_app, "add", example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist')
@@ -334,5 +340,10 @@ def _detail(data: Any) -> str:
 
 
 def _pairs(values: Any) -> str:
-    told = {key: _pairs(value) if isinstance(value, dict) else value for key, value in values.items()}
-    return ", ".join(f"{key} {value}" for key, value in told.items())
+    return ", ".join(f"{key} {_shown(value)}" for key, value in values.items())
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _pairs(value)
+    return "; ".join(str(_shown(one)) for one in value) if isinstance(value, list) else value
