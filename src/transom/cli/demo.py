@@ -57,7 +57,7 @@ async def demo(
         ),
     ] = None,
 ) -> int:
-    """Show every product on the shipped examples: no model, no key, no network."""
+    """Show every product on the shipped examples, without a model."""
     examples = _examples(session.cwd)
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
