@@ -80,7 +80,7 @@ def show(session: Session, insight: Id) -> int:
     with opened(session) as playbook:
         one, events = playbook.require(insight), playbook.events(insight)
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
-    document = {"schema": "transom.insight/1", **_document(one), "history": history}
+    document = {"schema": "transom.insight/1", **document_of(one), "history": history}
     return _report(session, document, *lines_of_insight(one, events))
 
 
@@ -285,6 +285,19 @@ def retire(
     return _said(session, one, "restored" if undo else "retired")
 
 
+@command(playbook_app, "bootstrap", example="transom playbook bootstrap --dir .claude/skills")
+def bootstrap(
+    session: Session,
+    folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
+) -> int:
+    """Write a coding agent's skill file: open a session, load what is known, record, close."""
+    from transom.learning.sessions import SKILL
+    from transom.runs import write_file
+
+    path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())
+    return _report(session, {"path": str(path)}, f"wrote {path}")
+
+
 @command(playbook_app, "merge", example="transom playbook merge str-00001 str-00007")
 def merge(
     session: Session,
@@ -305,7 +318,8 @@ def _category(text: str | None) -> Any:
     return InsightCategory.named(text) if text else None
 
 
-def _document(one: Insight) -> dict[str, Any]:
+def document_of(one: Insight) -> dict[str, Any]:
+    """An insight as JSON."""
     from transom.learning.exchange import insight_json
 
     figures = {"net_score": one.net_score, "confidence": one.confidence, "lower_bound": round(one.lower_bound, 6)}
@@ -313,7 +327,7 @@ def _document(one: Insight) -> dict[str, Any]:
 
 
 def _listed(session: Session, found: list[Insight]) -> int:
-    document = {"schema": "transom.playbook/1", "items": [_document(one) for one in found]}
+    document = {"schema": "transom.playbook/1", "items": [document_of(one) for one in found]}
     cells = [(one.id, f"{one.lower_bound:.2f}", f"{one.net_score:+d}", one.content) for one in found]
     header, *lines = table([("ID", "STANDING", "NET", "INSIGHT"), *cells])
     return _report(session, document, *([style(header, "bold"), *lines] if found else ["no insights"]))
@@ -321,7 +335,7 @@ def _listed(session: Session, found: list[Insight]) -> int:
 
 def _said(session: Session, one: Insight, what: str) -> int:
     line = f"{one.id}: {what}; net score {one.net_score:+d}, standing {one.lower_bound:.2f}"
-    return _report(session, _document(one), line)
+    return _report(session, document_of(one), line)
 
 
 def _report(session: Session, document: dict[str, Any], *lines: str) -> int:
