@@ -23,6 +23,7 @@ from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import context_of, conversations, write_recording
 from transom.agent.session import (
+    NAMELESS,
     AgentConfig,
     AgentLocation,
     OpenPlace,
@@ -47,7 +48,7 @@ from transom.runs.approvals import check_asked, decided
 from transom.runs.stage import MAIN
 from transom.runs.tool_call import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
 from transom.telemetry import Redactor
-from transom.tools import Toolbox, ToolDefinition
+from transom.tools import Function, Toolbox, ToolDefinition, as_tools
 
 _COMPLETED = "it is completed, and nothing more is said in it"
 
@@ -59,12 +60,12 @@ class Agent:
     answered from the journal and goes on where it stopped: nothing is asked or done twice.
 
     Args:
-        role: who is talked with. It declares the tools that are given here or registered later; those that it names
-            itself have to be among the former.
-        provider: who answers: `anthropic:NAME` or the like, made as the settings of the current folder have it; a
-            provider, a chain, or a `Setup` of one of these and settings. None: as `llm.agent` says; where `at` is a
-            stage or a run, that knows.
-        tools: what it may call: tools, and `SubAgent`s that it may hand tasks to.
+        role: who is talked with; a text is the prompt of a role `agent`. It declares the tools that are given here or
+            registered later; those that it names itself have to be among the former.
+        provider: who answers: `anthropic:NAME`, `package.module:Class` or the like, made as the settings of the
+            current folder have it; a provider, a chain, or a `Setup` of one of these and settings. None: as
+            `llm.agent` says; where `at` is a stage or a run, that knows.
+        tools: what it may call: plain functions (see `tool`), tools, and `SubAgent`s that it may hand tasks to.
         at: where it lives: a stage of a run, whose function runs again; a run, which keeps it beside its stages; either
             under a name (`stage.named("q0")`); a `Home` of its own; or None for one that is gone when it is closed.
         budget: how much it and its sub-conversations may use.
@@ -72,7 +73,8 @@ class Agent:
         on_event: hears what happens while it happens.
 
     Raises:
-        ToolError: a tool whose name is taken, or whose schema is none; one that the role names and is not given.
+        ToolError: a tool whose name is taken, or whose schema is none; a function without type hints; a tool that the
+            role names and is not given.
         InputError: no role, tools or place to live; neither or both of provider and stage; a name that there is not, or
             whose key or SDK is missing; a cap in dollars on a model whose price is not known; a strategy that needs
             what is not there.
@@ -82,19 +84,20 @@ class Agent:
 
     def __init__(
         self,
-        role: Role,
+        role: Role | str,
         *,
         provider: str | Provider | Chain | Setup | None = None,
-        tools: Iterable[ToolDefinition | SubAgent] = (),
+        tools: Iterable[ToolDefinition | SubAgent | Function] = (),
         at: AgentLocation = None,
         budget: Budget | None = None,
         sources: Sequence[BlockSource] = (),
         on_event: OnEvent = nobody,
     ) -> None:
+        role = Role(NAMELESS, role) if isinstance(role, str) else role
         check_given(role, tools, at)
-        given: list[Any] = list(tools)
+        given = list(tools)
         self._sub_agents = [one for one in given if isinstance(one, SubAgent)]
-        own: list[ToolDefinition] = [one for one in given if not isinstance(one, SubAgent)]
+        own = as_tools([one for one in given if not isinstance(one, SubAgent)])
         setup = given_setup(provider, at)
         role = setup.role(given_role(role, own))
         stage = stage_of(at)
@@ -297,7 +300,7 @@ class Agent:
         for sub in self._subs.values():
             sub._hold_turns(turns)
 
-    def register_tool(self, tool: ToolDefinition) -> None:
+    def register_tool(self, tool: ToolDefinition | Function) -> None:
         """Add a tool; it is there from the next call on.
 
         A program that goes on with a kept conversation registers its tools again first: those of now count.
@@ -306,9 +309,8 @@ class Agent:
             ToolError: its name is taken, or its schema is none.
         """
         box = self._session.toolbox if self._session else self._config.toolbox
-        given: object = tool
-        again = isinstance(given, ToolDefinition) and given.spec in box.specs
-        if self._session and again and in_tool_call(self._session.stage.host):
+        (tool,) = as_tools([tool])
+        if self._session and tool.spec in box.specs and in_tool_call(self._session.stage.host):
             box.offer(tool)  # a handler whose call is tried again registers the same again
         else:
             box.register(tool)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
@@ -54,7 +54,7 @@ from transom.llm.turns import Egress, strictest
 from transom.runs.observe import of_agent
 from transom.runs.tool_call import egress_in_calls
 from transom.telemetry import Span, keys
-from transom.tools import Arguments, Toolbox, ToolDefinition, ToolOutcome, ToolReturn
+from transom.tools import Arguments, Function, Toolbox, ToolDefinition, ToolOutcome, ToolReturn, as_tools
 from transom.tools.definition import ran_from_json
 from transom.tools.toolbox import OWN
 
@@ -114,7 +114,12 @@ class SubAgent:
     role: Role
     name: str
     description: str
-    tools: Sequence[ToolDefinition] = ()
+    tools: Sequence[ToolDefinition | Function] = ()
+
+    @cached_property
+    def definitions(self) -> list[ToolDefinition]:
+        """Its tools; functions are made ready once."""
+        return as_tools(self.tools)
 
 
 @cache
@@ -386,9 +391,11 @@ class Delegation:
         return talk
 
     def _sub_agent_tool(self, talk: Session, declared: SubAgent) -> ToolDefinition:
+        _ = declared.definitions  # a mistake in them is told now
+
         async def handed_on(arguments: Arguments) -> ToolReturn:
             task = str(arguments["task"])
-            box = Toolbox(declared.tools, max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
+            box = Toolbox(declared.definitions, max_turns=talk.toolbox.max_turns, redact=talk.toolbox.redact)
             role = replace(declared.role, tools=box.specs)
             sub = sub_session(talk, CALL_ID.get(), role, box)
             closed = closed_summary(sub)

@@ -42,7 +42,8 @@ from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
-KIND = "agent"
+KIND = NAMELESS = "agent"
+"""What runs of agents are, and the name of a role that is given as a text."""
 _OF_PROGRAM = re.compile(r"[^/]+(/(?!\d+\.\d+(/|$))[^/]+)*")
 """Conversations in which a program says something: no part of the name is that of a tool call."""
 
@@ -148,7 +149,7 @@ def check_given(role: object, tools: object, at: object) -> None:
         InputError: no role, one whose answers are to follow a schema that is none, no tools, or no place to live.
     """
     if not isinstance(role, Role):
-        hint = 'say Role("clerk", (Block("role", "You know the stock."),), frozenset({"role"}))'
+        hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
         raise InputError(f"who is talked with is a Role, and this is {_kind(role)}", where="Agent", hint=hint)
     if role.schema is not None:
         schema_check(role.schema)
@@ -165,14 +166,11 @@ def given_role(role: Role, tools: Sequence[ToolDefinition]) -> Role:
     Raises:
         ToolError: that is missing.
     """
-    given: Sequence[object] = tools
-    specs = [tool.spec for tool in given if isinstance(tool, ToolDefinition)]  # the toolbox refuses others
+    specs = [tool.spec for tool in tools]
     missing = [spec.name for spec in role.tools if spec not in specs]
     if missing:
         what = f"it names {', '.join(missing)} among its tools, and no such tool is given"
-        raise ToolError(
-            what, where=role.name, hint="give the agent tools=[ToolDefinition(...)]; the role need name none"
-        )
+        raise ToolError(what, where=role.name, hint="give the agent tools=[...]; the role need name none")
     return role
 
 
