@@ -105,7 +105,10 @@ def _root(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """From a one-line check to a verdict that points to file and line; every model call shown, checked and kept."""
+    """Context-engineered agents with evidence: checklists, release readiness, stories, studies, and what they learn.
+
+    Every model call sees only what it should; every step is kept, and its word is checked. Begin with `transom demo`.
+    """
 
 
 def _usage(error: typer.TyperException) -> int:

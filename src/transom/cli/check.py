@@ -19,13 +19,13 @@ _JUDGING = ("as_of", "strict", "fail_on_unused")
 _RETURNING = ("resume", "checkpoint", "reset_iterations")
 
 
-@command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs")
+@command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True)
 async def spec(
     session: Session,
     item: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")],
     options: Annotated[Options, Among("out", "debug", "strict")],
 ) -> int:
-    """Write an item's ItemSpec: what to extract, what to check, what may be waived, how to go about it.
+    """Write an item's ItemSpec: what to extract, check and waive.
 
     With -o: ID_ItemSpec.md.
     """
@@ -39,13 +39,14 @@ async def spec(
     "build",
     example="transom check build specs/VER-01_ItemSpec.md --item examples/checks/VER-01.yaml "
     "--var CHECKLIST_ROOT=examples/checks/data",
+    asks=True,
 )
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
     options: Annotated[Options, Among("item", *_WHERE, "allow_needs_review", *_RETURNING, "unsafe")],
 ) -> int:
-    """Build a checker from an ItemSpec: generated atoms and checker.yaml, held to the gates on real files.
+    """Build a checker from an ItemSpec, held to the gates on real files.
 
     With -o: ID_checker/.
     """
@@ -72,14 +73,17 @@ async def run(
 
 
 @command(
-    check_app, "all", example="transom check all examples/checks/VER-01.yaml --var CHECKLIST_ROOT=examples/checks/data"
+    check_app,
+    "all",
+    example="transom check all examples/checks/VER-01.yaml --var CHECKLIST_ROOT=examples/checks/data",
+    asks=True,
 )
 async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml...", help="The checklist items.")],
     options: Annotated[Options, Among(*_WHERE, *_JUDGING, "unsafe")],
 ) -> int:
-    """Spec, build and run in one go; a checker that is not stale is used again.
+    """Spec, build and run in one go. A checker that is not stale is used again.
 
     With -o: verdict.json, or ID_verdict.json each where several are named; ID_ItemSpec.md and ID_checker/.
     """
@@ -96,7 +100,10 @@ async def lint(
     ],
     options: Annotated[Options, Among("variables")],
 ) -> int:
-    """Say what is wrong with items, ItemSpecs or checkers; these meet their gates again on the files of today."""
+    """Say what is wrong with items, ItemSpecs or checkers.
+
+    Checkers meet their gates again on the files of today.
+    """
     from transom.cli.linting import lint_command
 
     return await lint_command(session, targets, options.variables)
@@ -108,7 +115,10 @@ async def approve(
     checker: Annotated[Path, typer.Argument(metavar="CHECKER", help="The checker's folder.")],
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who approves it.")],
 ) -> int:
-    """Record that a person approves a checker as it is; a later change of atoms, YAML or ItemSpec voids it."""
+    """Record that a person approves a checker as it is.
+
+    A later change of its atoms, YAML or ItemSpec voids the approval.
+    """
     from transom.cli.linting import approve_command
 
     return approve_command(session, checker, by)

@@ -55,7 +55,7 @@ async def demo(
         typer.Argument(metavar="[PRODUCT]...", help="checklist, investigator, stories or studies; default: all."),
     ] = None,
 ) -> int:
-    """Show every product on the shipped examples: no model, no key, no network."""
+    """Show every product on the shipped examples, without a model."""
     examples = _examples(session.cwd)
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}

@@ -96,7 +96,7 @@ def add(
     overrides: Annotated[str, typer.Option(metavar="ID", help="A wider insight that it stands in for.")] = "",
     by: By = "a person",
 ) -> int:
-    """Add an insight to the study, the domain or the person that is named, unless one that says the same is there."""
+    """Add an insight, unless one that says the same is there."""
     from transom.learning import InsightCategory, Source
 
     with opened(session, scope, making=True) as playbook:
@@ -135,7 +135,7 @@ def search(
     category: Code = None,
     limit: Limit = 5,
 ) -> int:
-    """Find insights by words, and by meaning where embeddings are installed."""
+    """Find insights by words, and by meaning with embeddings."""
     with opened(session, scope) as playbook:
         return _listed(session, playbook.search_by_content(query, _category(category), limit))
 
@@ -163,7 +163,7 @@ def prune(
     scope: Scoped,
     threshold: Annotated[int, typer.Option(metavar="N", help="The net score from which they go.")] = -3,
 ) -> int:
-    """Retire the insights that evidence condemns; they stay as tombstones."""
+    """Retire the insights that evidence condemns. They stay as tombstones."""
     with opened(session, scope) as playbook:
         pruned = playbook.prune_harmful(threshold)
     return _report(session, {"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
@@ -201,7 +201,7 @@ def import_files(
     scope: Scoped,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="playbook.json, or notes as .jsonl.")],
 ) -> int:
-    """Take in playbooks and session notes; doing it twice changes nothing. Exit 1 where a line could not be read."""
+    """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could not be read."""
     from transom.learning import import_json, import_notes
 
     with opened(session, scope, making=True) as playbook:
@@ -228,7 +228,7 @@ def review(
     limit: Limit = 10,
     by: By = "a person",
 ) -> int:
-    """Ask about the insights that outcomes leave uncertain, and about those that were long not used."""
+    """Ask a person about insights that are uncertain or long unused."""
     from transom.learning import Curator
 
     with opened(session, scope) as playbook:
@@ -271,7 +271,7 @@ def retire(
     undo: Annotated[bool, typer.Option("--undo", help="Show it again.")] = False,
     by: By = "a person",
 ) -> int:
-    """Show an insight no more; it stays as a tombstone, and is not learned again."""
+    """Show an insight no more. It stays as a tombstone, and is not learned again."""
     from transom.learning import Curator
 
     with opened(session) as playbook:
