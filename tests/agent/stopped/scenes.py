@@ -49,7 +49,8 @@ def calls(*wanted: str) -> Reply:
     parts = []
     for number, one in enumerate(wanted):
         name, _, x = one.partition(" ")
-        arguments: dict[str, Json] = {"purpose": x, "sources": []} if name == "delegate" else {"x": x}
+        arguments: dict[str, Json] = {"task": x} if name == "read" else {"x": x}
+        arguments = {"purpose": x, "sources": []} if name == "delegate" else arguments
         parts.append(ToolCall(f"c{number}", name, arguments))
     return Reply(tuple(parts), stop="tool_calls")
 
