@@ -398,7 +398,7 @@ async def test_a_tool_registered_under_way_is_there_from_the_next_call_on() -> N
     assert Request("r", one.window, two.tools).digest != one.digest
     monitor = CacheMonitor()
     seen = [monitor.watch(request) for request in provider.requests]
-    assert [one.parting.to_json() if one.parting else None for one in seen] == [
+    assert [one.first_difference.to_json() if one.first_difference else None for one in seen] == [
         None,
         {"name": "tool more", "how": "added"},
         None,

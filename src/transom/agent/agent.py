@@ -145,12 +145,12 @@ class Agent:
         """
         self._refuse()
         async with self._lock:
-            talk = await self._open()
-            text = checked_text(content, talk.id, blocks)
-            closed = talk.state.sub is not None and talk.state.sub.closed is not None
-            if closed and not id and talk.next >= len(talk.state.messages):
-                raise RunError(_COMPLETED, where=talk.id, hint="open another")
-            return await self._heard(talk, say(talk, text, blocks, id=id))
+            session = await self._open()
+            text = checked_text(content, session.id, blocks)
+            closed = session.state.sub is not None and session.state.sub.closed is not None
+            if closed and not id and session.next >= len(session.state.messages):
+                raise RunError(_COMPLETED, where=session.id, hint="open another")
+            return await self._heard(session, say(session, text, blocks, id=id))
 
     async def resume(self) -> Response | None:
         """Go on from the end of what was said, and finish what is open; None where nothing was said yet.
@@ -164,20 +164,20 @@ class Agent:
         """
         self._refuse()
         async with self._lock:
-            talk = await self._open()
-            messages = talk.state.messages
+            session = await self._open()
+            messages = session.state.messages
             for number in range(len(messages)):
-                talk.take_in(number)
-            talk.next = len(messages)
+                session.take_in(number)
+            session.next = len(messages)
             if not messages:
                 return None
-            return await self._heard(talk, again(talk, len(messages) - 1))
+            return await self._heard(session, again(session, len(messages) - 1))
 
-    async def _heard(self, talk: Session, work: Coroutine[Any, Any, Response]) -> Response:
+    async def _heard(self, session: Session, work: Coroutine[Any, Any, Response]) -> Response:
         try:
             response = await work
         finally:
-            mark_calls(talk.state.egress)
+            mark_calls(session.state.egress)
         return response
 
     async def mark(self, mark: Mark) -> None:
@@ -189,18 +189,20 @@ class Agent:
             InputError: it is no mark.
             RunError: nothing was said yet.
         """
-        talk, given = await self._open(), mark
+        session, given = await self._open(), mark
         checked: object = given
         if not isinstance(checked, Mark):
             hint = "say agent.mark(Mark(...))"
-            raise InputError(f"what is said of an event is a Mark, and this is {mark!r:.80}", where=talk.id, hint=hint)
-        said = talk.state.messages[: talk.next]
-        at = (said[-1].end or len(talk.state.turns)) if said else 0
+            raise InputError(
+                f"what is said of an event is a Mark, and this is {mark!r:.80}", where=session.id, hint=hint
+            )
+        said = session.state.messages[: session.next]
+        at = (said[-1].end or len(session.state.turns)) if said else 0
         if not at:
-            raise RunError("nothing was said yet that could be marked", where=talk.id, hint="send a message first")
-        if (at, mark) not in talk.state.marks:
+            raise RunError("nothing was said yet that could be marked", where=session.id, hint="send a message first")
+        if (at, mark) not in session.state.marks:
             egress = {"egress": "local"} if egress_in_calls() != "any" else {}
-            await talk.append("marked", {"at": at, "mark": mark.to_json(), **egress})
+            await session.append("marked", {"at": at, "mark": mark.to_json(), **egress})
 
     async def decide(self, approval: Approval) -> None:
         """Record what a person says to a tool call that waits; then `resume`, or run the program again.
@@ -227,22 +229,22 @@ class Agent:
             InputError: no purpose.
             RunError: it was opened already.
         """
-        talk = await self._open()
+        session = await self._open()
         given: tuple[object, object, object] = (purpose, background, name)
         if not all(isinstance(one, str) for one in given) or not purpose.strip() or "/" in name:
             what = f"a purpose, a background and a name are texts, and these are {purpose!r:.80}, {background!r:.80}"
-            raise InputError(what, where=talk.id, hint='say open_sub("What of it?")')
+            raise InputError(what, where=session.id, hint='say open_sub("What of it?")')
         purpose, background = whole_text(purpose), whole_text(background)
-        if (known := program_sub_id(talk, purpose, background, name)) in self._subs:
+        if (known := program_sub_id(session, purpose, background, name)) in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
-            raise RunError(f"a sub-conversation {known} was opened already", where=talk.id, hint=hint)
-        session = await open_program_sub(talk, purpose, background, name)
+            raise RunError(f"a sub-conversation {known} was opened already", where=session.id, hint=hint)
+        opened = await open_program_sub(session, purpose, background, name)
         sub = self.__new__(type(self))
         sub._config, sub._sub_agents = self._config, []
         sub._prepare(lambda event: self._hear(event))
-        sub._name, sub._session, sub._place, sub._parent = session.id, session, self._place, self
-        session.tell = sub._hear
-        self._subs[session.id] = sub
+        sub._name, sub._session, sub._place, sub._parent = opened.id, opened, self._place, self
+        opened.tell = sub._hear
+        self._subs[opened.id] = sub
         return sub
 
     async def close_sub(self, sub: Agent) -> Summary:
@@ -255,14 +257,14 @@ class Agent:
             InputError: it is none of this conversation.
             RunError: a tool handler of its own run does this.
         """
-        talk = await self._open()
+        session = await self._open()
         if sub not in self._subs.values():
             there = f"open are {', '.join(self._subs)}" if self._subs else "open it again with open_sub"
-            raise InputError("that is no open sub-conversation of this one", where=talk.id, hint=there)
+            raise InputError("that is no open sub-conversation of this one", where=session.id, hint=there)
         async with sub._lock:
             inner = await sub._open()
             async with self._lock:
-                summary = await close_program_sub(talk, inner)
+                summary = await close_program_sub(session, inner)
         del self._subs[sub.id]
         return summary
 
@@ -325,12 +327,12 @@ class Agent:
 
     def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  the model's field
         """The conversation as data, or one of its sub-conversations; None where nothing was said yet."""
-        talk = self._session
-        if talk is None:
+        session = self._session
+        if session is None:
             return None
-        mark_calls(talk.state.egress)  # a handler of a tool may read it
-        stage = talk.stage
-        return conversations(stage.host.store, stage.host.records(), stage.name).get(id or talk.id)
+        mark_calls(session.state.egress)  # a handler of a tool may read it
+        stage = session.stage
+        return conversations(stage.host.store, stage.host.records(), stage.name).get(id or session.id)
 
     def context(self) -> ConversationContext:
         """What is known of the conversation beside its words."""
@@ -368,12 +370,12 @@ class Agent:
                 self._place = await open_place(config)
                 stage = self._place.stage
                 refuse_in_tool_call(stage.host, self._name)
-                talk = Session(
+                session = Session(
                     stage, self._name, config.role, config.toolbox, config.meter, DELEGATION,
                     config.setup.settings.llm.sub_conversation, self._hear, sources=config.sources,
                 )  # fmt: skip
-                talk.refuse()
-                self._session = DELEGATION.equip(talk, self._sub_agents)
+                session.refuse()
+                self._session = DELEGATION.equip(session, self._sub_agents)
                 if stage.kept:
                     warn_of_undeclared(config.toolbox, self._name)
         return self._session
@@ -389,10 +391,10 @@ class Agent:
             while (lock := next((one for one in self._locks() if one.locked()), None)) is not None:
                 async with lock:
                     pass
-            place, talk, self._place, self._session = self._place, self._session, None, None
+            place, session, self._place, self._session = self._place, self._session, None, None
             self._subs.clear()
-            if place and talk:
-                state = talk.state
+            if place and session:
+                state = session.state
                 place.stage.release(self._name) if place.run is None and place.stage.kept else None
                 await place.close(answered=bool(state.messages) and state.open_message is None)
 

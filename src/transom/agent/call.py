@@ -82,17 +82,17 @@ async def call(
     """
     box = tools or Toolbox()
     _check_tools(role, box)
-    talk = Session(stage, "", role, box, Meter(), DELEGATION, raises=True)
-    talk.use(stage.claim_call(talk.fingerprint(None, blocks)))
-    DELEGATION.equip(talk)
+    session = Session(stage, "", role, box, Meter(), DELEGATION, raises=True)
+    session.use(stage.claim_call(session.fingerprint(None, blocks)))
+    DELEGATION.equip(session)
 
     async def ask(*more: Block) -> Answer[T]:
-        response = await say(talk, None, [*blocks, *more])
-        message = talk.state.messages[talk.next - 1]
-        request = request_asked(talk, message)
+        response = await say(session, None, [*blocks, *more])
+        message = session.state.messages[session.next - 1]
+        request = request_asked(session, message)
         assert message.answer is not None, "it was answered"
         assert request is not None, "it was asked"
-        asked = sum(len(one.replies) for one in talk.state.messages[: talk.next])
+        asked = sum(len(one.replies) for one in session.state.messages[: session.next])
         try:
             return Answer(_read(message.answer, read), message.answer, request, asked, response.turns)
         except ReplyError as error:
@@ -105,7 +105,7 @@ async def call(
 
     async def forget() -> None:
         """Nobody could read the answers: the next attempt asks anew."""
-        await talk.append("reset", {"to": 0, "turns": 0})
+        await session.append("reset", {"to": 0, "turns": 0})
 
     try:
         first = await ask()

@@ -325,15 +325,15 @@ class EqualCalls:
 class LargeResults(Protocol):
     """What becomes of results that are too large for a window."""
 
-    def offer_reading(self, talk: Session) -> None:
+    def offer_reading(self, session: Session) -> None:
         """Parts of what is kept or folded can be read from the next call on."""
         ...
 
-    async def keep(self, talk: Session, outcome: ToolOutcome, most: int) -> ToolOutcome:
+    async def keep(self, session: Session, outcome: ToolOutcome, most: int) -> ToolOutcome:
         """A result of more than so many tokens is kept in the store, an outline stands in its place."""
         ...
 
-    async def digest(self, talk: Session, number: int, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+    async def digest(self, session: Session, number: int, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
         """What the model is told of a kept result: its outline, or a summary by a sub-conversation."""
         ...
 

@@ -64,7 +64,7 @@ def shrink(history: History, limit: int, tokens: TokenCorrection, *, hard: bool 
     return fold(history, len(history.live) - staying, limit, tokens)
 
 
-def swallow(history: History, tokens: TokenCorrection) -> History:
+def fold_newest(history: History, tokens: TokenCorrection) -> History:
     """Fold the newest event too: its results have no room, whatever else goes, and can be read in parts.
 
     The very history where something else than results came last: that has to be answered.

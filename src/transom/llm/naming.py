@@ -15,7 +15,7 @@ from transom.errors import InputError, SettingsError
 from transom.llm.checked import check_provider
 from transom.llm.egress import EgressPolicy
 from transom.llm.hosted import HOSTED, connect
-from transom.llm.limits import Shelf
+from transom.llm.limits import RateLimitStore
 from transom.llm.provider import Chain, Provider
 from transom.llm.replay import ReplayProvider
 from transom.llm.rules import RULES
@@ -23,7 +23,7 @@ from transom.llm.rules import RULES
 if TYPE_CHECKING:
     from transom.config import Settings
     from transom.config.model import ModelSeat
-    from transom.llm.steady import SteadyProvider
+    from transom.llm.steady import RetryingProvider
 
 _REPLAY = "replay:PATH"
 _OWN = "package.module:Class"
@@ -46,7 +46,7 @@ class Surroundings:
     cwd: Path
     settings: Settings
     base_url: str | None = None
-    shelf: Shelf | None = None
+    shelf: RateLimitStore | None = None
     where: str = "--model"
     own: Mapping[str, Callable[[], Provider]] = field(default_factory=dict, compare=False)
 
@@ -144,7 +144,7 @@ def hosted_provider(
     addressed: bool = True,
     stream: bool | None = None,
     environ: Mapping[str, str] = os.environ,
-) -> SteadyProvider:
+) -> RetryingProvider:
     """A provider that has a server.
 
     Args:

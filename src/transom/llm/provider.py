@@ -162,7 +162,7 @@ class Chain:
             raise
 
     async def answer(self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None) -> Reply:
-        """Ask the providers in turn, once; who keeps replies sees to it that answers are whole (see `Answering`).
+        """Ask the providers in turn, once; who keeps replies sees to it that answers are whole (see `answered`).
 
         Args:
             request: what is asked.

@@ -28,7 +28,7 @@ from typing import Any
 from transom.llm import AnsweredFrom, Usage
 from transom.runs.conversation import KINDS, Begun, Conversation, ConversationKey, Spent, key_of
 from transom.runs.plan import Attempt, Done, StageHistory
-from transom.runs.waiting import Choice, Slot, slot, without_call, without_talk
+from transom.runs.questions import Choice, Slot, slot, without_call, without_talk
 from transom.store import Record
 
 

@@ -35,7 +35,7 @@ class Named:
     name: str
 
 
-class Asked(NamedTuple):
+class JournaledReply(NamedTuple):
     """A reply in the journal; `stop` is what came while it was written, to be raised when it was taken in."""
 
     reply: Reply
@@ -158,7 +158,7 @@ class Stage:
         on_delta: OnDelta | None = None,
         seconds: float | None = None,
         size: Measure | None = None,
-    ) -> Asked:
+    ) -> JournaledReply:
         """Ask the run's chain; the reply is synced to the journal before it is used.
 
         Who is stopped while it is written is so when it is there: it is paid for.
@@ -217,7 +217,7 @@ class Stage:
             if self.host.spending:
                 self.host.spending.add(reply.by, reply.usage)
             span.update(of_reply(reply, replayed=False))
-        return Asked(reply, stop)
+        return JournaledReply(reply, stop)
 
     def pin(self, role: str, by: str) -> None:
         """In a stage who answered before is asked from then on."""

@@ -18,7 +18,7 @@ from transom.config import Settings
 from transom.context import WindowBudget
 from transom.llm import AssistantMessage, Chain, Reply, Request, Text, ToolCall, ToolResults, UserMessage
 from transom.llm.retry import RetryPolicy
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import Arguments, ToolDefinition
 
@@ -186,7 +186,7 @@ STRUCTURED = Scene(
 STREAMED = replace(
     ONCE,
     name="streamed, each reply broken off once",
-    wrap=lambda provider: SteadyProvider(Halting(provider), RetryPolicy(3, 0.0, jitter=0.0)),
+    wrap=lambda provider: RetryingProvider(Halting(provider), RetryPolicy(3, 0.0, jitter=0.0)),
     heard=True,
 )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.errors import InputError, StoreError
-from transom.runs.checkpoints import Retention, Shelf, checkpoints, following
+from transom.runs.checkpoints import CheckpointFiles, Retention, checkpoints, following
 from transom.runs.journal import apply, fold
 from transom.store import Store
 
@@ -42,7 +42,7 @@ class _Turn:
     over: Event | None = None
 
 
-class Ledger:
+class EventLog:
     """The journal of one run, and what follows from it.
 
     The state takes records in the journal's order, whichever task hears first that its own is written: what is told in
@@ -64,7 +64,7 @@ class Ledger:
         self._stream = stream
         self.tell: Callable[[str], None] = _silent
         self.state = fold(records)
-        self._shelf = Shelf(folder)
+        self._shelf = CheckpointFiles(folder)
         self._checkpoints = checkpoints(records)
         self._soon: list[_Soon] = []
         self._turns: list[_Turn] = []  # in the order in which they were handed over, which is the journal's
