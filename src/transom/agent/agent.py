@@ -9,25 +9,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from transom.agent.budget import Budget
-from transom.agent.delegate import (
-    DELEGATION,
-    SubAgent,
-    check_turns_alone,
-    close_program_sub,
-    open_program_sub,
-    program_sub_id,
-)
+from transom.agent.delegate import DELEGATION, SubAgent
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.loop import again, checked_text, say
-from transom.agent.models import Conversation as ConversationView
-from transom.agent.models import ConversationContext, Message, SubConversation
-from transom.agent.record import context_of, conversations, write_recording
-from transom.agent.session import (
+from transom.agent.home import (
     NAMELESS,
     AgentConfig,
     AgentLocation,
     OpenPlace,
-    Session,
     check_given,
     given_role,
     given_setup,
@@ -35,7 +23,13 @@ from transom.agent.session import (
     stage_of,
     warn_of_undeclared,
 )
+from transom.agent.messages import again, checked_text, say
+from transom.agent.models import Conversation as ConversationView
+from transom.agent.models import ConversationContext, Message, SubConversation
+from transom.agent.record import context_of, conversations, write_recording
+from transom.agent.session import Session
 from transom.agent.setup import DeferredStore, Setup
+from transom.agent.sub_conversation import check_turns_alone, close_program_sub, open_program_sub, program_sub_id
 from transom.agent.views import Response
 from transom.canonical import whole_text
 from transom.context import Mark

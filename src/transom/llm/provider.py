@@ -225,7 +225,7 @@ def _check_tools(request: Request, provider: Provider) -> None:
 
 
 async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None) -> Reply:
-    """Ask one provider. Whoever waits for it knows a TimeoutError as the end of her own patience, and takes none."""
+    """Ask one provider. A TimeoutError is the end of the caller's own patience, so none leaves here."""
     try:
         answer = provider.complete(request, on_delta=on_delta)
         reply = await answer if hasattr(answer, "__await__") else answer

@@ -31,11 +31,11 @@ class Approval(BaseModel):
 
 
 class ApprovalRequest(BaseModel):
-    """One tool call that waits for a person. It says all that she needs to decide, and survives JSON.
+    """One tool call that waits for a person. It says all that a decision needs, and survives JSON.
 
     Attributes:
         place: digest of where in the run the call stands.
-        fingerprint: digest of all the rest, so that an answer counts for what she was shown and for nothing else.
+        fingerprint: digest of all the rest, so that an answer counts for what was shown and for nothing else.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)  # arguments may be local

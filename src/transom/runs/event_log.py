@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from asyncio import Event, Future
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,18 @@ class _Soon:
     kind: str
     data: dict[str, Any]
     written: Future[int]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """A log that is read makes no cycles; the collector would take more time than all the rest."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 class _Turn:
@@ -59,13 +72,14 @@ class EventLog:
     """
 
     def __init__(self, store: Store, stream: str, folder: Path) -> None:
-        records = store.read(stream)
         self._store = store
         self._stream = stream
         self.tell: Callable[[str], None] = _silent
-        self.state = fold(records)
+        with _uncollected():
+            records = store.read(stream)
+            self.state = fold(records)
+            self._checkpoints = checkpoints(records)
         self._shelf = CheckpointFiles(folder)
-        self._checkpoints = checkpoints(records)
         self._soon: list[_Soon] = []
         self._turns: list[_Turn] = []  # in the order in which they were handed over, which is the journal's
         self._stops = [record.seq for record in records if record.kind in _STOPS]

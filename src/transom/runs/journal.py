@@ -38,7 +38,7 @@ class Help:
 
     Attributes:
         after: how many repairs had been tried.
-        guidance: her words for the next repair, "" where she gave none.
+        guidance: words for the next repair, "" where there are none.
         reset: whether the flow may try as often again as at first, not just once.
     """
 
