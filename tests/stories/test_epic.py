@@ -85,8 +85,10 @@ def test_a_dry_run_calls_nobody_and_lists_the_stories_in_their_order(tmp_path: P
     result = plan(project, "epic-1", None, StorySettings(REPLAY, OPENLY))
     assert (result.dry_run, result.exit_code) == (True, 0)
     assert [(one.id, one.status, one.reason) for one in result.stories] == [
-        ("story-1", "planned", ""), ("story-3", "planned", "after story-1"), ("story-2", "planned", "after story-3"),
-    ]  # fmt: skip
+        ("story-1", "planned", f"{STORY}:6: 2 acceptance criteria, 0 tasks"),
+        ("story-3", "planned", f"{STORY}:25: 2 acceptance criteria, 0 tasks; after story-1"),
+        ("story-2", "planned", f"{STORY}:15: 2 acceptance criteria, 0 tasks; after story-3"),
+    ]
     assert [*result.stories[0].windows["qa"]] == ["instructions", "story"]
     assert not (tmp_path / "w").exists() and git(project, "branch", "--format=%(refname)") == "refs/heads/main"
 
