@@ -191,6 +191,9 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
     if shown:
         lines.append("  insights:")
         lines += [f"    {row['id']} {row['content']}" + (f" ({row['did']})" if row["did"] else "") for row in shown[:8]]
+    if result.advice:
+        lines += [f"  {one.failure.replace('_', ' ')}: {one.text}" for one in result.advice.explanations]
+        lines += [f"  refused: {one}" for one in result.advice.refused]
     return "\n".join(lines) + "\n"
 
 
