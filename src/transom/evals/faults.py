@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from transom.errors import InputError, MemoryUnavailable, NetworkFailed, ProviderError, RateLimited, RequestRefused
 from transom.evals.shapes import Fault, Scenario
-from transom.llm import Chain, OnDelta, Provider, Reply, Request
+from transom.llm import Chain, OnDelta, Provider, Reply, Request, render
 
 T = TypeVar("T")
 
@@ -67,8 +67,9 @@ class _Calls:
         return tuple(cast("Provider", _Failing(one, self)) for one in providers)
 
     def fail(self, request: Request, by: str) -> None:
+        text = render(request).as_text()
         for fault, count in self._seen:
-            if fault.provider and fnmatchcase(request.role, fault.roles):
+            if fault.provider and fnmatchcase(request.role, fault.roles) and fault.sees in text:
                 count[0] += 1
                 if not fault.calls or count[0] in fault.calls:
                     raise _FAILURES[fault.provider](by)

@@ -101,6 +101,7 @@ class Fault(Shape):
         long_file: its text is repeated until it has 8 MB.
         calls: which calls of the provider fail, from 1; all where none is named.
         roles: of which roles, as a pattern.
+        sees: a text that a call must be shown to fail.
     """
 
     missing_file: str | None = None
@@ -110,6 +111,7 @@ class Fault(Shape):
     provider: Literal["network", "timeout", "rate_limit", "refused", "server"] | None = None
     calls: tuple[int, ...] = ()
     roles: str = "*"
+    sees: str = ""
     memory: Literal["down"] | None = None
 
     @model_validator(mode="after")
