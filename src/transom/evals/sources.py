@@ -42,7 +42,7 @@ class Sources:
         if text is None:
             return piece.formula is not None
         place = _located(text, piece.locator, piece.source)
-        if piece.formula:
+        if piece.formula or not place:
             return bool(place)
         return _has(place, piece.value) and (_has(place, piece.quote) or (not piece.value and _has(text, piece.quote)))
 
