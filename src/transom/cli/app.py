@@ -88,10 +88,10 @@ def build_app() -> Any:
 
 
 def _products() -> list[typer.Typer]:
-    from transom.cli import check, eval, memory, playbook, story, study  # noqa: A004  the command's name
+    from transom.cli import check, eval, learn, memory, playbook, story, study  # noqa: A004  the command's name
 
     groups = [check.check_app, story.story_app, study.study_app, playbook.playbook_app, memory.memory_app]
-    return [*groups, eval.eval_app]
+    return [*groups, eval.eval_app, learn.session_app, learn.learning_app, learn.cache_app]
 
 
 def _print_version(wanted: bool) -> None:

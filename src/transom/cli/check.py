@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from transom.cli.command import Among, command, group
+from transom.cli.command import Among, RunArgument, command, group
 from transom.cli.session import Session
 from transom.cli.told import Options
 
@@ -122,6 +122,27 @@ async def approve(
     from transom.cli.linting import approve_command
 
     return approve_command(session, checker, by)
+
+
+Item = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
+Name = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
+
+
+@command(check_app, "confirm", example='transom check confirm 20261121-0930 VER-01 --by "Ann Lee"')
+async def confirm(session: Session, run: RunArgument, item: Item, by: Name, reason: Reason = "") -> int:
+    """Say that a verdict is right. It counts for the insights that the checker's build named."""
+    from transom.cli.check_words import Word, word_command
+
+    return await word_command(session, Word(run, item, by, True, reason))
+
+
+@command(check_app, "overturn", example='transom check overturn 20261121-0930 VER-01 --by "Ann Lee" --reason "echoed"')
+async def overturn(session: Session, run: RunArgument, item: Item, by: Name, reason: Reason = "") -> int:
+    """Say that a verdict is wrong. It counts against those insights; the reason becomes an insight of its own."""
+    from transom.cli.check_words import Word, word_command
+
+    return await word_command(session, Word(run, item, by, False, reason))
 
 
 async def _resume(session: Session, entry: dict[str, Any]) -> int:
