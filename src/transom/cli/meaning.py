@@ -40,7 +40,9 @@ def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
     return item
 
 
-async def with_readings(session: Session, run: Run, item: Item, places: Places, answer: SpecResult) -> SpecResult | None:
+async def with_readings(
+    session: Session, run: Run, item: Item, places: Places, answer: SpecResult
+) -> SpecResult | None:
     """Where the rules did not understand the description: the answer with the readings that come near.
 
     Returns None where a person has chosen one: it stands in the item's file now, and the run can go on.
