@@ -15,6 +15,7 @@ from transom.agent.tool_execution import run_pending
 from transom.agent.views import Response
 from transom.canonical import Json, compact_json, whole_text
 from transom.context import Assembled, check_message, go_on
+from transom.context.oversized import KeepsAnswers
 from transom.context.window import with_shares
 from transom.errors import (
     CapReached,
@@ -42,6 +43,7 @@ from transom.telemetry import keys
 
 _log = logging.getLogger(__name__)
 _MOST_PAUSES = 10
+_LONGEST_SOURCE = 200  # characters of a call, as a kept answer names it
 _IN_VAIN = "the answer does not follow its schema, nor does its repair"
 
 
@@ -298,11 +300,30 @@ async def recall(talk: Session, query: str) -> tuple[Block, ...]:
     """What the sources of an agent have on a message, within the window's share for advice."""
     room = talk.window.limits(talk.role.settings.max_tokens)["playbook"]
     found: list[Block] = []
-    for number, source in enumerate(talk.sources):
-        left = room - sum(talk.correction.count(block.text) for block in found)
-        given: Sequence[Any] = await source.blocks(query, max(0, left) // (len(talk.sources) - number))
-        found += given
+    with talk.stage.host.telemetry.span(f"recall {talk.id}", **of_conversation(talk.stage.place, talk.id)):
+        for number, source in enumerate(talk.sources):
+            left = room - sum(talk.correction.count(block.text) for block in found)
+            given: Sequence[Any] = await source.blocks(query, max(0, left) // (len(talk.sources) - number))
+            found += given
     return tuple(found)
+
+
+async def keep_answer(talk: Session) -> None:
+    """Have the sources that keep answers keep the last one; from the journal too, since a kill may have come between.
+
+    The place is the same whenever the program runs again, so nothing is kept twice.
+    """
+    number, state = talk.next - 1, talk.state
+    message = state.messages[number]
+    if message.answer is None or not message.answer.text.strip():
+        return
+    turns = state.turns[message.first_turn : message.end]
+    calls = [call for turn in turns if isinstance(turn, AssistantMessage) for call in turn.calls]
+    sources = [f"{call.name} {compact_json(call.arguments)}"[:_LONGEST_SOURCE] for call in calls]
+    for source in talk.sources:
+        if isinstance(source, KeepsAnswers):
+            place = f"{talk.stage.place}/{talk.id} message {number + 1}"
+            await source.keep(place, message.answer.text, sources=sources, egress=state.egress)
 
 
 def checked_text(content: object, where: str, blocks: Sequence[object] = ()) -> str:

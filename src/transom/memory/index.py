@@ -138,7 +138,7 @@ class Index:
             values: its parameters.
             vector: of the query, where it is known.
         """
-        many = max(_FEWEST_CANDIDATES, 4 * limit)
+        many = max(_FEWEST_CANDIDATES, 2 * limit)
         words = self._by_words(query, many, among, values)
         likeness: dict[int, float] = {}
         if self._vectors and self.embedder and query.strip():
