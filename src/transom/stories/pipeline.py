@@ -19,7 +19,7 @@ from transom.canonical import Json
 from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyError
 from transom.formats.tags import read_tag
 from transom.learning import Outcome, cited_in
-from transom.learning.playbook import PLAYBOOK_TOKENS
+from transom.learning.reader import PLAYBOOK_TOKENS
 from transom.llm import Usage
 from transom.runs import Artifact, PersonAnswer, Stage, model_file, text_file
 from transom.stories.decisions import Read, read_reply

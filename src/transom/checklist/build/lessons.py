@@ -21,7 +21,7 @@ from transom.learning import (
     ids_in,
 )
 from transom.learning.insight import Draft
-from transom.learning.playbook import PLAYBOOK_TOKENS
+from transom.learning.reader import PLAYBOOK_TOKENS
 from transom.runs import Artifact, Run, Stage, text_file
 
 DOMAIN = "checklist"
