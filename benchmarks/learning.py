@@ -124,7 +124,8 @@ def beside_ace(path: Path, texts: Sequence[str]) -> str:
 
     took = median_ms(feedback, 3)
     kept = f"{len(book.skills())} of {len(texts)} kept"
-    return f"ace-framework: one feedback event {took:.1f} ms, {kept}, all shown to each query: {len(str(book)):,} characters"
+    shown = f"each query is shown all {len(str(book)):,} characters"
+    return f"ace-framework: one feedback event {took:.1f} ms, {kept}, {shown}"
 
 
 def measure_time(folder: Path, count: int, embedder: Embedder | None) -> bool:
