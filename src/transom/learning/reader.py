@@ -64,6 +64,13 @@ class PlaybookReader:
         return {one.id: one for one in self.ledger.insights(*self.view.living(self.clock()))}
 
     @property
+    def elsewhere(self) -> dict[str, int]:
+        """How many living insights there are in scopes that are not seen from here."""
+        marks = ",".join("?" * len(self.view.scopes))
+        sql = f"SELECT scope, count(*) FROM insights WHERE retired = '' AND scope NOT IN ({marks}) GROUP BY scope"
+        return dict(self.ledger.tables.query(f"{sql} ORDER BY scope", self.view.scopes))
+
+    @property
     def epoch(self) -> int:
         """The number of the newest event."""
         return self.ledger.epoch
