@@ -1,10 +1,10 @@
 """How well memory finds what answers a question, on two public collections, beside plain full text.
 
-    python benchmarks/learning_retrieval.py [--folder DIR] [--only locomo,cranfield]
+    python benchmarks/learning_retrieval.py [--base URL] [--folder DIR] [--only locomo,cranfield]
 
 LoCoMo: 10 long conversations; a question's evidence are the turns that answer it. Cranfield: 1,400 abstracts, 225
-questions, judged by people. Files that are not in the folder are fetched from GitHub and not kept; without a network
-the collection is skipped, and that is said. `recall@15` is the part of the evidence among the first 15, `nDCG@10` how
+questions, judged by people. Files that are not in the folder are fetched from below `--base`, where GitHub serves raw
+files, and are not kept. A collection that cannot be had is skipped, and that is said. `recall@15` is the part of the evidence among the first 15, `nDCG@10` how
 high it stands. Plain full text is SQLite's FTS5 as it comes, asked for any of the question's words.
 """
 
@@ -32,9 +32,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from transom.memory import Embedder, SqliteMemory, find_embedder
 
-RAW = "https://raw.githubusercontent.com"
-LOCOMO = f"{RAW}/snap-research/locomo/main/data"
-CRANFIELD = f"{RAW}/Menotron/cs7is3-cranfield-search/master/data"
+LOCOMO = "snap-research/locomo/main/data"
+CRANFIELD = "Menotron/cs7is3-cranfield-search/master/data"
 FIRST, HIGH = 15, 10
 
 
@@ -49,20 +48,33 @@ class Collection:
 Ranker = Callable[[str], list[str]]
 
 
-def fetched(folder: Path | None, base: str, name: str) -> bytes:
-    """A file of a collection."""
-    if folder and (folder / name).is_file():
-        return (folder / name).read_bytes()
-    with urllib.request.urlopen(f"{base}/{name}", timeout=60) as answer:
-        return bytes(answer.read())
+@dataclass(frozen=True)
+class Place:
+    """Where the files of collections are."""
+
+    folder: Path | None
+    base: str
+
+    def file(self, path: str, name: str) -> bytes:
+        """A file: of the folder, else fetched.
+
+        Raises:
+            OSError: it cannot be had.
+        """
+        if self.folder and (self.folder / name).is_file():
+            return (self.folder / name).read_bytes()
+        if not self.base:
+            raise FileNotFoundError(f"no {name} in --folder, and no --base to fetch it from")
+        with urllib.request.urlopen(f"{self.base.rstrip('/')}/{path}/{name}", timeout=60) as answer:
+            return bytes(answer.read())
 
 
-def locomo(folder: Path | None) -> Iterator[Collection]:
+def locomo(place: Place) -> Iterator[Collection]:
     """One collection a conversation: its turns."""
     try:
-        found: list[Any] = json.loads(fetched(folder, LOCOMO, "locomo10.json"))
+        found: list[Any] = json.loads(place.file(LOCOMO, "locomo10.json"))
     except OSError:  # an earlier edition is a folder of files
-        archive = zipfile.ZipFile(io.BytesIO(fetched(folder, LOCOMO, "locomo10.zip")))
+        archive = zipfile.ZipFile(io.BytesIO(place.file(LOCOMO, "locomo10.zip")))
         found = [json.loads(archive.read(name)) for name in sorted(archive.namelist()) if name.endswith(".json")]
     for one in found:
         talk = one.get("conversation", one)
@@ -72,12 +84,12 @@ def locomo(folder: Path | None) -> Iterator[Collection]:
         yield Collection(texts, [(question, evidence) for question, evidence in asked if evidence])
 
 
-def cranfield(folder: Path | None) -> Iterator[Collection]:
+def cranfield(place: Place) -> Iterator[Collection]:
     """The abstracts with their titles; a judgement of 1 to 4 is relevant."""
-    texts = {str(number): text for number, text in enumerate(_parts(fetched(folder, CRANFIELD, "cran.all.1400")), 1)}
-    questions = _parts(fetched(folder, CRANFIELD, "cran.qry"))
+    texts = {str(number): text for number, text in enumerate(_parts(place.file(CRANFIELD, "cran.all.1400")), 1)}
+    questions = _parts(place.file(CRANFIELD, "cran.qry"))
     relevant: dict[int, set[str]] = {}
-    for line in fetched(folder, CRANFIELD, "cranqrel").decode().splitlines():
+    for line in place.file(CRANFIELD, "cranqrel").decode().splitlines():
         query, document, judged = map(int, line.split()[:3])
         if 1 <= judged <= 4:
             relevant.setdefault(query, set()).add(str(document))
@@ -159,6 +171,7 @@ def main() -> int:
     """Both tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--base", default="")
     parser.add_argument("--only", default="locomo,cranfield")
     given = parser.parse_args()
     embedder = find_embedder()
@@ -166,9 +179,9 @@ def main() -> int:
         print("the embedder is not installed (make embeddings): by words alone")
     for name in given.only.split(","):
         try:
-            collections = list({"locomo": locomo, "cranfield": cranfield}[name](given.folder))
+            collections = list({"locomo": locomo, "cranfield": cranfield}[name](Place(given.folder, given.base)))
         except OSError as error:
-            print(f"{name}: skipped, it cannot be fetched ({error}); --folder names a folder that holds it")
+            print(f"{name}: skipped, it cannot be had ({error})")
             continue
         with tempfile.TemporaryDirectory() as made:
             asyncio.run(measure(name, collections, Path(made), embedder))
