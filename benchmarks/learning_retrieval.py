@@ -4,8 +4,9 @@
 
 LoCoMo: 10 long conversations; a question's evidence are the turns that answer it. Cranfield: 1,400 abstracts, 225
 questions, judged by people. Files that are not in the folder are fetched from below `--base`, where GitHub serves raw
-files, and are not kept. A collection that cannot be had is skipped, and that is said. `recall@15` is the part of the evidence among the first 15, `nDCG@10` how
-high it stands. Plain full text is SQLite's FTS5 as it comes, asked for any of the question's words.
+files, and are not kept. A collection that cannot be had is skipped, and that is said. `recall@15` is the part of the
+evidence among the first 15, `nDCG@10` how high it stands. Plain full text is SQLite's FTS5 as it comes, asked for any
+of the question's words.
 """
 
 from __future__ import annotations

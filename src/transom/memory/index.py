@@ -11,8 +11,8 @@ from transom.memory.words import stems_of
 from transom.store import Tables
 from transom.store.tables import Connection, Value
 
-BY_WORDS = 0.2
-"""How much words count beside meaning; equal parts lose paraphrases."""
+BY_WORDS = 0.4
+"""How much words count beside meaning: names and numbers are found by words, paraphrases by meaning."""
 
 _LEAST_LIKE = 0.25  # cosine below which meaning alone finds nothing
 _MOST_TERMS = 24
