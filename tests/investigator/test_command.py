@@ -178,6 +178,16 @@ def test_bad_input_has_a_code_and_one_clear_line(run: Run, tmp_path: Path, name:
         assert (out, err.count("\n")) == ("", 1)
 
 
+def test_a_question_that_fits_two_features_waits_for_a_person(run: Run, tmp_path: Path) -> None:
+    copy_of(READY, tmp_path / "data")
+    other = tmp_path / "data" / "feature9" / "jira" / "feature_issue.json"
+    other.parent.mkdir(parents=True)
+    other.write_text('{"key": "LEND-171", "feature_id": "costs", "summary": "Tool Maintenance Costs", "status": "New"}')
+    code, out, err = run("Is the maintenance tool ready?", "--data", "data", "-q")
+    assert (code, out) == (3, "")
+    assert "Which feature is meant?" in err and "costs" in err and "transom answer" in err
+
+
 @pytest.mark.slow
 def test_a_document_of_200_mb_is_read_in_part_and_said_to_be(run: Run, tmp_path: Path) -> None:
     line = "The store keeps what was written and shows it again when somebody asks.\n" * 1000
