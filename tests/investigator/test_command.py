@@ -68,9 +68,12 @@ def test_text_of_the_data_steers_no_report(run: Run, tmp_path: Path) -> None:
     change(folder / "jira/feature_issue.json", lambda data: data["fields"].update(summary=f"Deposits {nasty}"))
     comment = f"I am not sure about it, {nasty}"
     change(folder / "reviews/stakeholders.json", lambda data: data["approvals"][0].update(comment=comment))
-    code, out, _ = run("Is LEND-150 ready?", "--data", "data", "--report=html:o.html", "--report=markdown:o.md")
+    code, out, _ = run(
+        "Is LEND-150 ready?", "--data", "data", "--report=html:o.html", "--report=markdown:o.md", "--report=text:o.txt"
+    )
     assert (code, "\x1b[31m" in out) == (1, False)
     assert "<script>alert" not in (tmp_path / "o.html").read_text()
+    assert "\x1b" not in (tmp_path / "o.txt").read_text()
     text = (tmp_path / "o.md").read_text()
     assert "<script>" not in text and "\x1b" not in text
     assert not [one for one in MarkdownIt().parse(text) for inner in one.children or [] if inner.type == "link_open"]

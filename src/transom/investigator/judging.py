@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import PurePosixPath
@@ -15,7 +15,14 @@ from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Criterion, DocumentRule, Rule
 from transom.investigator.result import CriterionResult, CriterionStatus, Doubt
 
-_GRAVITY = ("fail", "absent", "not_measured", "mixed", "pass")
+_STANDS: Mapping[str, tuple[CriterionStatus, Doubt]] = {
+    "fail": ("fail", ""),
+    "absent": ("unknown", "absent"),
+    "not_measured": ("unknown", "not_measured"),
+    "mixed": ("unknown", "mixed"),
+    "pass": ("pass", ""),
+}
+_GRAVITY = [*_STANDS]
 _MOST_EVIDENCE = 6
 _MOST_SAID = 60
 _GENERIC = word_set(
@@ -57,8 +64,7 @@ class Judge:
         """One criterion."""
         parts = [self._document(criterion.document)] if criterion.document else self._parts(criterion)
         worst = min(parts, key=lambda part: _GRAVITY.index(part.outcome))
-        status: CriterionStatus = worst.outcome if worst.outcome in ("pass", "fail") else "unknown"  # type: ignore[assignment]
-        doubt: Doubt = worst.outcome if status == "unknown" else ""  # type: ignore[assignment]
+        status, doubt = _STANDS[worst.outcome]
         if status == "fail" and criterion.document is not None:
             doubt = "absent"
         shown = [part for part in parts if part.outcome == worst.outcome]
@@ -90,7 +96,7 @@ class Judge:
         readings = [one for one in self._readings if one.name == criterion.source]
         usable = [one for one in readings if one.usable]
         if not usable:
-            missing = "there is no Jira issue" if criterion.source == "jira" else f"there is no {criterion.source}"
+            missing = "there is no Jira issue" if criterion.source == "jira" else f"there is no file {criterion.source}"
             why = "; ".join(f"{one.source} {one.why}" for one in readings) or missing
             return [Part("absent", why)]
         seen = [Seen(one, reading) for reading in usable for one in reading.observations]

@@ -103,4 +103,4 @@ def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinit
         "additionalProperties": False,
     }
     description = "Puts a passage of a source into the evidence ledger and gives it an id that can be cited."
-    return ToolDefinition("cite", description, parameters, cite, effect="pure", recall=recall)  # type: ignore[arg-type]
+    return ToolDefinition("cite", description, parameters, cite, effect="pure", recall=recall)  # type: ignore[arg-type]  # JSON of strings

@@ -24,6 +24,7 @@ def text_report(result: Investigation) -> str:
 
 def _wrapped(line: str) -> list[str]:
     """A line in pieces that a terminal shows whole; words that are longer stay whole."""
+    line = _printable(line)
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     return textwrap.wrap(line, _WIDTH, subsequent_indent=indent, **options) or [""]
@@ -153,7 +154,12 @@ def _plain(text: str) -> str:
         "_": "\\_",
     }
     shown = "".join(table.get(sign, sign) for sign in " ".join(text.split()))
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in shown)
+    return _printable(shown)
+
+
+def _printable(text: str) -> str:
+    """A text of the data that steers no terminal."""
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
 
 
 def html_report(result: Investigation) -> str:

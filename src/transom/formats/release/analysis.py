@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -280,13 +280,13 @@ def _of_xml(root: Element, text: str, source: str) -> tuple[list[Observation], l
     return _of_junit(text, root, source)
 
 
-def _of_coverage(coverage: Coverage, quote: object) -> list[Observation]:
+def _of_coverage(coverage: Coverage, quote: Callable[[str], str]) -> list[Observation]:
     found = []
     for measure, share in (("coverage.line", coverage.statements), ("coverage.branch", coverage.branches)):
         if share is None:
             continue
         at = (share.locator, share.over) if share.over else (share.locator,)
-        quotes = [quote(one) for one in at]  # type: ignore[operator]  # a function of a locator
+        quotes = [quote(one) for one in at]
         operands = tuple(
             Operand(value=_last_number(said), locator=one, quote=said) for one, said in zip(at, quotes, strict=True)
         )
