@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from asyncio import Event, Future
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.errors import InputError, StoreError
-from transom.runs.checkpoints import Retention, Shelf, checkpoints, following
+from transom.runs.checkpoints import CheckpointFiles, Retention, checkpoints, following
 from transom.runs.journal import apply, fold
 from transom.store import Store
 
@@ -32,6 +33,18 @@ class _Soon:
     written: Future[int]
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """A log that is read makes no cycles; the collector would take more time than all the rest."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 class _Turn:
     """A record that somebody waits for.
 
@@ -42,7 +55,7 @@ class _Turn:
     over: Event | None = None
 
 
-class Ledger:
+class EventLog:
     """The journal of one run, and what follows from it.
 
     The state takes records in the journal's order, whichever task hears first that its own is written: what is told in
@@ -59,13 +72,14 @@ class Ledger:
     """
 
     def __init__(self, store: Store, stream: str, folder: Path) -> None:
-        records = store.read(stream)
         self._store = store
         self._stream = stream
         self.tell: Callable[[str], None] = _silent
-        self.state = fold(records)
-        self._shelf = Shelf(folder)
-        self._checkpoints = checkpoints(records)
+        with _uncollected():
+            records = store.read(stream)
+            self.state = fold(records)
+            self._checkpoints = checkpoints(records)
+        self._shelf = CheckpointFiles(folder)
         self._soon: list[_Soon] = []
         self._turns: list[_Turn] = []  # in the order in which they were handed over, which is the journal's
         self._stops = [record.seq for record in records if record.kind in _STOPS]

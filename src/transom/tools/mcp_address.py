@@ -18,7 +18,7 @@ _SILENCE = 300.0  # seconds between two pieces of a stream
 
 
 @dataclass(frozen=True)
-class Place:
+class McpAddress:
     """A server, before anybody speaks to it.
 
     Attributes:

@@ -15,7 +15,7 @@ LARGE = 100_000
 _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-async def aside(size: int, work: Callable[[], T]) -> T:
+async def in_thread_if_large(size: int, work: Callable[[], T]) -> T:
     """What `work` finds: at once where its text is short, else in a thread, of which a loop has one at a time for this.
 
     Each such thread takes its share of the time from the loop, whose steps wait for it; several would take it all.
