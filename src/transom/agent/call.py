@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from transom.agent.budget import Meter
+from transom.agent.budget import Budget, Meter
 from transom.agent.delegate import DELEGATION
-from transom.agent.loop import request_asked, say
+from transom.agent.messages import request_asked, say
 from transom.agent.session import Session
-from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError
+from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError
 from transom.llm import AssistantMessage, Block, Reply, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
@@ -58,6 +58,7 @@ async def call(
     *,
     review: Callable[[T], Sequence[str]] | None = None,
     tools: Toolbox | None = None,
+    budget: Budget | None = None,
 ) -> Answer[T]:
     """Ask a role once, and a second time where the reply cannot be read or a gate holds something against it.
 
@@ -73,60 +74,69 @@ async def call(
         read: reply text -> value; ReplyError where it cannot be read.
         review: value -> what is wrong with it. A second answer counts where less is wrong with it.
         tools: those that the role declares.
+        budget: what it may use, all replies counted; it takes the place of the toolbox's cap on turns.
 
     Raises:
         ReplyError: the second reply cannot be read either.
         OutOfTurns: it goes on calling tools when it may not.
+        CapReached: the budget is used up; with a larger one the same call goes on.
         ToolError: the role declares other tools than it is given.
         VisibilityError, WindowOverflow, EgressError, ProviderError: see `assemble` and `Stage.ask`.
     """
     box = tools or Toolbox()
     _check_tools(role, box)
-    talk = Session(stage, "", role, box, Meter(), DELEGATION, raises=True)
-    talk.use(stage.claim_call(talk.fingerprint(None, blocks)))
-    DELEGATION.equip(talk)
+    if budget:
+        box.max_turns = budget.turns
+    session = Session(stage, "", role, box, Meter(budget or Budget()), DELEGATION, raises=True)
+    session.use(stage.claim_call(session.fingerprint(None, blocks)))
+    DELEGATION.equip(session)
 
-    async def ask(*more: Block) -> Answer[T]:
-        response = await say(talk, None, [*blocks, *more])
-        message = talk.state.messages[talk.next - 1]
-        request = request_asked(talk, message)
-        assert message.answer is not None, "it was answered"
-        assert request is not None, "it was asked"
-        asked = sum(len(one.replies) for one in talk.state.messages[: talk.next])
-        try:
-            return Answer(_read(message.answer, read), message.answer, request, asked, response.turns)
-        except ReplyError as error:
-            if more or RETRY not in role.sees:  # nobody asks again
-                turns = (*request.window.turns, AssistantMessage(message.answer.parts))
-                spoken = replace(request, window=replace(request.window, turns=turns))
-                unquote(error, spoken, stage.host.chain.policy)
-                tell_unread(request, error, stage.host.chain, asked)
-            raise
-
-    async def forget() -> None:
-        """Nobody could read the answers: the next attempt asks anew."""
-        await talk.append("reset", {"to": 0, "turns": 0})
-
-    try:
-        first = await ask()
-    except ReplyError as error:
-        if RETRY not in role.sees:
-            await forget()
-            raise
-        try:
-            return await ask(Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again."))
-        except ReplyError:
-            await forget()
-            raise
+    first = await _readable(session, blocks, read)
     wrong = _reviewed(role, review, first.value) if review and RETRY in role.sees else []
     if review is None or not wrong:
         return first
     listed = "\n".join(f"- {one}" for one in wrong)
+    mend = Block(RETRY, f"{_MEND}\n{listed}\n\nYour last answer was:\n\n{first.reply.text}")
     try:
-        second = await ask(Block(RETRY, f"{_MEND}\n{listed}\n\nYour last answer was:\n\n{first.reply.text}"))
-    except (ReplyError, ProviderError, OutOfTurns):
+        second = await _ask(session, [*blocks, mend], read, last=True)
+    except (ReplyError, ProviderError, OutOfTurns, CapReached):
         return first  # an answer with findings is better than none: a person can mend it
     return second if len(_reviewed(role, review, second.value)) < len(wrong) else first
+
+
+async def _readable(session: Session, blocks: Sequence[Block], read: Callable[[str], T]) -> Answer[T]:
+    """An answer that can be read; asked a second time where the role may be told what was wrong with the first."""
+    retries = RETRY in session.role.sees
+    try:
+        try:
+            return await _ask(session, blocks, read, last=not retries)
+        except ReplyError as error:
+            if not retries:
+                raise
+            wrong = Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again.")
+        return await _ask(session, [*blocks, wrong], read, last=True)
+    except ReplyError:
+        await session.append("reset", {"to": 0, "turns": 0})  # nobody could read it: the next attempt asks anew
+        raise
+
+
+async def _ask(session: Session, blocks: Sequence[Block], read: Callable[[str], T], *, last: bool) -> Answer[T]:
+    """Ask once. Where nobody asks again, an answer that cannot be read is told to whoever looks at the run."""
+    response = await say(session, None, blocks)
+    message = session.state.messages[session.next - 1]
+    request = request_asked(session, message)
+    assert message.answer is not None, "it was answered"
+    assert request is not None, "it was asked"
+    asked = sum(len(one.replies) for one in session.state.messages[: session.next])
+    try:
+        return Answer(_read(message.answer, read), message.answer, request, asked, response.turns)
+    except ReplyError as error:
+        if last:
+            turns = (*request.window.turns, AssistantMessage(message.answer.parts))
+            chain = session.stage.host.chain
+            unquote(error, replace(request, window=replace(request.window, turns=turns)), chain.policy)
+            tell_unread(request, error, chain, asked)
+        raise
 
 
 def _check_tools(role: Role, box: Toolbox) -> None:

@@ -114,7 +114,7 @@ def _said(one: OpenQuestion) -> tuple[str, tuple[str, ...]]:
 
 
 def _of_run(found: RunView) -> list[OpenQuestion]:
-    from transom.runs.waiting import APPROVAL, cut, short
+    from transom.runs.questions import APPROVAL, cut, short
 
     run = (found.row.id,)
     last = found.records[-1].at if found.records else ""

@@ -13,6 +13,13 @@ from transom.formats.yaml_files import YamlFile, dump_yaml
 from transom.stories.markdown_story import refuse_template
 from transom.stories.story import Criterion, Story, Task, read_status
 
+_NAMES = {
+    **dict.fromkeys(("acceptance", "criteria", "ac", "acs"), "acceptance_criteria"),
+    **dict.fromkeys(("story", "user_story", "goal"), "description"),
+    **dict.fromkeys(("name", "summary"), "title"),
+    **dict.fromkeys(("depends", "depends_on", "blocked_by"), "dependencies"),
+}
+"""What else people call the fields of a story."""
 _ID = re.compile(r"[A-Za-z0-9-]+")
 _PHASE = re.compile(r"^phase\s+(\w+)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
 _USER_STORY = re.compile(r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)\s*(?:\(priority.*)?$", re.IGNORECASE)
@@ -58,6 +65,8 @@ def _entry(
     if listed and "status" in data:
         what = "a story in this list has no status; it stands in the story's own file"
         raise InputError(what, where=f"{source}:{file.line_of(*at, 'status')}", hint="remove the line")
+    written, data = data, {_snake(name): value for name, value in data.items()}
+    data = {_NAMES[name]: value for name, value in data.items() if name in _NAMES} | data
     identity = data.get("id")
     if not isinstance(identity, str) or not (_ID.fullmatch(identity) if listed else identity.strip()):
         hint = 'write it in quotes, with letters, digits and dashes: id: "1"'
@@ -78,12 +87,12 @@ def _entry(
         key=identity,
         title=title.strip(),
         epic=epic,
-        text=dump_yaml(data),
+        text=dump_yaml(written),
         goal=description.strip(),
         criteria=tuple(Criterion(number=number, text=one) for number, one in enumerate(criteria, 1)),
         status=read_status(str(data.get("status", "backlog"))),
         status_text=str(data.get("status", "")),
-        depends_on=_texts(data.get("dependencies") or data.get("depends_on")),
+        depends_on=_texts(data.get("dependencies")),
         creates=creates,
         changes=changes,
         allowed=(*creates, *changes, *_texts(files.get("allow"))),
@@ -93,6 +102,11 @@ def _entry(
         done_checkpoint=data.get("done_checkpoint") is True,
         instructions=str(data.get("invoke_dev_with") or data.get("technical_notes") or "").strip(),
     )
+
+
+def _snake(name: object) -> str:
+    """`acceptanceCriteria`, `Acceptance-Criteria` and `acceptance_criteria` are one name."""
+    return re.sub(r"[-_\s]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name))).lower()
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from transom.errors import InputError
 from transom.sandbox import Done
+from transom.sandbox.process import start_group
 
 MAX_OUTPUT = 4 << 20
 
@@ -39,10 +40,8 @@ async def run_openly(
     """
     pipe = asyncio.subprocess.PIPE
     try:
-        process = await asyncio.create_subprocess_exec(
-            *argv, cwd=folder, env={**os.environ, **environment}, stdin=pipe, stdout=pipe, stderr=pipe,
-            start_new_session=True,
-        )  # fmt: skip
+        around = {**os.environ, **environment}
+        process = await start_group(*argv, cwd=folder, env=around, stdin=pipe, stdout=pipe, stderr=pipe)
     except OSError as error:
         raise InputError(f"cannot be started: {error.strerror}", where=argv[0], hint=f"correct {setting}") from error
 

@@ -174,7 +174,8 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
     """The report for a terminal."""
     made = result.trials
     lines = [f"{study.study}: {made.complete} solved, {made.failed} failed, {made.pruned} rejected, by {result.solver}"]
-    lines += [f"  best: {best_line(study, result.best)}"] if result.best else ["  no feasible design was found"]
+    by = f" by {study.objectives[0].name}" if len(study.objectives) > 1 else ""
+    lines += [f"  best{by}: {best_line(study, result.best)}"] if result.best else ["  no feasible design was found"]
     if result.front:
         lines.append(
             f"  front: {len(result.front)} designs, trials {', '.join(str(one.number) for one in result.front)}"
@@ -191,6 +192,9 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
     if shown:
         lines.append("  insights:")
         lines += [f"    {row['id']} {row['content']}" + (f" ({row['did']})" if row["did"] else "") for row in shown[:8]]
+    if result.advice:
+        lines += [f"  {one.failure.replace('_', ' ')}: {one.text}" for one in result.advice.explanations]
+        lines += [f"  refused: {one}" for one in result.advice.refused]
     return "\n".join(lines) + "\n"
 
 

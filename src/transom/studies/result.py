@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from transom.studies.advisor import Advised
 from transom.studies.study import Number, Study
 from transom.studies.trials import Trial, Wanted, counts, failures
 from transom.studies.verify import Verification, Verified
@@ -54,6 +55,7 @@ class StudyResult(_Model):
     failures: dict[str, int]
     insights: InsightCounts
     exploited: list[Verified] = []
+    advice: Advised | None = None
     solver: str = ""
     session_id: str | None = None
 

@@ -129,6 +129,19 @@ class Row:
     failure: str | None
 
 
+def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Rule | None, str]:
+    """A rule as the rows bear it out, by the measure of learned ones; None and the reason where they do not."""
+    known = set().union(*(row.features for row in rows)) if rows else set()
+    if unknown := next((one.feature for one in conditions if one.feature not in known), None):
+        return None, f"there is no feature {unknown}"
+    covered = [row for row in rows if all(one.holds(row.features) for one in conditions)]
+    kinds = Counter(row.failure for row in covered if row.failure)
+    hits, total = kinds.total(), len(covered)
+    if hits < _FEWEST or wilson(hits, total) < CERTAIN:
+        return None, f"{hits} of {total} solves failed"
+    return Rule(conditions, kinds.most_common(1)[0][0], hits, total), ""
+
+
 def learn(rows: Sequence[Row], most: int = 12) -> list[Rule]:
     """Find rules that explain the failures among rows, the most telling first."""
     import numpy as np  # noqa: PLC0415  slow
