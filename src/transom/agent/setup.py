@@ -60,7 +60,7 @@ class Setup:
             limits: where providers that are made keep what was spent of their limits.
 
         Raises:
-            InputError: nobody is named; else see `named_chain`.
+            InputError: no provider is configured; else see `named_chain`.
         """
         if isinstance(self.provider, Chain):
             return self.provider
@@ -72,7 +72,7 @@ class Setup:
         spec = seat_spec(llm.agent, self.settings.model.split(",")) if self.provider is None else self.provider
         if spec is None:
             hint = "give the agent a provider, set llm.agent.provider and .model, or give it a stage of a run"
-            raise InputError("nobody is named who answers", where=role, hint=hint)
+            raise InputError("no provider is configured", where=role, hint=hint)
         around = Surroundings(Path.cwd(), self.settings, store=limits, where="provider")
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
