@@ -159,7 +159,7 @@ class Intervention(Document):
 
 
 # What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
-DOUBTS: Final = frozenset({"mutation"})
+DOUBTS: Final = frozenset({"mutation", "untested"})
 
 
 class LintResult(Document):

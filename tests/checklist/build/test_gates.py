@@ -117,6 +117,7 @@ async def test_a_right_checker_passes_every_gate(tmp_path: Path) -> None:
         "yaml",
         "agreement",
         "examples",
+        "untested",
         "mutation",
         "questions",
     ]

@@ -195,11 +195,12 @@ async def _mutation_rows(
     line = atoms.line_of(ATOM_A)
     wrong = [Finding("examples", ATOM_A, line, problem) for problem in mutation.examples]
     wrong += [Finding("examples", SPEC, None, problem) for problem in mutation.spec]
+    untested = [Finding("untested", SPEC, None, problem) for problem in mutation.untested]
     missed = [Finding("mutation", ATOM_A, line, problem) for problem in mutation.problems]
     # What cannot be tried is not refused, and a question is none to refuse for: both are said.
     remarks = tuple(FindingRow(gate="questions", artifact=ATOM_A, line=line, message=one) for one in mutation.remarks)
     said = GateRow(gate="questions", passed=True, findings=remarks)
-    return [_row("examples", wrong), _row("mutation", missed), said], mutation.row
+    return [_row("examples", wrong), _row("untested", untested), _row("mutation", missed), said], mutation.row
 
 
 def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Finding]]:

@@ -8,10 +8,11 @@ from types import MappingProxyType
 
 from transom.checklist.build.artifacts import ATOM_A, route
 from transom.checklist.build.state import BuildState
+from transom.checklist.results import DOUBTS
 from transom.runs import Route, to
 
-# What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
-_DOUBTS = frozenset({"examples", "mutation"})
+# After the repairs an example that is read otherwise is a doubt as well: the example may be what is wrong.
+_DOUBTS = DOUBTS | {"examples"}
 _KEY = re.compile(r"""["'](\w+)["']\s*(?::|\]\s*=(?!=))""")
 
 

@@ -36,6 +36,7 @@ class Mutation:
         examples: examples that atom A reads otherwise than the ItemSpec says.
         problems: alterations of the real files that it does not follow.
         spec: where the ItemSpec contradicts itself.
+        untested: items of which the ItemSpec gives no example, so that nothing shows whether they are read right.
         remarks: questions, and what could not be tried.
     """
 
@@ -43,6 +44,7 @@ class Mutation:
     examples: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     spec: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
@@ -85,8 +87,10 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
         problems, asked = await _altered(probe, readable, score)
         problems += await _same_again(code, setting.sandbox, probe, readable, score)
     questions = await unread(spec, [(file, answer.entries) for file, answer in readable], setting.sandbox)
-    remarks += [*untried, *asked, *questions, *_without(config, spec)]
-    return Mutation(score.row(), tuple(wrong), tuple(problems), tuple(spec_wrong), tuple(remarks))
+    remarks += [*untried, *asked, *questions]
+    return Mutation(
+        score.row(), tuple(wrong), tuple(problems), tuple(spec_wrong), _untested(config, spec), tuple(remarks)
+    )
 
 
 async def _examples(examples: Examples, spec: SpecDocument, score: _Score) -> tuple[list[str], list[str], list[str]]:
@@ -167,12 +171,15 @@ async def _same_again(
     return list(dict.fromkeys(problems))
 
 
-def _without(config: CheckerConfig, spec: SpecDocument) -> list[str]:
-    """Items of which the ItemSpec gives no example that holds or none that fails."""
-    told = {(example.item, example.outcome) for example in spec.guide.examples}
-    lacking = {item.id: [word for word in ("holds", "fails") if (item.id, word) not in told] for item in config.items}
-    return [
-        f"item {ident}: the ItemSpec has no example that {' and none that '.join(words)}, so this was not tried"
-        for ident, words in lacking.items()
+def _untested(config: CheckerConfig, spec: SpecDocument) -> tuple[str, ...]:
+    """Items of which the ItemSpec gives no example that holds or none that fails, and how to give one."""
+    given = {(example.item, example.outcome) for example in spec.guide.examples}
+    lacking = {item: [word for word in ("holds", "fails") if (item.id, word) not in given] for item in config.items}
+    return tuple(
+        f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so nothing shows that it is "
+        "read right; list one under `#### Examples` in Section 4.1: "
+        f'`- {{item: "{item.id}", outcome: {words[-1]}, text: "<a line of the report>", '
+        f"fields: {{{item.select}: <what it must yield>}}}}`"
+        for item, words in lacking.items()
         if words
-    ]
+    )
