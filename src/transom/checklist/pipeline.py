@@ -17,7 +17,7 @@ from transom.checklist.results import BuildResult, FindingRow, GateRow, SpecResu
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
 from transom.checklist.run.stage import Occasion, judge
 from transom.checklist.spec.document import is_marked, parse_spec, section_texts
-from transom.checklist.spec.write import WrittenSpec, write_spec
+from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel
 from transom.formats.yaml_files import read_bytes
 from transom.llm import CallSettings
@@ -174,6 +174,11 @@ async def check_all(
         return _nothing_to_check(run, item, unusable)
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
+    if isinstance(built, BuiltChecker) and send_back(run, spec, built.result.against_spec):
+        again = await spec_of(run, item, places, manner)
+        if isinstance(again, SpecResult) or not again.ready:
+            return again if isinstance(again, SpecResult) else again.result
+        built = await checker_of(run, again.document, item, places, manner, folder=target)
     if isinstance(built, BuildResult):
         return built
     if not built.judges:

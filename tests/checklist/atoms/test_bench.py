@@ -44,6 +44,35 @@ def test_the_gates_know_honest_from_wrong(case: Case, tmp_path: Path, capfd: pyt
         assert case.checker["gate"] in {finding["gate"] for finding in document["findings"]}
 
 
+def test_a_checker_without_examples_is_doubted_until_a_person_takes_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = next(case for case in cases() if case.name == FIRST[0]).write(tmp_path)
+    spec = folder / "ItemSpec.md"
+    spec.write_text(spec.read_text().partition("#### Examples")[0])
+    code, document = lint(folder, capfd)
+    (finding,) = document["findings"]
+    assert (code, finding["gate"]) == (DOUBTED, "untested")
+    assert '`- {item: "2.1", outcome: fails, text: "<a line of the report>", fields:' in finding["message"]
+    run = ["check", "run", str(folder), "--workspace", str(tmp_path / "w"), "-q"]
+    assert main(run) == DOUBTED
+    assert main(["check", "approve", str(folder), "--by", "Ann Lee"]) == ACCEPTED
+    assert main(run) == ACCEPTED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SHARED))
+def test_the_shared_checkers_without_examples_are_doubted_at_most_and_never_accepted(
+    name: str, shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = shared_data / "atoms" / name
+    if not source.is_dir():
+        pytest.skip("no such checker here")
+    shutil.copytree(source, tmp_path / name, copy_function=shutil.copyfile)
+    code, document = lint(tmp_path / name, capfd)
+    assert (code, {finding["gate"] for finding in document["findings"]}) == (DOUBTED, {"untested"})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SHARED))
 def test_the_shared_checkers(name: str, shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,7 @@ async def test_a_right_atom_follows_everything_and_the_score_says_of_what_kinds(
     assert set(found.row.kinds) == {
         "example alone", "example in a real file", "line emptied", "text changed", "file cut", "fresh process",
     }  # fmt: skip
-    assert found.remarks == ()
+    assert (found.questions, found.missed, found.untried) == ((), (), ())
     assert found.untested[0].startswith("item 2.1: the ItemSpec has no example that fails, so nothing shows")
 
 
@@ -56,14 +56,14 @@ async def test_what_no_line_of_the_file_says_is_noticed() -> None:
     lazy = ATOM_A.replace("if match:", "if number in (2, 3):").replace("match[1]", '"cpu"').replace("match[2]", '"1"')
     found = await tried(lazy, examples="")
     assert any(problem.startswith("power.rpt:2 altered (line emptied)") for problem in found.problems)
-    assert any("when a blank line is put before the first one" in remark for remark in found.remarks)
+    assert any("when a blank line is put before the first one" in remark for remark in found.questions)
 
 
 async def test_lines_that_a_pattern_of_the_spec_matches_too_are_asked_about_and_no_fault() -> None:
     found = await tried(report=REPORT + "block x power unknown to us\n", examples="")
     assert found.problems == ()
     picky = await tried(ATOM_A.replace("power (", "power ([0-9]"), report=REPORT + "block x power NA\n", examples="")
-    assert any("also matches power.rpt:4, on which no entry stands" in remark for remark in picky.remarks)
+    assert any("also matches power.rpt:4, on which no entry stands" in remark for remark in picky.questions)
     assert picky.problems == ()
 
 
@@ -82,4 +82,4 @@ async def test_a_file_that_atom_a_refuses_is_said_and_no_fault() -> None:
     refuses = ATOM_A.replace("    results = []\n", '    results = []\n    raise ValueError("line 2: two readings")\n')
     found = await tried(refuses, examples="")
     assert (found.row, found.problems) == (None, ())
-    assert "power.rpt cannot be tried: ValueError: line 2: two readings" in found.remarks[0]
+    assert "power.rpt cannot be tried: ValueError: line 2: two readings" in found.untried[0]

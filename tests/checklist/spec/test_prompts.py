@@ -54,7 +54,7 @@ TABLE = {
             "template_section",
             "instructions",
         ],
-        ["configuration", "previous_sections_summary", "retry"],
+        ["configuration", "previous_sections_summary", "previous_section", "observed", "retry"],
         ["section4"],
     ),
     "checklist.parser": (
@@ -74,6 +74,11 @@ TABLE = {
             *("previous_code", "findings", "tried", "guidance", "retry"),
         ],
         ["atom_a"],
+    ),
+    "checklist.answers": (
+        ["parser_role", "parser_contract", "instructions"],
+        ["section_1", "section_4_1", "previous_code", "questions", "retry"],
+        ["answers"],
     ),
     "checklist.repair_b": (
         ["logic_role", "type_system", "logic_contract", "yaml_template", "instructions"],
@@ -105,6 +110,7 @@ def test_numbered_files_become_the_blocks_of_their_round() -> None:
         "checklist.parser": [],
         "checklist.logic": [],
         "checklist.repair_a": ["instructions_repair_a"],
+        "checklist.answers": ["instructions_answers"],
         "checklist.repair_b": ["instructions_repair_b"],
     }
 

@@ -32,8 +32,16 @@ def after_logic(state: BuildState) -> str:
 
 
 def after_validate(state: BuildState) -> str:
-    """Done, or a repair, or a person."""
-    return _repair(state) if state.findings else "done"
+    """Done, or a repair, or a person; what passed and left questions goes to its writer first."""
+    if state.findings:
+        return _repair(state)
+    open_ = state.record and state.record.value.questions and not state.asked
+    return "questions" if open_ and not state.belongs_to_a_person(ATOM_A) else "done"
+
+
+def after_questions(state: BuildState) -> str:
+    """An answer may say that the parser must be mended."""
+    return _repair(state) if state.unread else "done"
 
 
 def after_repair_a(state: BuildState) -> str:
@@ -72,7 +80,8 @@ ROUTES: Mapping[str, Route[BuildState]] = MappingProxyType(
         "preprocess": Route(("parser", "done"), after_preprocess),
         "parser": Route(("logic", *_ENDS), after_parser),
         "logic": Route(("validate", *_ENDS), after_logic),
-        "validate": Route(_ENDS, after_validate),
+        "validate": Route(("questions", *_ENDS), after_validate),
+        "questions": Route(_ENDS, after_questions),
         "repair_a": Route(("validate", "logic", *_ENDS), after_repair_a),
         "repair_b": Route(("validate", *_ENDS), after_repair_b),
     }

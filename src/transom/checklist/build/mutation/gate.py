@@ -9,8 +9,8 @@ from typing import Final
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.mutation.alterations import Alteration, alterations, is_prose, noticed
 from transom.checklist.build.mutation.examples import Examples, Tried
+from transom.checklist.build.mutation.patterns import try_patterns
 from transom.checklist.build.mutation.probe import Answer, Probe, RealFile
-from transom.checklist.build.mutation.unread import unread
 from transom.checklist.results import MutationRow, Survivor
 from transom.checklist.spec.shapes import SpecDocument
 from transom.sandbox import Sandbox
@@ -37,7 +37,9 @@ class Mutation:
         problems: alterations of the real files that it does not follow.
         spec: where the ItemSpec contradicts itself.
         untested: items of which the ItemSpec gives no example, so that nothing shows whether they are read right.
-        remarks: questions, and what could not be tried.
+        missed: patterns of Section 4.1 that match no line of the real files.
+        questions: what only the writer of atom A can say.
+        untried: what could not be tried, and why.
     """
 
     row: MutationRow | None = None
@@ -45,7 +47,9 @@ class Mutation:
     problems: tuple[str, ...] = ()
     spec: tuple[str, ...] = ()
     untested: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
 
 
 @dataclass
@@ -81,15 +85,21 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
     async with Probe(code, setting.sandbox) as probe:
         seen = [(file, await probe.answer(file.name, file.text)) for file in setting.files]
         readable = [(file, answer) for file, answer in seen if answer.refused is None]
-        remarks = [f"{file.name} cannot be tried: {one.refused}" for file, one in seen if one.refused is not None]
+        refused = [f"{file.name} cannot be tried: {one.refused}" for file, one in seen if one.refused is not None]
         examples = Examples(probe, config, await probe.sources(), tuple(file for file, _ in readable))
         wrong, spec_wrong, untried = await _examples(examples, spec, score)
         problems, asked = await _altered(probe, readable, score)
         problems += await _same_again(code, setting.sandbox, probe, readable, score)
-    questions = await unread(spec, [(file, answer.entries) for file, answer in readable], setting.sandbox)
-    remarks += [*untried, *asked, *questions]
+    patterns = await try_patterns(spec, [(file, answer.entries) for file, answer in readable], setting.sandbox)
     return Mutation(
-        score.row(), tuple(wrong), tuple(problems), tuple(spec_wrong), _untested(config, spec), tuple(remarks)
+        row=score.row(),
+        examples=tuple(wrong),
+        problems=tuple(problems),
+        spec=tuple(spec_wrong),
+        untested=_untested(config, spec),
+        missed=patterns.missed,
+        questions=(*asked, *patterns.questions),
+        untried=(*refused, *untried, *patterns.untried),
     )
 
 
@@ -129,7 +139,8 @@ async def _altered(probe: Probe, seen: Sequence[tuple[RealFile, Answer]], score:
         for one in (one for one in alive if one.of not in followed):
             why = f"{one.says}: atom A says the same as before"
             score.take(one.way, Survivor(mutation=one.way, artifact=file.name, line=one.line, why=why))
-            (problems if one.sure else asked).append(why)
+            problems += [why] if one.sure else []
+            asked += [] if one.sure else [f"{why}; why?"]
         for of in sorted(followed):
             score.take(_way(of), None)
         asked += await _moved(probe, file, before)
@@ -149,7 +160,7 @@ async def _moved(probe: Probe, file: RealFile, before: Answer) -> list[str]:
     lower = [(line + 1 if isinstance(line, int) else line, *rest) for line, *rest in before.said]
     if after.refused is not None or after.said == lower:
         return []
-    return [f"{file.name}: atom A reads something else when a blank line is put before the first one; say why"]
+    return [f"{file.name}: atom A reads something else when a blank line is put before the first one; why?"]
 
 
 async def _same_again(
@@ -176,8 +187,8 @@ def _untested(config: CheckerConfig, spec: SpecDocument) -> tuple[str, ...]:
     given = {(example.item, example.outcome) for example in spec.guide.examples}
     lacking = {item: [word for word in ("holds", "fails") if (item.id, word) not in given] for item in config.items}
     return tuple(
-        f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so nothing shows that it is "
-        "read right; list one under `#### Examples` in Section 4.1: "
+        f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so nothing shows that it "
+        "is read right; list one under `#### Examples` in Section 4.1: "
         f'`- {{item: "{item.id}", outcome: {words[-1]}, text: "<a line of the report>", '
         f"fields: {{{item.select}: <what it must yield>}}}}`"
         for item, words in lacking.items()
