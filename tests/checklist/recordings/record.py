@@ -2,7 +2,8 @@
 
     python -m tests.checklist.recordings.record [NAME ...]
 
-Without names: all of them. A second reply of a role stands in `<role>.retry.txt`. Where a reply is missing, the window
+Without names: all that have a `calls.json`. A second reply of a role stands in `<role>.retry.txt`, one that answers what
+real files showed in `<role>.observed.txt`. Where a reply is missing, the window
 that waits for it is written to a temporary folder, which the message names; answer it from that window alone.
 """
 
@@ -37,7 +38,8 @@ class Author:
     calls: list[tuple[Request, Reply]] = field(default_factory=list)
 
     def answer(self, request: Request) -> Reply:
-        name = f"{request.role}{'.retry' if request.window.text('retry') else ''}.txt"
+        again = next((f".{block}" for block in ("observed", "retry") if request.window.text(block)), "")
+        name = f"{request.role}{again}.txt"
         path = self.folder / "replies" / name
         if not path.is_file():
             window = WINDOWS / self.folder.name / name
@@ -85,7 +87,7 @@ async def record(folder: Path, workspace: Path) -> str:
 
 
 def main(names: list[str]) -> int:
-    folders = [HERE / name for name in names] or sorted(path.parent for path in HERE.glob("*/item.yaml"))
+    folders = [HERE / name for name in names] or sorted(path.parent for path in HERE.glob("*/calls.json"))
     failed = False
     for folder in folders:
         with tempfile.TemporaryDirectory() as workspace:
