@@ -156,9 +156,14 @@ class Judged:
     checker: Path
 
 
+@dataclass(frozen=True)
+class SentBack:
+    """The files show something against Section 4: its round corrects it, once, when the run is opened again."""
+
+
 async def check_all(
     run: Run, item: Item, places: Places, manner: Manner, *, copy_to: Path | None = None
-) -> SpecResult | BuildResult | Judged:
+) -> SpecResult | BuildResult | Judged | SentBack:
     """Spec, build and run in one go; where one of them stops, its own answer.
 
     Args:
@@ -175,10 +180,7 @@ async def check_all(
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
     if isinstance(built, BuiltChecker) and send_back(run, spec, built.result.against_spec):
-        again = await spec_of(run, item, places, manner)
-        if isinstance(again, SpecResult) or not again.ready:
-            return again if isinstance(again, SpecResult) else again.result
-        built = await checker_of(run, again.document, item, places, manner, folder=target)
+        return SentBack()
     if isinstance(built, BuildResult):
         return built
     if not built.judges:

@@ -136,11 +136,13 @@ async def _altered(probe: Probe, seen: Sequence[tuple[RealFile, Answer]], score:
                 followed.add(one.of)
             else:
                 alive.append(one)
+        lines: set[int] = set()
         for one in (one for one in alive if one.of not in followed):
             why = f"{one.says}: atom A says the same as before"
             score.take(one.way, Survivor(mutation=one.way, artifact=file.name, line=one.line, why=why))
             problems += [why] if one.sure else []
-            asked += [] if one.sure else [f"{why}; why?"]
+            asked += [] if one.sure or one.line in lines else [f"{why}; why?"]
+            lines.add(one.line)
         for of in sorted(followed):
             score.take(_way(of), None)
         asked += await _moved(probe, file, before)
@@ -185,12 +187,12 @@ async def _same_again(
 def _untested(config: CheckerConfig, spec: SpecDocument) -> tuple[str, ...]:
     """Items of which the ItemSpec gives no example that holds or none that fails, and how to give one."""
     given = {(example.item, example.outcome) for example in spec.guide.examples}
-    lacking = {item: [word for word in ("holds", "fails") if (item.id, word) not in given] for item in config.items}
+    lacking = [(item, [word for word in ("holds", "fails") if (item.id, word) not in given]) for item in config.items]
     return tuple(
         f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so nothing shows that it "
         "is read right; list one under `#### Examples` in Section 4.1: "
         f'`- {{item: "{item.id}", outcome: {words[-1]}, text: "<a line of the report>", '
         f"fields: {{{item.select}: <what it must yield>}}}}`"
-        for item, words in lacking.items()
+        for item, words in lacking
         if words
     )
