@@ -49,7 +49,6 @@ SEEN = {
     "checklist.parser": ONE | {"fourone", "file", "folder", "log"},
     "checklist.logic": TWO | THREE | {"fourtwo", "atom"},
     "checklist.repair_a": ONE | {"fourone", "file", "folder", "log", "atom"},
-    "checklist.answers": ONE | {"fourone", "atom"},
     "checklist.repair_b": TWO | THREE | {"fourtwo", "atom"},
 }
 ALL = SHOWN.union({"excuse"}, *SEEN.values(), {"fourthree"})

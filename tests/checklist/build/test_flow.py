@@ -275,6 +275,8 @@ async def test_questions_of_the_gates_go_to_the_writer_once_and_the_answer_stand
     assert desk.path[2:] == f"parser logic validate {path}".split()
     (request,) = desk.asked("answers")
     assert '"block pll power NA"; why is it left out?' in request.window.text("questions")
+    foreign = {block.name for block in request.window.blocks if block.trust == "untrusted"}
+    assert foreign == {"previous_code", "questions"}
     record = json.loads((desk.checker / "build.json").read_text())
     assert [row["answer"] for row in record["answers"]] == [
         "The line gives no number: the block is not measured yet."

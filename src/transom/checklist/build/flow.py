@@ -30,7 +30,7 @@ from transom.checklist.build.state import BuildState, Granted, Tried, told
 from transom.checklist.build.trying import Bench
 from transom.checklist.build.writing import Writers, inputs_of
 from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
-from transom.errors import NeedsModel, ReplyError
+from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact, Run, Stage, Table, adopt, export, model_file, retract, source_of, walk
 from transom.runs.person import hand_over
@@ -167,7 +167,7 @@ class _Nodes:
         state = replace(state, asked=True)
         try:
             answers = await self.writers.answers(state, asked)
-        except (NeedsModel, ReplyError):
+        except (EgressError, NeedsModel, ReplyError):
             return state
         said = (f"{row.question} The writer's answer: {row.answer}" for row in answers.value.to_mend)
         unread = tuple(Finding("questions", ATOM_A, None, text) for text in said)

@@ -27,7 +27,7 @@ from transom.checklist.spec.gate import (
     check_section3,
     check_section4,
 )
-from transom.errors import NeedsModel, ReplyError, TransomError
+from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.formats.tags import read_tag
 from transom.formats.yaml_files import parse_yaml
 from transom.gates import Finding
@@ -124,7 +124,8 @@ async def _once_more(
         shown = [Block("previous_section", before), Block("observed", observed, trust="untrusted")]
         try:
             answer = await call(stage, role, [*_blocks(each, texts, 0), *shown], read)
-        except (NeedsModel, ReplyError):
+        except (EgressError, NeedsModel, ReplyError) as error:
+            run.progress(f"{stage.name}: left as it was: {error.what}")
             return before
         stage.note(f"{each.stem}_observed_response.md", answer.reply.text)
         return before if each.gate(answer.value, *texts) else answer.value
