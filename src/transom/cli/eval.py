@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transom.evals import Evaluation, Runner
     from transom.llm import Chain
 
-eval_app = group("eval", "Scenario suites: how well a product answers, and whether a change made it worse.")
+eval_app = group("eval", "Scenario suites: how well a product answers, and what changed.")
 
 
 def _product(session: Session, chain: Chain, name: str, suite: Path) -> tuple[Runner, str]:
@@ -31,7 +31,7 @@ def _product(session: Session, chain: Chain, name: str, suite: Path) -> tuple[Ru
     raise InputError(f"no product {name!r} can be evaluated", where=str(suite / "suite.yaml"), hint="write checklist")
 
 
-@command(eval_app, "run", example="transom eval run examples/evals/checklist --save main")
+@command(eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True)
 async def run(
     session: Session,
     suite: Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with suite.yaml.")],
@@ -45,7 +45,7 @@ async def run(
         list[str] | None, typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or junit.")
     ] = None,
 ) -> int:
-    """Run every scenario of a suite, score the answers, and compare them with the newest baseline.
+    """Run a suite's scenarios, score them, compare with the baseline.
 
     Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an error.
     """
@@ -113,7 +113,7 @@ async def compare_(
     before: Annotated[str, typer.Argument(metavar="A", help="What was: a baseline, a run, or a JSON file.")],
     after: Annotated[str, typer.Argument(metavar="B", help="What is: the same.")],
 ) -> int:
-    """Say what changed from A to B, and what of it chance does not explain. Exit code 1: something regressed."""
+    """Say what changed from A to B that chance does not explain. Exit 1: something regressed."""
     from transom.evals import compare
     from transom.evals.history import find_evaluation
 
@@ -131,7 +131,7 @@ async def compare_(
 async def history(
     session: Session, suite: Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folder or name.")]
 ) -> int:
-    """List a suite's evaluations, the newest last, with what was evaluated and how it went."""
+    """List a suite's evaluations, the newest last."""
     from transom.evals import history as kept
 
     name = Path(suite).resolve().name

@@ -54,7 +54,7 @@ class InvestigateOptions:
 
 def add_to(app: typer.Typer) -> None:
     """Add the command, which stands outside a group."""
-    command(app, KIND, example=_EXAMPLE)(investigate)
+    command(app, KIND, example=_EXAMPLE, asks=True)(investigate)
 
 
 async def investigate(
@@ -65,7 +65,7 @@ async def investigate(
         str | None, typer.Option("--continue", metavar="RUN", help="Ask about an investigation that was made.")
     ] = None,
 ) -> int:
-    """Judge whether a feature is ready for a stage: each source read by itself, every number traced to its place.
+    """Judge whether a feature is ready for its next stage.
 
     Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from transom.canonical import Json
     from transom.memory import Direction, MemoryEntry, SqliteMemory
 
-memory_app = group("memory", "Memory: texts with metadata and relations, found by words and by meaning.")
+memory_app = group("memory", "Memory: texts, found by words, meaning and relations.")
 
 Pairs = Annotated[list[str] | None, typer.Option("--meta", metavar="NAME=VALUE", help="May be given several times.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
@@ -55,7 +55,7 @@ async def search(
     meta: Pairs = None,
     limit: Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")] = 5,
 ) -> int:
-    """Find entries by words, and by meaning where embeddings are installed."""
+    """Find entries by words, and by meaning with embeddings."""
     async with opened(session) as memory:
         await memory.embed_missing()
         found = await memory.retrieve(query, limit, _pairs(meta))
@@ -87,7 +87,7 @@ async def neighbours(
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")] = None,
     direction: Annotated[str, typer.Option(metavar="out|in|both", help="Along them, against them, or both.")] = "both",
 ) -> int:
-    """What is connected with an entry; what depends on X: --name depends_on --direction in --all."""
+    """List what is connected with an entry. What depends on X: --name depends_on --direction in --all."""
     ways: dict[str, Direction] = {"out": "out", "in": "in", "both": "both"}
     if direction not in ways:
         raise InputError(f"there is no direction {direction!r}", where="--direction", hint="choose out, in or both")

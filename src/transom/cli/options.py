@@ -16,6 +16,7 @@ from transom.cli.session import Session
 from transom.cli.told import UNSAFE_OPTION, Options
 from transom.config import load_settings
 from transom.errors import InputError
+from transom.learning import Playbook
 from transom.llm import CallSettings
 from transom.sandbox import Level, Sandbox
 from transom.tools.constrained import FileLimits
@@ -67,8 +68,13 @@ def _named_folders(options: Options, variables: Mapping[str, Path]) -> Iterator[
         yield "--root", options.root
 
 
-def manner_of(session: Session, options: Options, *, needs_sandbox: bool = True) -> Manner:
+def manner_of(
+    session: Session, options: Options, *, needs_sandbox: bool = True, playbook: Playbook | None = None
+) -> Manner:
     """How the check is made, from the settings and the options.
+
+    Args:
+        playbook: what the roles of a build are shown of, and what learns from it.
 
     Raises:
         SandboxUnavailable: this machine has not the level that the settings insist on.
@@ -82,7 +88,8 @@ def manner_of(session: Session, options: Options, *, needs_sandbox: bool = True)
         discovery_first=held.require_discovery_before_read,
     )
     parser, logic, repair = (session.call_settings(seat, CallSettings()) for seat in ("agent_a", "agent_b", "reflect"))
-    build = BuildSettings(parser, logic, repair, limits, tools, held.max_turns, settings.execution.max_iterations)
+    repairs = settings.execution.max_iterations
+    build = BuildSettings(parser, logic, repair, limits, tools, held.max_turns, repairs, playbook)
     sandbox = sandbox_of(session, options) if needs_sandbox else cast("Sandbox", None)
     return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build)
 

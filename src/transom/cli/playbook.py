@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from transom.errors import InputError
 
 if TYPE_CHECKING:
     from transom.learning import Insight, Playbook
+    from transom.learning.ledger import PlaybookEvent
 
 playbook_app = group("playbook", "The playbook: what was learned, and how it stands.")
 
@@ -79,11 +80,16 @@ def show(session: Session, insight: Id) -> int:
     with opened(session) as playbook:
         one, events = playbook.require(insight), playbook.events(insight)
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
+    document = {"schema": "transom.insight/1", **document_of(one), "history": history}
+    return _report(session, document, *lines_of_insight(one, events))
+
+
+def lines_of_insight(one: Insight, events: Sequence[PlaybookEvent]) -> list[str]:
+    """An insight and what happened to it, for people."""
     state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
     figures = f"{one.for_count} outcomes for it, {one.against_count} against it; standing {one.lower_bound:.2f}"
     lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}", figures]
-    lines += [f"{event.at[:19]}Z  {event.kind}{_detail(event.data)}" for event in events]
-    return _report(session, {"schema": "transom.insight/1", **_document(one), "history": history}, *lines)
+    return lines + [f"{event.at[:19]}Z  {event.kind}{_detail(event.data)}" for event in events]
 
 
 @command(playbook_app, "add", example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist')
@@ -96,7 +102,7 @@ def add(
     overrides: Annotated[str, typer.Option(metavar="ID", help="A wider insight that it stands in for.")] = "",
     by: By = "a person",
 ) -> int:
-    """Add an insight to the study, the domain or the person that is named, unless one that says the same is there."""
+    """Add an insight, unless one that says the same is there."""
     from transom.learning import InsightCategory, Source
 
     with opened(session, scope, making=True) as playbook:
@@ -135,7 +141,7 @@ def search(
     category: Code = None,
     limit: Limit = 5,
 ) -> int:
-    """Find insights by words, and by meaning where embeddings are installed."""
+    """Find insights by words, and by meaning with embeddings."""
     with opened(session, scope) as playbook:
         return _listed(session, playbook.search_by_content(query, _category(category), limit))
 
@@ -163,7 +169,7 @@ def prune(
     scope: Scoped,
     threshold: Annotated[int, typer.Option(metavar="N", help="The net score from which they go.")] = -3,
 ) -> int:
-    """Retire the insights that evidence condemns; they stay as tombstones."""
+    """Retire the insights that evidence condemns. They stay as tombstones."""
     with opened(session, scope) as playbook:
         pruned = playbook.prune_harmful(threshold)
     return _report(session, {"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
@@ -201,7 +207,7 @@ def import_files(
     scope: Scoped,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="playbook.json, or notes as .jsonl.")],
 ) -> int:
-    """Take in playbooks and session notes; doing it twice changes nothing. Exit 1 where a line could not be read."""
+    """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could not be read."""
     from transom.learning import import_json, import_notes
 
     with opened(session, scope, making=True) as playbook:
@@ -228,7 +234,7 @@ def review(
     limit: Limit = 10,
     by: By = "a person",
 ) -> int:
-    """Ask about the insights that outcomes leave uncertain, and about those that were long not used."""
+    """Ask a person about insights that are uncertain or long unused."""
     from transom.learning import Curator
 
     with opened(session, scope) as playbook:
@@ -271,12 +277,25 @@ def retire(
     undo: Annotated[bool, typer.Option("--undo", help="Show it again.")] = False,
     by: By = "a person",
 ) -> int:
-    """Show an insight no more; it stays as a tombstone, and is not learned again."""
+    """Show an insight no more. It stays as a tombstone, and is not learned again."""
     from transom.learning import Curator
 
     with opened(session) as playbook:
         one = Curator(playbook).restore(insight, by=by) if undo else Curator(playbook).retire(insight, why, by=by)
     return _said(session, one, "restored" if undo else "retired")
+
+
+@command(playbook_app, "bootstrap", example="transom playbook bootstrap --dir .claude/skills")
+def bootstrap(
+    session: Session,
+    folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
+) -> int:
+    """Write a coding agent's skill file: open a session, load what is known, record, close."""
+    from transom.learning.sessions import SKILL
+    from transom.runs import write_file
+
+    path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())
+    return _report(session, {"path": str(path)}, f"wrote {path}")
 
 
 @command(playbook_app, "merge", example="transom playbook merge str-00001 str-00007")
@@ -299,7 +318,8 @@ def _category(text: str | None) -> Any:
     return InsightCategory.named(text) if text else None
 
 
-def _document(one: Insight) -> dict[str, Any]:
+def document_of(one: Insight) -> dict[str, Any]:
+    """An insight as JSON."""
     from transom.learning.exchange import insight_json
 
     figures = {"net_score": one.net_score, "confidence": one.confidence, "lower_bound": round(one.lower_bound, 6)}
@@ -307,7 +327,7 @@ def _document(one: Insight) -> dict[str, Any]:
 
 
 def _listed(session: Session, found: list[Insight]) -> int:
-    document = {"schema": "transom.playbook/1", "items": [_document(one) for one in found]}
+    document = {"schema": "transom.playbook/1", "items": [document_of(one) for one in found]}
     cells = [(one.id, f"{one.lower_bound:.2f}", f"{one.net_score:+d}", one.content) for one in found]
     header, *lines = table([("ID", "STANDING", "NET", "INSIGHT"), *cells])
     return _report(session, document, *([style(header, "bold"), *lines] if found else ["no insights"]))
@@ -315,7 +335,7 @@ def _listed(session: Session, found: list[Insight]) -> int:
 
 def _said(session: Session, one: Insight, what: str) -> int:
     line = f"{one.id}: {what}; net score {one.net_score:+d}, standing {one.lower_bound:.2f}"
-    return _report(session, _document(one), line)
+    return _report(session, document_of(one), line)
 
 
 def _report(session: Session, document: dict[str, Any], *lines: str) -> int:
@@ -334,5 +354,10 @@ def _detail(data: Any) -> str:
 
 
 def _pairs(values: Any) -> str:
-    told = {key: _pairs(value) if isinstance(value, dict) else value for key, value in values.items()}
-    return ", ".join(f"{key} {value}" for key, value in told.items())
+    return ", ".join(f"{key} {_shown(value)}" for key, value in values.items())
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _pairs(value)
+    return "; ".join(str(_shown(one)) for one in value) if isinstance(value, list) else value

@@ -22,7 +22,7 @@ _COLOURS = {"failed": "red", "paused": "yellow", "interrupted": "yellow"}
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands that stand outside a group."""
-    command(app, "resume", example="transom resume 20261121-0930")(resume)
+    command(app, "resume", example="transom resume 20261121-0930", asks=True)(resume)
     command(app, "answer", example="transom answer 20261121-0930 keep")(answer)
 
 
@@ -44,7 +44,7 @@ async def list_runs(session: Session) -> int:
 
 @command(runs_app, "show", example="transom runs show 20261121-0930")
 async def show_run(session: Session, run: RunArgument) -> int:
-    """Show one run: its stages, who answered, where its files lie, what it waits for."""
+    """Show a run: stages, who answered, its files, what it waits for."""
     async with found_run(session, run) as (_, found):
         document = _document(session, found)
     if session.format == "json":
@@ -100,7 +100,7 @@ async def record_run(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; an older recording there is replaced.")],
     local: Annotated[bool, typer.Option("--local", help="Also text that is marked local may stand in it.")] = False,
 ) -> int:
-    """Write what a run asked and was answered to a file, for --model replay:FILE."""
+    """Write a run's questions and replies to a file for replay. Use it with --model replay:FILE."""
     from transom.llm.egress import EgressPolicy
     from transom.runs.recording import recording_of
     from transom.telemetry import Redactor
@@ -118,7 +118,7 @@ async def record_run(
 
 
 async def resume(session: Session, run: RunArgument) -> int:
-    """Go on with a run: what is done is reused, what was paid for is not asked again."""
+    """Go on with a run. Nothing that was paid for is asked again."""
     async with found_run(session, run) as (_, found):
         row, entry = found.row, found.state.entry
     entries = resume_entries()

@@ -12,7 +12,7 @@ from transom.cli.command import command
 from transom.cli.output import print_json, print_text, say
 from transom.cli.playbook import Scoped, opened
 from transom.cli.session import Session
-from transom.errors import SettingsError
+from transom.errors import SettingsError, install_hint
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,12 +28,12 @@ def serve(
     ),
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")] = 8420,
 ) -> int:
-    """Serve the playbook over HTTP until Ctrl-C, to whoever has the token that it prints.
+    """Serve the playbook over HTTP until Ctrl-C. Whoever has the printed token may use it.
 
     The endpoints are described at /openapi.json. Each request gives the token: `Authorization: Bearer TOKEN`.
     """
     if not (find_spec("fastapi") and find_spec("uvicorn")):
-        raise SettingsError("the extra `server` is not installed", hint="pip install 'transom[server]'")
+        raise SettingsError("the extra `server` is not installed", hint=install_hint("server"))
     from transom import server
 
     token = server.new_token()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transom.stories.shared import Epic, StorySettings
     from transom.stories.workers import Kind
 
-story_app = group("story", "An epic's stories from SM to the merge, with evidence instead of claims.")
+story_app = group("story", "An epic's stories from SM to the merge, by evidence.")
 
 _COLOURS = {"done": "green", "failed": "red", "blocked": "yellow", "paused": "yellow", "skipped": "yellow"}
 
@@ -42,14 +42,15 @@ class StoryOptions:
     ] = False
 
 
-@command(story_app, "run", example="transom story run --project ./myproject --epic epic-1")
+@command(story_app, "run", example="transom story run --project ./myproject --epic epic-1", asks=True)
 async def run(
     session: Session,
     options: Annotated[StoryOptions, Among("project", "epic", "story", "dry_run", "unsafe")],
 ) -> int:
-    """Work on an epic's stories: SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges.
+    """Work on an epic's stories: SM, PO, Dev, tests and git, QA.
 
-    Done stories are merged. Give the same command again to go on.
+    SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done stories are
+    merged. Give the same command again to go on.
     """
     from transom.stories.epic import open_project, plan, run_epic
 
@@ -74,7 +75,7 @@ async def status(
         Literal["story", "sprint"] | None, typer.Option(help="Settle disagreements: this side's status is written.")
     ] = None,
 ) -> int:
-    """Show an epic's stories, and where story files and sprint status disagree (exit 1)."""
+    """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
     from transom.stories.backlog import find_backlog
     from transom.stories.epic import merged_stories, open_project
     from transom.stories.status import repair as settle

@@ -15,7 +15,7 @@ import typer
 from transom.cli.command import command, group
 from transom.cli.output import print_json, print_text
 from transom.cli.session import Session
-from transom.errors import InputError, RunBusy, SettingsError
+from transom.errors import InputError, RunBusy, SettingsError, install_hint
 
 if TYPE_CHECKING:
     from transom.studies.pipeline import OpenStudy
@@ -27,7 +27,7 @@ study_app = group("study", "Optimisation studies that learn from failed solves."
 _Study = Annotated[str, typer.Argument(metavar="STUDY", help="Its YAML file, or its name in this workspace.")]
 
 
-@command(study_app, "run", example="transom study run examples/studies/bracket.yaml")
+@command(study_app, "run", example="transom study run examples/studies/bracket.yaml", asks=True)
 async def run(
     session: Session,
     study: _Study,
@@ -81,7 +81,7 @@ async def report(
     study: _Study,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where its files go.")] = None,
 ) -> int:
-    """Report a study as it stands: history, failures, importances, insights; one HTML file and its pictures."""
+    """Report a study: history, failures, importances, insights."""
     from transom.runs import write_file
 
     found = _found(session, study)
@@ -103,7 +103,7 @@ async def export(
     study: _Study,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")] = None,
 ) -> int:
-    """Export a study's trials with their provenance: CSV or JSON lines, by the file's ending; JSON lines on stdout."""
+    """Export a study's trials with provenance, as CSV or JSON lines."""
     from transom.runs import write_file
 
     found = _found(session, study)
@@ -203,7 +203,7 @@ def _found(session: Session, study: str) -> Study:
         SettingsError: what studies need is not installed.
     """
     if not all(find_spec(name) for name in ("optuna", "psutil", "matplotlib")):
-        raise SettingsError("the extra `studies` is not installed", hint="pip install 'transom[studies]'")
+        raise SettingsError("the extra `studies` is not installed", hint=install_hint("studies"))
     from transom.studies.pipeline import find_study
 
     return find_study(study, _root(session))

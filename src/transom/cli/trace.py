@@ -78,7 +78,7 @@ async def stats(
     ] = None,
     by: Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")] = "provider",
 ) -> int:
-    """Add up the traces of the workspace: calls, time, errors, retries, tokens, cost."""
+    """Add up the workspace's traces: calls, time, errors, tokens, cost."""
     from transom.cli.cleaning import age
     from transom.runs.prices import Prices, price_by
     from transom.telemetry.read import read_traces

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from transom.cli.output import print_json, print_text, style, unread
 from transom.cli.session import Session
 from transom.cli.told import without_credentials
-from transom.errors import InputError
+from transom.errors import InputError, install_hint
 from transom.telemetry.redact import Redactor
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
     from transom.llm.hosted.connecting import place_of
 
     if find_spec(kind) is None:
-        return {"answers": False, "says": f"its SDK is not installed: pip install 'transom[{kind}]'"}
+        return {"answers": False, "says": f"its SDK is not installed: {install_hint(kind)}"}
     try:
         place = place_of(kind, getattr(session.settings.llm, kind), base_url=session.base_url)
     except InputError as error:

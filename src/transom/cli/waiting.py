@@ -65,7 +65,10 @@ async def waiting(
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet to answer them in, too.")
     ] = None,
 ) -> int:
-    """List what waits for a person, in all runs: since when, one sentence, and the command that answers it."""
+    """List what waits for a person in all runs, and how to answer.
+
+    Each question stands once: since when it waits, one sentence, and the command that answers it.
+    """
     async with history(session) as store:
         found = open_questions(session, store) if store else []
     if out:

@@ -53,6 +53,7 @@ from transom.errors.base import (
     VisibilityError,
     WindowOverflow,
 )
+from transom.errors.installing import install_hint
 from transom.errors.providers import (
     AuthenticationFailed,
     ContextOverflow,
@@ -130,5 +131,6 @@ __all__ = [
     "Unanswered",
     "VisibilityError",
     "WindowOverflow",
+    "install_hint",
     "with_causes",
 ]

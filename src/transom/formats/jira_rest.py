@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from transom.canonical import Json
-from transom.errors import InputError, NetworkFailed
+from transom.errors import InputError, NetworkFailed, install_hint
 
 TOKEN: Final = "JIRA_TOKEN"
 EMAIL: Final = "JIRA_EMAIL"
@@ -54,7 +54,7 @@ class _Client:
         try:
             import httpx  # noqa: PLC0415  only who asks a server pays
         except ImportError as error:
-            hint = "install it: pip install transom[jira]"
+            hint = install_hint("jira")
             raise InputError("the package httpx is not installed", where="--jira", hint=hint) from error
         token, email = environ.get(TOKEN, ""), environ.get(EMAIL, "")
         if not token:

@@ -139,8 +139,9 @@ class Playbook:
             if told := draft.source.to_json():
                 noted["sources"] = [told]
             if same := self._same(text, draft, vector):
-                self.ledger.append(run, "seen", same, {**noted, "content": text})
-                self.reindex(run, same)
+                if not _known(self.require(same), draft):
+                    self.ledger.append(run, "seen", same, {**noted, "content": text})
+                    self.reindex(run, same)
                 return same, False
             key = f"{draft.category.value}-{next_serial(run):05}"
             noted |= {
@@ -422,6 +423,12 @@ class Playbook:
             equal = [one for one in alike if _alike(one, draft) and may_paraphrase(one.content, text)]
         best = min(equal, key=lambda one: (bool(one.retired), self.view.rank(one)), default=None)
         return None if best is None else best.merged_into or best.id
+
+
+def _known(one: Insight, draft: Draft) -> bool:
+    """Whether a draft adds nothing to an insight, not even where it was learned."""
+    sources = not draft.source.to_json() or draft.source in one.sources
+    return sources and {*draft.tags} <= {*one.tags} and draft.egress in ("any", one.egress)
 
 
 def _alike(one: Insight, draft: Draft) -> bool:

@@ -21,7 +21,7 @@ class OptimizationOutcome:
     """What came of one trial, or of another piece of work.
 
     Attributes:
-        trial_number: which one.
+        trial_number: which one; None for other work.
         success: whether it went well.
         objective_value: what was reached; None where nothing was.
         constraint_violations, solver_errors: messages, as they came.
@@ -30,7 +30,7 @@ class OptimizationOutcome:
         egress: `local` where the messages must not reach a remote provider.
     """
 
-    trial_number: int
+    trial_number: int | None
     success: bool
     objective_value: float | None = None
     constraint_violations: Sequence[str] = ()

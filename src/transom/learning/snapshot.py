@@ -78,5 +78,9 @@ class Snapshot:
 
 def cited_in(text: str, shown: Collection[str]) -> tuple[str, ...]:
     """The ids of shown insights that a text names in brackets: `[str-00001]`, `[str-00001, mis-00002]`; each once."""
-    named = [key for match in _ID.finditer(text) for key in _SHAPE.findall(match[1])]
-    return tuple(dict.fromkeys(key for key in named if key in shown))
+    return tuple(key for key in ids_in(text) if key in shown)
+
+
+def ids_in(text: str) -> tuple[str, ...]:
+    """All that looks like ids of insights in brackets, each once."""
+    return tuple(dict.fromkeys(key for match in _ID.finditer(text) for key in _SHAPE.findall(match[1])))

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Generic, TypeVar
 
-from transom.errors import RunError
+from transom.errors import RunError, install_hint
 from transom.runs.host import Host
 
 S = TypeVar("S")
@@ -126,7 +126,7 @@ def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
     try:
         from langgraph.graph import END, StateGraph  # noqa: PLC0415  an extra, and slow to import
     except ImportError as error:
-        raise RunError("LangGraph is not installed", hint="pip install 'transom[langgraph]'") from error
+        raise RunError("LangGraph is not installed", hint=install_hint("langgraph")) from error
     if not is_dataclass(state_type):
         raise RunError(f"the state {state_type.__name__} is no dataclass", hint="declare its keys as fields")
     graph: Any = StateGraph(state_type)

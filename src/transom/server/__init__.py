@@ -2,7 +2,6 @@
 
 from transom.server.app import build_app
 from transom.server.door import MOST_BYTES, Door
-from transom.server.figures import SESSION
 from transom.server.listening import listen, new_token, serve
 
-__all__ = ["MOST_BYTES", "SESSION", "Door", "build_app", "listen", "new_token", "serve"]
+__all__ = ["MOST_BYTES", "Door", "build_app", "listen", "new_token", "serve"]

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.security import HTTPBearer
 
 from transom.learning import Curator, Insight, Playbook, Source
-from transom.server.figures import cache_stats, learning_report, session_of
+from transom.learning.figures import cache_stats, learning_report
+from transom.learning.sessions import session_of
 from transom.server.problems import documented
 from transom.server.shapes import (
     CacheStats,
@@ -147,13 +148,13 @@ def session_context(root: Root) -> SessionContext:
 @router.get("/cache/stats")
 def cache(root: Root) -> CacheStats:
     """What vendors' caches did for the newest calls."""
-    return cache_stats(root)
+    return CacheStats(**cache_stats(root))
 
 
 @router.get("/learning/report")
 def report(book: Book) -> LearningReport:
     """What was learned, and what a person should look at."""
-    return learning_report(book)
+    return LearningReport.of(learning_report(book))
 
 
 def _living(book: Playbook, item_id: str) -> Insight:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from transom.learning import ExposedState, Insight, InsightCategory
+from transom.learning.figures import Report
 
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _MANY = 1_000_000
@@ -201,3 +202,14 @@ class LearningReport(BaseModel):
     top_performers: list[Item]
     worst_performers: list[Item]
     questions: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, found: Report) -> LearningReport:
+        """A report as it is sent."""
+        return cls(
+            generated_at=found.at,
+            playbook_stats=PlaybookStats(**found.stats),
+            top_performers=[Item.of(one) for one in found.best],
+            worst_performers=[Item.of(one) for one in found.worst],
+            questions=[one.to_json() for one in found.questions],
+        )

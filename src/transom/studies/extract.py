@@ -7,7 +7,7 @@ import math
 import re
 from pathlib import Path
 
-from transom.errors import InputError
+from transom.errors import InputError, install_hint
 from transom.studies.job_files import read_dat, read_text
 from transom.studies.study import Extractor
 
@@ -83,7 +83,7 @@ def _nastran(path: Path, what: str) -> float | None:
         import numpy  # noqa: PLC0415  slow
         from pyNastran.op2.op2 import OP2  # type: ignore[import-untyped]  # noqa: PLC0415  slow
     except ImportError as error:
-        raise InputError("reading OP2 needs pyNastran", hint="pip install 'transom[nastran]'") from error
+        raise InputError("reading OP2 needs pyNastran", hint=install_hint("nastran")) from error
     model = OP2(debug=None)
     try:
         model.read_op2(str(path), build_dataframe=False)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transom.errors import InputError
+from transom.errors import InputError, install_hint
 
 if TYPE_CHECKING:
     from optuna.storages import JournalStorage
@@ -92,7 +92,7 @@ def open_storage(folder: Path) -> JournalStorage:
     try:
         from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415  slow
     except ImportError as error:
-        raise InputError("studies need Optuna", hint="pip install 'transom[studies]'") from error
+        raise InputError("studies need Optuna", hint=install_hint("studies")) from error
     lock: Any = _JournalLock(folder / "journal.lock")
     with lock.locked():
         backend = JournalFileBackend(str(folder / TRIALS), lock_obj=lock)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from transom.canonical import Json, digest
-from transom.errors import ToolBusyError, ToolError, ToolExecutionError, ToolInDoubtError
+from transom.errors import ToolBusyError, ToolError, ToolExecutionError, ToolInDoubtError, install_hint
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Effect, ToolDefinition
 from transom.tools.mcp_link import Link
@@ -87,7 +87,7 @@ class McpServer:
         try:
             import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415  only to see it is there
         except ImportError as error:
-            raise ToolError("tools of MCP servers need the extra mcp", hint="pip install 'transom[mcp]'") from error
+            raise ToolError("tools of MCP servers need the extra mcp", hint=install_hint("mcp")) from error
         self._link = Link(self._place.client, self._seconds, remote=self._place.remote, first=self._listed)
         try:
             self.tools = self._tools(await self._link.ask(self._listed))

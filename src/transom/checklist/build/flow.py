@@ -25,6 +25,7 @@ from transom.checklist.build.artifacts import ATOM_A, CHECKER
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, SPEC_FILE
 from transom.checklist.build.handover import REPORT_FILE, error_row, report_of, stub_files
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
+from transom.checklist.build.lessons import learn, recall
 from transom.checklist.build.sight import Sight, look
 from transom.checklist.build.state import BuildState, Granted, Tried, told
 from transom.checklist.build.trying import Bench
@@ -77,6 +78,8 @@ async def build_checker(
     start = BuildState(inputs, granted(run, settings.max_iterations))
     state = await walk(run, build_table(run, sandbox, settings, folder), start)
     assert state.result is not None
+    if settings.playbook:
+        learn(run, settings.playbook, state)
     return BuiltChecker(Path(state.result.checker_path or run.folder), state.result)
 
 
@@ -122,7 +125,9 @@ class _Nodes:
     folder: Path | None
 
     async def load_spec(self, state: BuildState) -> BuildState:
-        return replace(state, sections=inputs_of(state.inputs))
+        playbook = self.settings.playbook
+        hints = await recall(self.run, playbook, state.inputs.description) if playbook else None
+        return replace(state, sections=inputs_of(state.inputs), hints=hints if hints and hints.value else None)
 
     async def preprocess(self, state: BuildState) -> BuildState:
         """Discovery and the views of files. It is kept with the run, so that new logs never rebuild a checker."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.checklist.spec.document import section_texts
+from transom.learning import Playbook
 from transom.llm import CallSettings
 from transom.runs import Artifact
 from transom.tools import MAX_TURNS
@@ -59,6 +60,7 @@ class BuildSettings:
         tools: how much of them a role may look at by itself.
         max_turns: how many of its replies may call tools.
         max_iterations: repairs after the first draft, of all artifacts together.
+        playbook: what was learned; the roles are shown what fits the item, and what came of it is counted.
     """
 
     parser: CallSettings = field(default_factory=CallSettings)
@@ -68,3 +70,4 @@ class BuildSettings:
     tools: FileLimits = field(default_factory=FileLimits)
     max_turns: int = MAX_TURNS
     max_iterations: int = 3
+    playbook: Playbook | None = None

@@ -65,6 +65,7 @@ class BuildState:
         inputs: from what.
         granted: how often it may be repaired.
         sections: the ItemSpec's sections by number, each an input of its own.
+        hints: what the playbook has for the item; None where nobody asked, or it has nothing.
         sight: the discovered files and their snippets.
         atom_a: the parser's code; None until a reply could be read.
         logic: the checker's YAML, and own atoms B and C.
@@ -81,6 +82,7 @@ class BuildState:
     inputs: BuildInputs
     granted: Granted
     sections: Mapping[str, Artifact[str] | str] | None = None
+    hints: Artifact[str] | None = None
     sight: Artifact[Sight] | None = None
     atom_a: Artifact[str] | None = None
     logic: Artifact[LogicReply] | None = None

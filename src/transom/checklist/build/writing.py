@@ -45,13 +45,13 @@ class Writers:
         """
         role = make_role("checklist.parser", self.settings.parser, PARSER_TOOLS)
 
-        async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight) -> str:
-            blocks = _parser_blocks(section_1, section_4_1, seen)
+        async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight, *hints: str) -> str:
+            blocks = [*_parser_blocks(section_1, section_4_1, seen), *_hint_blocks(hints)]
             answer = await call(stage, role, blocks, read_atom_a, tools=self.tools_for(state.inputs))
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
-        declared = [*_sections(state, "1", "4.1"), state.sight]
+        declared = [*_sections(state, "1", "4.1"), state.sight, *_hints(state)]
         return await self.run.stage("build/parser", step, *declared, out=text_file(ATOM_A_FILE), uses=[role])
 
     async def logic(self, state: BuildState) -> Artifact[LogicReply]:
@@ -62,12 +62,15 @@ class Writers:
         """
         role = make_role("checklist.logic", self.settings.logic)
 
-        async def step(stage: Stage, section_2: str, section_3: str, section_4_2: str, code: str) -> LogicReply:
-            answer = await call(stage, role, _logic_blocks(section_2, section_3, section_4_2, code), read_logic)
+        async def step(
+            stage: Stage, section_2: str, section_3: str, section_4_2: str, code: str, *hints: str
+        ) -> LogicReply:
+            blocks = [*_logic_blocks(section_2, section_3, section_4_2, code), *_hint_blocks(hints)]
+            answer = await call(stage, role, blocks, read_logic)
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
-        declared = [*_sections(state, "2", "3", "4.2"), state.atom_a]
+        declared = [*_sections(state, "2", "3", "4.2"), state.atom_a, *_hints(state)]
         out = model_file(LOGIC_FILE, LogicReply)
         return await self.run.stage(numbered("build/logic", state.iteration), step, *declared, out=out, uses=[role])
 
@@ -88,7 +91,7 @@ class Writers:
             return answer.value
 
         code = state.atom_a or _NOTHING_YET
-        declared = [*_sections(state, "1", "4.1"), state.sight, code, *_so_far(state)]
+        declared = [*_sections(state, "1", "4.1"), state.sight, code, *_so_far(state), *_hints(state)]
         name = numbered("build/repair_a", state.iteration + 1)
         return await self.run.stage(name, step, *declared, out=text_file(ATOM_A_FILE), uses=[role])
 
@@ -112,7 +115,7 @@ class Writers:
             return keeping(before, answer.value, named) if before else answer.value
 
         was = state.logic or _NOTHING_YET
-        declared = [*_sections(state, "2", "3", "4.2"), state.atom_a, was, *_so_far(state)]
+        declared = [*_sections(state, "2", "3", "4.2"), state.atom_a, was, *_so_far(state), *_hints(state)]
         name = numbered("build/repair_b", state.iteration + 1)
         return await self.run.stage(name, step, *declared, out=model_file(LOGIC_FILE, LogicReply), uses=[role])
 
@@ -222,14 +225,23 @@ def _so_far(state: BuildState) -> tuple[str, str, str]:
     return hinted(state.findings), state.summary, state.granted.words(state.iteration + 1)
 
 
-def _reflection(findings: str, tried: str, guidance: str) -> list[Block]:
+def _hints(state: BuildState) -> list[Artifact[str]]:
+    """What the playbook has, as an input of a draft; none where it has nothing, so that nothing is redone for that."""
+    return [state.hints] if state.hints else []
+
+
+def _hint_blocks(hints: Sequence[str]) -> list[Block]:
+    return [_session("playbook", text, "untrusted") for text in hints]
+
+
+def _reflection(findings: str, tried: str, guidance: str, *hints: str) -> list[Block]:
     """The blocks that make a request a repair. Findings may quote a log, so they are data."""
     blocks = [_session("findings", findings, "untrusted")]
     if tried:
         blocks.append(_session("tried", tried, "untrusted"))
     if guidance:
         blocks.append(_session("guidance", guidance))
-    return blocks
+    return [*blocks, *_hint_blocks(hints)]
 
 
 def _session(name: str, text: str, trust: Trust = "ours") -> Block:

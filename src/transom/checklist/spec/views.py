@@ -121,19 +121,19 @@ BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
     {
         "checklist.parser": _view(
             "parser_role data_structure parsing_rules parser_contract parser_tools parser_instructions",
-            "section_1 section_4_1 available_files log_snippets retry",
+            "section_1 section_4_1 available_files log_snippets playbook retry",
             "atom_a",
         ),
         "checklist.logic": _view(
             "logic_role type_system logic_contract yaml_template logic_instructions",
-            "section_2 section_3 section_4_2 atom_a_code retry",
+            "section_2 section_3 section_4_2 atom_a_code playbook retry",
             "checker",
             "atoms",
         ),
         # A repair sees what the writer of the artifact saw, and beside it what was written and what is wrong with it.
         "checklist.repair_a": _view(
             "parser_role data_structure parsing_rules parser_contract parser_tools instructions_repair_a",
-            "section_1 section_4_1 available_files log_snippets previous_code findings tried guidance retry",
+            "section_1 section_4_1 available_files log_snippets previous_code findings tried guidance playbook retry",
             "atom_a",
         ),
         "checklist.answers": _view(
@@ -143,7 +143,7 @@ BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
         ),
         "checklist.repair_b": _view(
             "logic_role type_system logic_contract yaml_template instructions_repair_b",
-            "section_2 section_3 section_4_2 atom_a_code previous_checker findings tried guidance retry",
+            "section_2 section_3 section_4_2 atom_a_code previous_checker findings tried guidance playbook retry",
             "checker",
             "atoms",
         ),

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from transom.errors import InputError, SettingsError
+from transom.errors import InputError, SettingsError, install_hint
 from transom.llm.hosted.addresses import ollama_url, service_of, whose_model
 from transom.llm.hosted.anthropic import AnthropicVendor
 from transom.llm.hosted.models import known_model
@@ -132,7 +132,7 @@ def connect(
         raise InputError(what, where=kind, hint=f"say {kind}:NAME, e.g. {kind}:{example}")
     if find_spec(kind) is None:
         what = f"the package {kind} is not installed"
-        raise InputError(what, where=name, hint=f"pip install 'transom[{kind}]'")
+        raise InputError(what, where=name, hint=install_hint(kind))
     place = place_of(kind, settings, base_url=base_url, environ=environ)
     if place.key is None and place.needs_key:
         hint = "set it and try again"

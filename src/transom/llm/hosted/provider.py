@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
-from transom.errors import ContextOverflow, InputError, NetworkFailed, ProviderError, RequestRefused
+from transom.errors import ContextOverflow, InputError, NetworkFailed, ProviderError, RequestRefused, install_hint
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.addresses import hint_of
@@ -156,7 +156,7 @@ class HostedProvider:
             self._vendor.connect()
         except ImportError as error:
             what = f"the package {kind} cannot be used as it is installed: {error}"
-            raise InputError(what, where=self.name, hint=f"pip install 'transom[{kind}]' again") from error
+            raise InputError(what, where=self.name, hint=f"again: {install_hint(kind)}") from error
 
     async def _fill(self, draft: Draft, body: Mapping[str, object]) -> None:
         stream = self._server.stream and self.caps.streaming

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transom.errors import InputError
+from transom.errors import InputError, install_hint
 from transom.studies.bracket import build
 from transom.studies.bracket.emulator import Emulator
 from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis
@@ -61,7 +61,7 @@ class Bracket:
             hint = "apt install calculix-ccx, or solver.options.emulate: auto"
             raise InputError("the solver ccx is not there", where="solver", hint=hint)
         if not self.emulator and not gmsh_works():
-            hint = "apt install libglu1-mesa libxcursor1 libxft2 libxinerama1; pip install 'transom[studies]'"
+            hint = f"apt install libglu1-mesa libxcursor1 libxft2 libxinerama1; {install_hint('studies')}"
             raise InputError("gmsh cannot be loaded", where="solver", hint=hint)
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:

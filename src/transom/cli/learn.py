@@ -1,0 +1,136 @@
+"""`transom session`, `transom learning` and `transom cache`: a workspace's session, and figures of what was learned."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from transom.cli.command import command, group
+from transom.cli.output import counted, print_json, print_text, style, table
+from transom.cli.playbook import Scoped, opened
+from transom.cli.session import Session
+
+session_app = group("session", "The session of a workspace: what is being done, and what was relied on.")
+learning_app = group("learning", "What was learned.")
+cache_app = group("cache", "What vendors' caches did.")
+
+Texts = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="May be given several times.")]
+
+
+@command(session_app, "open", example='transom session open debug_error --objective "the solver stops"')
+def open_(
+    session: Session,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="A kind of work, e.g. debug_error.")],
+    objective: Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")] = "",
+    study: Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")] = None,
+) -> int:
+    """Open a session; at its end `transom session close` says what came of it."""
+    from transom.learning.sessions import open_session
+
+    state = open_session(session.workspace.root, task, objective, study)
+    return _print(session, {"session_id": state.session_id}, f"session {state.session_id} is open")
+
+
+@command(session_app, "note", example='transom session note --action "halved the step" --used str-00001')
+def note(
+    session: Session,
+    action: Texts = None,
+    error: Texts = None,
+    used: Annotated[list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")] = None,
+) -> int:
+    """Note in the open session what was done, what went wrong, and which insights were relied on."""
+    from transom.learning.sessions import note as note_in
+
+    with opened(session) as playbook:
+        ids = [playbook.require(key).id for key in used or ()]
+    state = note_in(session.workspace_root, actions=action or (), errors=error or (), used=ids)
+    return _print(session, {"session_id": state.session_id}, "noted")
+
+
+@command(session_app, "show", example="transom session show")
+def show(session: Session) -> int:
+    """Show the open session, as every window shows it."""
+    from transom.learning.sessions import session_of
+
+    state = session_of(session.workspace_root)
+    document = {"session_id": state.session_id, **state.exposed.model_dump(mode="json")}
+    lines = state.get_llm_context().splitlines() or ["no session is open"]
+    return _print(session, document, *lines)
+
+
+@command(session_app, "context", example="transom session context")
+def context(session: Session, scope: Scoped) -> int:
+    """Print what a model would be shown: the session, and the insights that its task needs."""
+    from transom.learning.sessions import session_of
+
+    state = session_of(session.workspace_root)
+    shown = state.exposed
+    with opened(session, scope) as playbook:
+        known = playbook.get_context_for_task(shown.task_type or "", 15, query=shown.current_objective)
+    parts = [part for part in (state.get_llm_context(), known) if part]
+    text = "\n\n".join(parts)
+    return _print(session, {"session_id": state.session_id, "context": text}, *(text.splitlines() or ["nothing yet"]))
+
+
+@command(session_app, "close", example="transom session close --good")
+def close(
+    session: Session,
+    scope: Scoped,
+    good: Annotated[bool, typer.Option("--good/--bad", help="How it ended.")],
+) -> int:
+    """Close the session: how it ended counts for the insights that it relied on, its errors become insights."""
+    from transom.learning.sessions import close_session
+
+    with opened(session, scope, making=True) as playbook:
+        done = close_session(session.workspace_root, playbook, good=good)
+    updated, added = ", ".join(done["items_updated"]) or "none", counted(done["insights_added"], "insight")
+    line = f"session {done['session_id']} is closed; counted for: {updated}; {added} added"
+    return _print(session, done, line)
+
+
+@command(learning_app, "report", example="transom learning report")
+def report(session: Session, scope: Scoped) -> int:
+    """Say what was learned, what stands best and worst, and what a person should look at."""
+    from transom.cli.playbook import document_of
+    from transom.learning.figures import learning_report
+
+    with opened(session, scope) as playbook:
+        found = learning_report(playbook)
+    stats = found.stats
+    lines = [f"{counted(stats['total_items'], 'insight')}, {stats['untested']} untested, {stats['retired']} retired"]
+    for title, insights in (("stand best", found.best), ("speak against", found.worst)):
+        if insights:
+            rows = [(one.id, f"{one.lower_bound:.2f}", f"{one.net_score:+d}", one.content) for one in insights]
+            lines += [style(title, "bold"), *table(rows, indent="  ")]
+    lines += [f"{one.insight.id}: {one.text}" for one in found.questions]
+    document = {
+        "schema": "transom.learning-report/1",
+        "generated_at": found.at,
+        "playbook_stats": dict(stats),
+        "top_performers": [document_of(one) for one in found.best],
+        "worst_performers": [document_of(one) for one in found.worst],
+        "questions": [one.to_json() for one in found.questions],
+    }
+    return _print(session, document, *lines)
+
+
+@command(cache_app, "stats", example="transom cache stats")
+def stats(session: Session) -> int:
+    """Say how much of the newest calls was read from vendors' caches, as they reported it."""
+    from transom.learning.figures import cache_stats
+
+    found = cache_stats(session.workspace_root)
+    rows = [
+        (name.replace("_", " "), f"{value:.3g}" if isinstance(value, float) else str(value))
+        for name, value in found.items()
+    ]
+    return _print(session, found, *table(rows))
+
+
+def _print(session: Session, document: object, *lines: str) -> int:
+    if session.format == "json":
+        print_json(document)
+    else:
+        print_text(*lines)
+    return 0

@@ -1,0 +1,49 @@
+"""`transom demo learning`, and a person's word on a verdict: from a failed gate to the next window and back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.checks import EXAMPLES, Answer
+from transom.cli import main
+
+
+@pytest.mark.slow
+def test_what_one_build_got_wrong_the_next_one_is_shown(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def transom(*arguments: str) -> Answer:
+        capfd.readouterr()
+        code = main([*arguments])
+        return Answer(code, *capfd.readouterr())
+
+    for name in ("checks", "learning"):
+        shutil.copytree(EXAMPLES.parent / name, here / "examples" / name)
+    shown = transom("demo", "learning", "-q")
+    assert shown.code == 0, shown
+    assert "playbook             session  untrusted" in shown.out
+    document: Any = json.loads(transom("demo", "learning", "-q", "--format", "json").out)["learning"]
+    low, higher, high = document["standing"]
+    assert low < higher < high
+    assert document["history"] == ["added", "feedback", "feedback"]
+
+    at = ("--workspace", str(here / ".transom" / "demo" / "learning"))
+    rows = transom("runs", "list", "--format", "json", *at).document["runs"]
+    run = next(row["run_id"] for row in rows if row["name"] == "POWER-02")
+    diff = transom("window", "show", run, "--call", "2", "--diff", "1", *at)
+    assert "locked layer of the parser was changed" not in diff.out, "both calls of the run see it"
+    assert "locked layer of the parser was changed" in transom("window", "show", run, "--call", "1", *at).out
+    again = transom("check", "confirm", run, "POWER-02", "--by", "Ann Lee", *at)
+    assert "named no insight that this counts for" in again.out, "the same word counts once"
+    why = ("--reason", "the report is of another corner")
+    word: Any = transom("check", "overturn", run, "POWER-02", "--by", "Bo", *why, "--format", "json", *at).document
+    assert word["counted"] == [document["insight"]]
+    told = transom("playbook", "show", word["learned"], *at).out
+    assert 'PASS was wrong for "Confirm that the radio reports' in told
+    assert "another corner" in told
+    assert "Bo" in told
+    wrong = transom("check", "confirm", run, "POWER-01", "--by", "Ann", *at).line()
+    assert "the verdict is on POWER-02, not on POWER-01" in wrong
