@@ -19,9 +19,9 @@ GOOD = """- item: "2.1"
 """
 
 
-async def tried(code: str = ATOM_A, examples: str = GOOD, report: str = REPORT) -> Mutation:
+async def tried(code: str = ATOM_A, examples: str = GOOD, report: str = REPORT, points: str = POINTS) -> Mutation:
     logic = read_logic(f"<checker>\n```yaml\n{CHECKER}```\n</checker>")
-    points = f"{POINTS}\n#### Examples\n\n```yaml\n{examples}```\n" if examples else POINTS
+    points = f"{points}\n#### Examples\n\n```yaml\n{examples}```\n" if examples else points
     setting = Setting(Sandbox(), (RealFile("power.rpt", report),))
     config = logic.config("POWER", "Report the power of each block.")
     return await mutate(atoms_source(code, logic), config, parse_spec(spec_text(points=points)), setting)
@@ -65,6 +65,15 @@ async def test_lines_that_a_pattern_of_the_spec_matches_too_are_asked_about_and_
     picky = await tried(ATOM_A.replace("power (", "power ([0-9]"), report=REPORT + "block x power NA\n", examples="")
     assert any("also matches power.rpt:4, on which no entry stands" in remark for remark in picky.questions)
     assert picky.problems == ()
+
+
+async def test_patterns_that_miss_what_atom_a_reads_are_told_from_those_of_which_the_files_say_nothing() -> None:
+    found = await tried(points=POINTS.replace("^block (", "^cell ("))
+    assert "for Block Power matches a line of power.rpt; atom A reads it from power.rpt:2 " in found.missed[0]
+    assert (found.problems, found.untried) == ((), ())
+    silent = await tried(ATOM_A.replace("if match:", "if False:"), points=POINTS.replace("^block (", "^cell ("))
+    assert silent.missed == ()
+    assert "no pattern of Section 4.1 for Block Power matches a line of power.rpt" in silent.untried
 
 
 async def test_an_atom_that_remembers_or_goes_by_the_order_of_a_set_is_named() -> None:

@@ -59,19 +59,19 @@ TABLE = {
     ),
     "checklist.parser": (
         ["parser_role", "data_structure", "parsing_rules", "parser_contract", "parser_tools", "parser_instructions"],
-        ["section_1", "section_4_1", "available_files", "log_snippets", "retry"],
+        ["section_1", "section_4_1", "available_files", "log_snippets", "playbook", "retry"],
         ["atom_a"],
     ),
     "checklist.logic": (
         ["logic_role", "type_system", "logic_contract", "yaml_template", "logic_instructions"],
-        ["section_2", "section_3", "section_4_2", "atom_a_code", "retry"],
+        ["section_2", "section_3", "section_4_2", "atom_a_code", "playbook", "retry"],
         ["checker", "atoms"],
     ),
     "checklist.repair_a": (
         ["parser_role", "data_structure", "parsing_rules", "parser_contract", "parser_tools", "instructions"],
         [
             *("section_1", "section_4_1", "available_files", "log_snippets"),
-            *("previous_code", "findings", "tried", "guidance", "retry"),
+            *("previous_code", "findings", "tried", "guidance", "playbook", "retry"),
         ],
         ["atom_a"],
     ),
@@ -84,7 +84,7 @@ TABLE = {
         ["logic_role", "type_system", "logic_contract", "yaml_template", "instructions"],
         [
             *("section_2", "section_3", "section_4_2", "atom_a_code"),
-            *("previous_checker", "findings", "tried", "guidance", "retry"),
+            *("previous_checker", "findings", "tried", "guidance", "playbook", "retry"),
         ],
         ["checker", "atoms"],
     ),

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from transom.checklist.build.artifacts import ATOM_A, route
 from transom.checklist.build.state import BuildState
 from transom.checklist.results import DOUBTS
-from transom.runs import Route, to
+from transom.runs import A_PERSON, Route, to
 
 # After the repairs an example that is read otherwise is a doubt as well: the example may be what is wrong.
 _DOUBTS = DOUBTS | {"examples"}
@@ -35,8 +35,8 @@ def after_validate(state: BuildState) -> str:
     """Done, or a repair, or a person; what passed and left questions goes to its writer first."""
     if state.findings:
         return _repair(state)
-    open_ = state.record and state.record.value.questions and not state.asked
-    return "questions" if open_ and not state.belongs_to_a_person(ATOM_A) else "done"
+    asks = state.record and state.record.value.questions and not state.asked
+    return "questions" if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON) else "done"
 
 
 def after_questions(state: BuildState) -> str:

@@ -26,8 +26,8 @@ class PatternTrial:
 
     Attributes:
         questions: one for each pattern, at the first line that it matches and on which no entry stands.
-        missed: one for each category none of whose patterns matches, with lines that atom A reads nevertheless.
-        untried: why the patterns could not be tried.
+        missed: one for each category that atom A reads from lines that none of its patterns matches.
+        untried: what could not be tried: a category of which these files may say nothing, or the patterns themselves.
     """
 
     questions: tuple[str, ...] = ()
@@ -48,10 +48,10 @@ async def try_patterns(
         async with sandbox.worker(_SCAN) as worker:
             for file, entries in files:
                 told = {"text": file.text, "patterns": [pattern.regex for pattern in patterns]}
-                read = {entry.line_number for entry in entries}
+                there = {entry.line_number for entry in entries}
                 for line, index in _HITS.validate_python(await worker.call("scan", told)):
                     hit.add(index)
-                    if line not in read:
+                    if line not in there:
                         asked.setdefault(patterns[index].regex, _question(patterns[index], file, line))
     except AtomFailed as error:
         return PatternTrial(untried=(f"a pattern of Section 4.1 cannot be tried on the files: {error.what}",))
@@ -59,15 +59,20 @@ async def try_patterns(
         return PatternTrial(untried=("the patterns of Section 4.1 cannot be tried on the files",))
     names = ", ".join(file.name for file, _ in files)
     matched = {patterns[index] for index in hit}
-    missed = [
-        f"no pattern of Section 4.1 for {one.name} matches a line of {names}{_read_instead(one.category, files)}"
-        for one in spec.guide.extractions
-        if one.patterns and not matched & {*one.patterns}
-    ]
-    return PatternTrial(tuple(asked.values()), tuple(missed))
+    missed: list[str] = []
+    untried: list[str] = []
+    for one in spec.guide.extractions:
+        if one.patterns and not matched & {*one.patterns}:
+            said, read = (
+                f"no pattern of Section 4.1 for {one.name} matches a line of {names}",
+                _read(one.category, files),
+            )
+            missed += [f"{said}; atom A reads it from {read}"] if read else []
+            untried += [] if read else [said]
+    return PatternTrial(tuple(asked.values()), tuple(missed), tuple(untried))
 
 
-def _read_instead(category: str | None, files: Sequence[tuple[RealFile, Sequence[Entry]]]) -> str:
+def _read(category: str | None, files: Sequence[tuple[RealFile, Sequence[Entry]]]) -> str:
     """The lines from which atom A takes that category all the same."""
     read = [
         f"{file.name}:{entry.line_number} {quoted(file, entry.line_number)}"
@@ -75,7 +80,7 @@ def _read_instead(category: str | None, files: Sequence[tuple[RealFile, Sequence
         for entry in entries
         if entry.line_number and category in entry.parsed_fields
     ]
-    return f"; atom A reads it from {' and '.join(read[:_SHOWN])}" if read else ""
+    return " and ".join(read[:_SHOWN])
 
 
 def _question(pattern: SpecPattern, file: RealFile, line: int) -> str:
