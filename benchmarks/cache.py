@@ -147,8 +147,8 @@ def run(*, chunked: bool = True) -> Result:
                 result.read += read
                 result.written += written
                 result.folds += made.folded > 0
-            if seen.parting:
-                result.broken.append(f"{number}: {seen.parting.name} {seen.parting.how}")
+            if seen.first_difference:
+                result.broken.append(f"{number}: {seen.first_difference.name} {seen.first_difference.how}")
     watched = monitor.savings(since=3)
     result.estimated = watched.estimated_read / watched.estimated
     return result

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from transom.tools import ToolDefinition as ToolDefinition
     from transom.tools import ToolLimits as ToolLimits
     from transom.tools import ToolReturn as ToolReturn
+    from transom.tools import tool as tool
     from transom.tools.mcp import McpServer as McpServer
     from transom.tools.mcp_terms import ToolTerms as ToolTerms
 
@@ -63,7 +64,7 @@ _WHERE = {
     "transom.errors": ("ApprovalNeeded", "Paused", "TransomError"),
     "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),
     "transom.runs": ("Approval", "ApprovalRequest", "Run", "Stage", "Workspace"),
-    "transom.tools": ("ToolReturn", "ToolDefinition", "ToolLimits"),
+    "transom.tools": ("ToolReturn", "ToolDefinition", "ToolLimits", "tool"),
     "transom.tools.mcp": ("McpServer",),
     "transom.tools.mcp_terms": ("ToolTerms",),
 }

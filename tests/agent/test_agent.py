@@ -139,9 +139,9 @@ async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
     ("slip", "told"),
     [
         # Each is of another type on purpose: no type checker has looked at what a newcomer writes.
-        (lambda: Agent("x", provider=scripted()), 'a Role, and this is str; say Role("clerk"'),  # type: ignore[arg-type]  # on purpose
+        (lambda: Agent(3, provider=scripted()), 'a Role, and this is int; say "You know the stock.", or Role("clerk"'),  # type: ignore[arg-type]  # on purpose
         (lambda: Agent(SEAT, provider=scripted(), at="x"), "this is str; say at=Home"),  # type: ignore[arg-type]  # on purpose
-        (lambda: Agent(SEAT, provider=scripted(), tools=[len]), "this is builtin_function_or_method; say ToolDef"),  # type: ignore[list-item]  # on purpose
+        (lambda: Agent(SEAT, provider=scripted(), tools=[len]), "this is <built-in function len>; give the function"),
         (lambda: Agent(SEAT, provider=scripted(), tools=len), "tools are a list"),  # type: ignore[arg-type]  # on purpose
         (lambda: Home(".transom", 3), 'these are str and int; say Home(".transom"'),  # type: ignore[arg-type]  # on purpose
         (lambda: Budget(tokens="5"), "tokens must be a number from 0 on, and is '5'"),  # type: ignore[arg-type]  # on purpose
@@ -398,7 +398,7 @@ async def test_a_tool_registered_under_way_is_there_from_the_next_call_on() -> N
     assert Request("r", one.window, two.tools).digest != one.digest
     monitor = CacheMonitor()
     seen = [monitor.watch(request) for request in provider.requests]
-    assert [one.parting.to_json() if one.parting else None for one in seen] == [
+    assert [one.first_difference.to_json() if one.first_difference else None for one in seen] == [
         None,
         {"name": "tool more", "how": "added"},
         None,

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from tests.agent.stopped.course import Undisturbed, course, gone_on, live, undisturbed
 from tests.agent.stopped.life import Life
 from tests.agent.stopped.of_programs import AT_ONCE, FOLDED, MORE, OPENING
+from tests.agent.stopped.of_runs import ASKED, HANDED, MAPPED, OF_RUNS, WITH_IDS, random_scene
 from tests.agent.stopped.scenes import DELEGATE, ONCE, OVERSIZED, SCENES, STAGED, STRUCTURED
 from tests.agent.stopped.world import Answer, Scene, Stop, Then, What, World
 from tests.forked import attempt
@@ -38,7 +40,12 @@ QUICK: list[tuple[Scene, What]] = [
     (STAGED[1], "hear"),
     (FOLDED, "kill"),
     (OPENING, "kill"),
+    (MAPPED, "kill"),
+    (ASKED, "kill"),
+    (HANDED, "kill"),
+    (WITH_IDS, "kill"),
 ]
+COURSES, KILLS = 400, 10
 KINDS: list[What] = [
     "kill", "cancel", "cancel asked", "cancel tool", "cancel tick", "fail", "refuse", "full", "cap", "hear"
 ]  # fmt: skip
@@ -90,6 +97,7 @@ def test_a_stop_at_some_places_changes_nothing(scene: Scene, what: What, tmp_pat
 
 
 EVERY = [(scene, what) for scene in SCENES for what in KINDS] + [(scene, what) for scene in MORE for what in HELD]
+EVERY += [(scene, "kill") for scene in OF_RUNS]
 EVERY.remove((AT_ONCE, "refuse"))  # where one's own was refused, that of another summary is opened, as the page says
 
 
@@ -111,6 +119,25 @@ def test_two_kills_change_nothing(scene: Scene, tmp_path: Path) -> None:
                 wrong[str(stop)] = found
             shutil.rmtree(tmp_path / "c")
     assert wrong == {}
+
+
+@pytest.mark.slow
+@pytest.mark.fence
+def test_random_courses_with_two_kills_come_to_what_they_should(tmp_path: Path) -> None:
+    wrong: dict[str, Any] = {}
+    tried = 0
+    for seed in range(COURSES // KILLS):
+        pick, whole = Random(seed), undisturbed(random_scene(seed), tmp_path / "s")
+        for _ in range(KILLS):
+            stop = Stop(
+                "kill", pick.randint(1, len(whole.kills)), "new", resumes=pick.random() < 0.3, twice=pick.randint(2, 9)
+            )
+            if found := course(whole, stop, tmp_path / "s" / "c"):
+                wrong[f"{seed} {stop}"] = found
+            shutil.rmtree(tmp_path / "s" / "c")
+            tried += 1
+        shutil.rmtree(tmp_path / "s")
+    assert (tried, wrong) == (COURSES, {})
 
 
 def killed(scene: Scene, world: World, at: int) -> None:

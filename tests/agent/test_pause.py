@@ -87,7 +87,7 @@ SIGNED = {"type": "thinking", "thinking": "hm", "signature": "s"}
 async def test_a_model_of_anthropics_that_says_nothing_is_asked_once_to_go_on(
     last: str, thoughts: list[Any], tmp_path: Path
 ) -> None:
-    """Asked the same again it would say nothing again, and each of these requests is paid for."""
+    """JournaledReply the same again it would say nothing again, and each of these requests is paid for."""
 
     def answer(wire: Wire, seen: Seen) -> None:
         at = len(server.seen)

@@ -268,7 +268,7 @@ async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_d
 
 
 def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
-    from transom.agent.delegate import sub_role
+    from transom.agent.sub_conversation import sub_role
     from transom.config.model import ModelSeat
 
     role: Role = sub_role(SEAT, ModelSeat())

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.tool_driver import TOOL_ROLE, Ledger, walk
+from tests.agent.tool_driver import TOOL_ROLE, EventLog, walk
 from tests.runs.helpers import Desk
 from transom.agent import Answer, call
 from transom.errors import OutOfTurns, Paused, ReplyError, RunError, ToolError, VisibilityError
@@ -48,7 +48,7 @@ class Talk:
 
     def __init__(self, tmp_path: Path, *script: ToolCall | str | Reply) -> None:
         self.provider = ScriptedProvider({TOOL_ROLE.name: list(script)})
-        self.ledger = Ledger()
+        self.ledger = EventLog()
         self.desk = Desk(tmp_path, self.provider)
         self.workspace = Workspace.at(tmp_path / ".transom")
 

@@ -28,7 +28,7 @@ TOOL_ROLE = Role(
 )
 
 
-class Ledger:
+class EventLog:
     """A tool that writes down what it was asked for."""
 
     def __init__(self, log: Callable[[str], None] | None = None) -> None:
@@ -79,7 +79,7 @@ async def _walk(session: Session, work: Path) -> None:
             return Reply((ToolCall("1", "look", {"at": "c"}), ToolCall("", "look", {"at": "d"})))
         return Reply((Text("ok"),))
 
-    ledger = Ledger(log)
+    ledger = EventLog(log)
 
     async def stage(at: Stage) -> str:
         answered = await call(at, TOOL_ROLE, [Block("task", "Look.")], str, tools=Toolbox(ledger.tools()))

@@ -18,7 +18,7 @@ from transom.config import load_settings
 from transom.errors import InputError, NetworkFailed, ProviderError, RequestRefused
 from transom.llm import Block, Reply, Request, Text, Tier, ToolSpec, Window
 from transom.llm.naming import Surroundings
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
 BY_KIND = {dialect.name: dialect for dialect in DIALECTS}
@@ -41,11 +41,11 @@ class Bench:
         (self.folder / "transom.yaml").write_text(json.dumps(tree), "utf-8")
         settings = load_settings(self.folder, environ={})
         (provider,) = build_chain(f"{self.dialect.name}:m", Surroundings(self.folder, settings)).providers
-        assert isinstance(provider, SteadyProvider)
+        assert isinstance(provider, RetryingProvider)
         return provider
 
     def ask(
-        self, provider: SteadyProvider, times: int = 1, within: float = 5.0, request: Request | None = None
+        self, provider: RetryingProvider, times: int = 1, within: float = 5.0, request: Request | None = None
     ) -> list[Reply]:
         async def walk() -> list[Reply]:
             try:

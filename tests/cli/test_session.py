@@ -193,7 +193,7 @@ PROVIDERS = {
     "anthropic:some-model": "anthropic:some-model: there is no key: ANTHROPIC_API_KEY is not set; set it",
     "openai": "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt",
     "ruls": "--model: unknown provider 'ruls'; did you mean rules? use rules, replay:PATH, anthropic:NAME, "
-    "openai:NAME or ollama:NAME",
+    "openai:NAME, ollama:NAME or package.module:Class",
     "antropic:claude": "--model: unknown provider 'antropic:claude'; did you mean anthropic:claude? use rules, ",
     "open-ai:gpt": "--model: unknown provider 'open-ai:gpt'; did you mean openai:gpt? use rules, ",
     "claude-sonnet-4-5": "--model: unknown provider 'claude-sonnet-4-5'; use rules, ",

@@ -12,7 +12,7 @@ from tests.context.streams import PROSE, call, exchange
 from tests.counted import calls
 from transom.context import History, WindowBudget, assemble, go_on
 from transom.context.cache import KEPT_REQUESTS, CacheMonitor, breakpoints_of
-from transom.context.segments import Ordered, parting, piece_text
+from transom.context.segments import Ordered, first_difference, piece_text
 from transom.llm import Block, CallSettings, Request, Role, Tier, ToolSpec, Usage, UserMessage, Window, render
 from transom.llm.cache_terms import MOST_MARKS, NO_CACHE, TERMS, CacheTerms, terms_of
 
@@ -79,7 +79,7 @@ def test_a_growing_conversation_is_read_up_to_where_it_ended() -> None:
     monitor = CacheMonitor(MARKED)
     seen = [monitor.watch(asked(count)) for count in range(6)]
     assert [one.hit for one in seen] == [False, *[True] * 5]
-    assert all(one.parting is None for one in seen)
+    assert all(one.first_difference is None for one in seen)
     for before, after in pairwise(seen[1:]):
         assert after.read == before.read + before.written, "all that the request before left"
         assert after.prefix != before.prefix
@@ -110,17 +110,17 @@ def test_what_broke_it_is_named(changed: Request, name: str, how: str) -> None:
     first = asked(3, CONFIG, BOOK)
     monitor = CacheMonitor(MARKED)
     monitor.watch(first)
-    found = monitor.watch(changed).parting
+    found = monitor.watch(changed).first_difference
     assert found is not None
     assert (found.name, found.how) == (name, how)
-    assert parting(first, first) is None
+    assert first_difference(first, first) is None
 
 
 def test_the_blocks_of_one_call_break_nothing() -> None:
     monitor = CacheMonitor(MARKED)
     monitor.watch(asked(1, CONFIG, Block("log", "one")))
     seen = monitor.watch(asked(1, CONFIG, Block("state", "two")))
-    assert (seen.hit, seen.parting, seen.written) == (True, None, 0)
+    assert (seen.hit, seen.first_difference, seen.written) == (True, None, 0)
 
 
 def test_a_fold_breaks_the_conversation_and_leaves_the_prefix() -> None:
@@ -131,8 +131,8 @@ def test_a_fold_breaks_the_conversation_and_leaves_the_prefix() -> None:
         made = go_on(ROLE, [CONFIG], history, budget=WindowBudget(total=20_000))
         history = made.history
         seen = monitor.watch(made.request)
-        if seen.parting:
-            broken.append((number, seen.parting.name, made.folded))
+        if seen.first_difference:
+            broken.append((number, seen.first_difference.name, made.folded))
             assert seen.hit, "tiers are still read"
     assert broken == [(50, "turn 1", 31)]
 
@@ -140,8 +140,8 @@ def test_a_fold_breaks_the_conversation_and_leaves_the_prefix() -> None:
 def test_two_conversations_of_a_role_do_not_break_one_another() -> None:
     monitor = CacheMonitor(MARKED)
     for count in range(3):
-        assert monitor.watch(asked(count), conversation="a").parting is None
-        assert monitor.watch(asked(count, CONFIG), conversation="b").parting is None
+        assert monitor.watch(asked(count), conversation="a").first_difference is None
+        assert monitor.watch(asked(count, CONFIG), conversation="b").first_difference is None
     assert all(one.hit for one in list(monitor.seen)[1:])
 
 

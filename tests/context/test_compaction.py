@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.context.streams import call, exchange, orphans, turns
 from tests.fuzzing import examples
 from transom.context import Compaction, Event, History, Mark, TokenCorrection
-from transom.context.compaction import compact, shrink, swallow
+from transom.context.compaction import compact, fold_newest, shrink
 from transom.context.history import turn_size
 from transom.llm import AssistantMessage, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 from transom.llm.render import turn_text
@@ -260,6 +260,6 @@ def test_what_was_asked_last_stays_however_often_it_is_folded(*, fails: bool) ->
 def test_only_results_are_swallowed_and_what_has_to_be_answered_stays() -> None:
     for ends in ((), exchange(1), (*exchange(1), UserMessage("And now?"))):
         history = History.of(ends)
-        assert swallow(history, PLAIN) is history
-    swallowed = swallow(History.of([UserMessage("Look."), *call(2)]), PLAIN)
+        assert fold_newest(history, PLAIN) is history
+    swallowed = fold_newest(History.of([UserMessage("Look."), *call(2)]), PLAIN)
     assert not swallowed.live and swallowed.folded is not None and swallowed.folded.unseen

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from transom.context import TokenCorrection, summary
-from transom.context.aside import LARGE, aside
+from transom.context.in_thread import LARGE, in_thread_if_large
 from transom.context.summary import STRUCK, extract, hold, summarised
 from transom.gates import facts
 from transom.gates.facts import Source, count_facts, facts_of
@@ -92,7 +92,7 @@ def test_lines_by_rule_are_chosen_of_what_is_read_and_all_are_counted() -> None:
 
 async def test_a_short_text_is_gone_through_at_once_and_a_large_one_in_a_thread_of_which_there_is_one() -> None:
     """The loop goes on meanwhile: it lets each of them go on."""
-    assert await aside(LARGE, threading.get_ident) == threading.get_ident()
+    assert await in_thread_if_large(LARGE, threading.get_ident) == threading.get_ident()
     at_once, most = [0], [0]
     go = threading.Event()
 
@@ -103,7 +103,7 @@ async def test_a_short_text_is_gone_through_at_once_and_a_large_one_in_a_thread_
         at_once[0] -= 1
         return went and threading.current_thread() is not threading.main_thread()
 
-    waiting = [asyncio.ensure_future(aside(LARGE + 1, work)) for _ in range(3)]
+    waiting = [asyncio.ensure_future(in_thread_if_large(LARGE + 1, work)) for _ in range(3)]
     while not most[0]:
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from transom.errors import ProviderError
 from transom.llm import Reply, Text, ToolCall, Usage
-from transom.llm.hosted.draft import Draft
+from transom.llm.hosted.draft import ReplyAssembler
 from transom.llm.hosted.openai import OpenAIVendor
 from transom.llm.hosted.server import Server
 
@@ -20,7 +20,7 @@ END: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 
 
 def put_together(*documents: dict[str, Any]) -> Reply:
-    vendor, draft = OpenAIVendor(Server("http://a", "key")), Draft()
+    vendor, draft = OpenAIVendor(Server("http://a", "key")), ReplyAssembler()
     for document in documents:
         vendor.take(document, draft)
     return draft.reply("openai:m", vendor.stops, calls_before=3, usage=GUESS)

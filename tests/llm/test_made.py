@@ -193,9 +193,9 @@ setup: Any = Setup
 SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "a name of nothing": (lambda: role(name=" "), r"^Role: its name is ' '; give it a name"),
     "a name that is none": (lambda: role(name=5), r"^Role: its name is 5; "),
-    "a prompt of text": (
-        lambda: role(prompt="You look."),
-        r'^t.seat: what is given as prompt is of type str.*say \(Block\("role"',
+    "a prompt of a number": (
+        lambda: role(prompt=3),
+        r'^t.seat: what is given as prompt is of type int.*say Role\("clerk", "You know the stock."\)',
     ),
     "a prompt of texts": (lambda: role(prompt=["You look."]), r"^t.seat: in prompt is something of type str"),
     "one block": (lambda: role(prompt=STABLE), r"^t.seat: what is given as prompt is of type Block, and no list"),

@@ -19,7 +19,7 @@ from transom.errors import ContextOverflow, ProviderError, RateLimited
 from transom.llm import Reply, Text, ToolCall, Usage
 from transom.llm.reading import LEVELS
 from transom.llm.retry import RetryPolicy
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 
 ANTHROPIC, OPENAI, OLLAMA = DIALECTS
 EVENTS = "text/event-stream"
@@ -179,7 +179,7 @@ async def test_to_ask_again_at_once_is_not_taken_literally(server: LocalServer) 
     for header in ("0", "Wed, 21 Oct 2015 07:28:00 GMT"):
         seen: list[float] = []
         server.answer = partial(_busy, seen=seen, header=header)
-        provider = SteadyProvider(OPENAI.provider(server.url, seconds=30, stream=False), policy)
+        provider = RetryingProvider(OPENAI.provider(server.url, seconds=30, stream=False), policy)
         with pytest.raises(RateLimited):
             await provider.complete(ASKED)
         waits = [after - before for before, after in pairwise(seen)]

@@ -37,15 +37,15 @@ from transom.llm import (
 from transom.llm.limits import Bucket, Limits, Memory
 from transom.llm.reply import Usage
 from transom.llm.retry import RetryPolicy
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 from transom.telemetry import Telemetry, read_trace
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
 QUICK = RetryPolicy(attempts=3, initial_delay=0.001, jitter=0, max_retry_after=0.02)
 
 
-def steady(*answers: object, bucket: Bucket | None = None) -> SteadyProvider:
-    return SteadyProvider(ScriptedProvider({"p.seat": list(answers)}, name="far"), QUICK, bucket)  # type: ignore[arg-type]  # as the parent takes it
+def steady(*answers: object, bucket: Bucket | None = None) -> RetryingProvider:
+    return RetryingProvider(ScriptedProvider({"p.seat": list(answers)}, name="far"), QUICK, bucket)  # type: ignore[arg-type]  # as the parent takes it
 
 
 async def test_the_final_error_knows_every_cause() -> None:
@@ -57,7 +57,7 @@ async def test_the_final_error_knows_every_cause() -> None:
 
 
 async def test_a_chain_adds_the_causes_of_each_provider() -> None:
-    first = SteadyProvider(ScriptedProvider({"p.seat": [NetworkFailed("cut")] * 3}, name="a"), QUICK)
+    first = RetryingProvider(ScriptedProvider({"p.seat": [NetworkFailed("cut")] * 3}, name="a"), QUICK)
     second = ScriptedProvider({"p.seat": [ProviderError("down")]}, name="b")
     with pytest.raises(ProviderError, match=r"^down \(before that: cut, 3 times\)$"):
         await Chain((first, second)).complete(ASK)
@@ -89,7 +89,7 @@ async def test_a_listener_hears_that_a_broken_reply_is_void() -> None:
             return await super().complete(request, on_delta=on_delta)  # type: ignore[arg-type]  # as the parent takes it
 
     heard: list[Delta] = []
-    provider = SteadyProvider(Breaks({"p.seat": ["whole"]}, name="far"), QUICK)
+    provider = RetryingProvider(Breaks({"p.seat": ["whole"]}, name="far"), QUICK)
     assert (await provider.complete(ASK, on_delta=heard.append)).text == "whole"
     assert heard == [Text("half of"), Again("cut"), Text("whole")]
 
@@ -140,7 +140,7 @@ async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
     shelf, policy = Memory(), RetryPolicy(attempts=1, max_retry_after=30)
     bucket = Bucket("far", shelf=shelf, clock=lambda: 1_000.0)
     with pytest.raises(ProviderError, match=failure.what):
-        await SteadyProvider(ScriptedProvider({"p.seat": [failure]}, name="far"), policy, bucket).complete(ASK)
+        await RetryingProvider(ScriptedProvider({"p.seat": [failure]}, name="far"), policy, bucket).complete(ASK)
     state = shelf.get("buckets", "far")
     assert (state["until"] if isinstance(state, dict) else None) == until
 
@@ -161,7 +161,7 @@ async def test_what_was_given_up_counts_as_if_it_were_still_on_its_way(
     shelf = Memory()
     bucket = Bucket("far", Limits(tokens=100_000), shelf=shelf, grace=5, clock=lambda: 1_000.0)
     server = ScriptedProvider({"p.seat": [failure]}, name="far")
-    provider = SteadyProvider(server, RetryPolicy(attempts=1), bucket)
+    provider = RetryingProvider(server, RetryPolicy(attempts=1), bucket)
     with pytest.raises(ProviderError):
         await provider.complete(replace(ASK, settings=CallSettings(1_000 - provider.estimate_tokens(ASK))))
     state = shelf.get("buckets", "far")
@@ -172,7 +172,7 @@ async def test_what_was_given_up_counts_as_if_it_were_still_on_its_way(
 async def test_a_local_block_reaches_neither_limits_nor_server() -> None:
     shelf = Memory()
     server = ScriptedProvider(lambda r: "seen", name="far", local=False)
-    provider = SteadyProvider(server, QUICK, Bucket("far", Limits(requests=5), shelf=shelf))
+    provider = RetryingProvider(server, QUICK, Bucket("far", Limits(requests=5), shelf=shelf))
     kept = Request("p.seat", Window((Block("log", "secret", egress="local"),)))
     with pytest.raises(EgressError, match="block log is marked local"):
         await Chain((provider,)).complete(kept)

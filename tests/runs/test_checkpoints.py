@@ -15,7 +15,7 @@ from tests.runs.helpers import Desk, desk
 from transom.errors import ProviderError
 from transom.llm import ScriptedProvider
 from transom.runs import Retention, Run, Workspace, checkpoints
-from transom.runs.checkpoints import Shelf
+from transom.runs.checkpoints import CheckpointFiles
 from transom.store import Record, SqliteStore
 
 HOUR = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
@@ -27,7 +27,7 @@ def done(seq: int, at: datetime, stage: str = "one", attempt: int = 1) -> Record
 
 def shelved(folder: Path, times: list[datetime], retention: Retention) -> list[str]:
     """Leave one checkpoint after the other; returns the files that stay."""
-    shelf = Shelf(folder, retention)
+    shelf = CheckpointFiles(folder, retention)
     (folder / "one").mkdir(parents=True)
     for checkpoint in checkpoints([done(n, at) for n, at in enumerate(times, 1)]):
         (folder / "one" / "one.md").write_text(f"attempt {checkpoint.id}")

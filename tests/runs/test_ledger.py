@@ -14,8 +14,8 @@ import pytest
 from transom.canonical import Json
 from transom.errors import StoreError
 from transom.runs.conversation import key_of
+from transom.runs.event_log import EventLog
 from transom.runs.journal import fold
-from transom.runs.ledger import Ledger
 from transom.store import Record, SqliteStore
 
 Work: TypeAlias = list[Coroutine[Any, Any, None]]
@@ -31,7 +31,7 @@ async def test_what_nobody_waits_for_is_waited_for_by_all_who_append_at_once(tmp
             await ledger.append("tool_started", {**WHERE, "ordinal": number, "call": turn, "mark": "m"})
 
     async with SqliteStore.open(tmp_path / "s.db") as store:
-        ledger = Ledger(store, "r", tmp_path)
+        ledger = EventLog(store, "r", tmp_path)
         await asyncio.gather(*(work(number) for number in range(8)))
         records = store.read("r")
     assert ledger.state == fold(records)
@@ -53,8 +53,8 @@ BESIDE: dict[str, dict[str, Any]] = {
 
 
 async def in_one_commit(
-    folder: Path, work: Callable[[Ledger], list[Coroutine[Any, Any, None]]]
-) -> tuple[list[Record], Ledger]:
+    folder: Path, work: Callable[[EventLog], list[Coroutine[Any, Any, None]]]
+) -> tuple[list[Record], EventLog]:
     """Appends that are committed together by the store's thread, so that all are in the journal before one is told.
 
     The first of them is cancelled.
@@ -66,7 +66,7 @@ async def in_one_commit(
             assert go.wait(60)
 
     async with SqliteStore.open(folder / "s.db", after_append=linger) as store:
-        ledger = Ledger(store, "r", folder)
+        ledger = EventLog(store, "r", folder)
         await ledger.append("nodes", {"table": "t", "nodes": []})  # by this task: that of another one is the thread's
         first = asyncio.create_task(ledger.append("nodes", {"table": "t", "nodes": ["a"]}))
         await asyncio.sleep(0)
@@ -81,7 +81,7 @@ async def in_one_commit(
 
 
 async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancelled(tmp_path: Path) -> None:
-    def work(ledger: Ledger) -> Work:
+    def work(ledger: EventLog) -> Work:
         return [ledger.append("marked", {**WHERE, "at": 0, "mark": {"milestone": "cancelled"}})] + [
             ledger.append(kind, data) for kind, data in BESIDE.items()
         ]
@@ -102,7 +102,7 @@ async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancell
 async def test_what_nobody_waits_for_yet_stays_in_the_state_after_trouble(tmp_path: Path) -> None:
     """It is not in the journal at that moment, and is all the same what the code goes on with."""
     async with SqliteStore.open(tmp_path / "s.db") as store:
-        ledger = Ledger(store, "r", tmp_path)
+        ledger = EventLog(store, "r", tmp_path)
         ledger.append_soon("user_message", {**WHERE, "text": "seen", "fingerprint": "f"})
         with pytest.raises(StoreError):
             await ledger.append("reset", {**WHERE, "no JSON": object()})
@@ -129,7 +129,7 @@ async def test_the_state_has_the_order_of_the_journal_whoever_hears_first_that_i
 ) -> None:
     names = ["slow", "quick", "third"]
     async with Late.open(tmp_path / "s.db") as store:
-        ledger = Ledger(store, "r", tmp_path)
+        ledger = EventLog(store, "r", tmp_path)
         tells = {
             name: asyncio.create_task(
                 ledger.append("user_message", {**WHERE, "conversation": name, "text": name, "fingerprint": "f"})

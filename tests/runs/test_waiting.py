@@ -9,7 +9,7 @@ import pytest
 from transom.errors import InputError
 from transom.llm import ToolCall
 from transom.runs.journal import RunState, apply
-from transom.runs.waiting import APPROVAL, BEGUN, Choice, Wanted, chosen, how_to_answer_call, in_full, of_call
+from transom.runs.questions import APPROVAL, BEGUN, Choice, Wanted, chosen, how_to_answer_call, in_full, of_call
 
 KEY: dict[str, Any] = {"stage": "s", "epoch": "", "conversation": "main", "ordinal": 0, "call": 0}
 CALL = ToolCall("1", "wire", {"at": "HUSH"})

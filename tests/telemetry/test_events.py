@@ -30,7 +30,7 @@ from transom.llm import (
 )
 from transom.llm.egress import EgressPolicy
 from transom.llm.retry import RetryPolicy
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 from transom.llm.unquoted import unquote
 from transom.telemetry import configure, read_trace
 
@@ -93,7 +93,7 @@ async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warni
     words = "the words of a prompt"
     down = [RateLimited(words, retryable=True), NetworkFailed(words, where="one:a"), NetworkFailed(words, where="two")]
     policy = RetryPolicy(attempts=2, initial_delay=0.001)
-    one = SteadyProvider(ScriptedProvider({SEAT.name: down[:2]}, name="one:a"), policy)
+    one = RetryingProvider(ScriptedProvider({SEAT.name: down[:2]}, name="one:a"), policy)
     two = ScriptedProvider({SEAT.name: down[2:]}, name="two")
     async with Agent(SEAT, provider=Chain((one, two)), at=Home(tmp_path / "w", "t")) as agent:
         talk = await agent._open()
@@ -161,7 +161,7 @@ async def test_a_key_and_what_is_local_are_nowhere(
         return f"{LOCAL} at {at}"
 
     provider = ScriptedProvider(answer)
-    chain = Chain((SteadyProvider(provider, RetryPolicy(initial_delay=0.001)),))
+    chain = Chain((RetryingProvider(provider, RetryPolicy(initial_delay=0.001)),))
     role = replace(SEAT, name="t.seat")
     local = Block("extra", f"secret: {LOCAL}", egress="local")
     agent = Agent(role, provider=chain, tools=[tool(run, egress="local")], at=Home(tmp_path / "w", "t"))

@@ -12,7 +12,7 @@ from transom.agent import Agent, Home
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text
 from transom.llm.retry import RetryPolicy
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 from transom.telemetry import SpanRow, read_trace
 from transom.telemetry.stats import statistics
 
@@ -31,7 +31,7 @@ async def ask(root: Path, second: list[str | Exception]) -> list[SpanRow]:
     once = RetryPolicy(attempts=1)
     answers = [one if isinstance(one, Exception) else Reply((Text(one),)) for one in second]
     near = ScriptedProvider({SEAT.name: answers}, name="near:m2")
-    chain = Chain((SteadyProvider(Slow({}, name="far:m1"), once), SteadyProvider(near, once)))
+    chain = Chain((RetryingProvider(Slow({}, name="far:m1"), once), RetryingProvider(near, once)))
     async with Agent(SEAT, provider=chain, at=Home(root / ".transom", "x")) as agent:
         for one in second:
             if isinstance(one, Exception):

@@ -12,7 +12,7 @@ from transom.context import Compaction, WindowBudget
 from transom.errors import ProviderError, RateLimited
 from transom.llm import Block, CallSettings, Chain, Reply, Request, Role, ScriptedProvider, Text, Tier, Usage
 from transom.llm.retry import RetryPolicy
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.telemetry import SpanRow, read_trace
 
@@ -65,7 +65,7 @@ async def walk(root: Path) -> tuple[Run, list[SpanRow]]:
     """The run, closed, and its spans."""
     workspace = Workspace.at(root / ".transom")
     provider = ScriptedProvider(Answers(), name=MODEL)
-    chain = Chain((SteadyProvider(provider, RetryPolicy(initial_delay=0.01)),))
+    chain = Chain((RetryingProvider(provider, RetryPolicy(initial_delay=0.01)),))
     async with workspace.open_store() as store:
         opened = Run.open("test", {}, name="x", workspace=workspace, store=store, chain=chain)
         async with await opened as run:

@@ -86,7 +86,7 @@ CALLS = (
 def check(results: list[str]) -> None:
     seen, wrong, failed = results
     assert seen == "saw a in 3 lines"
-    assert "at: is missing" in wrong and "lines: must be of type integer" in wrong
+    assert "Field required" in wrong and "should be a valid integer" in wrong, "in the server's own words"
     assert "no b here" in failed or "Error executing tool" in failed
 
 
@@ -94,14 +94,12 @@ def check(results: list[str]) -> None:
 async def test_over_stdio(tmp_path: Path) -> None:
     async with stdio(tmp_path) as server:
         assert [(tool.name, tool.effect) for tool in server.tools] == [
-            ("look", "once"),
-            ("fail", "once"),
-            ("hang", "once"),
+            ("look", "unknown"),
+            ("fail", "unknown"),
+            ("hang", "unknown"),
         ]
         at: Any = server.tools[2].parameters["properties"]
         assert at["at"]["anyOf"] == [{"type": "string"}, {"type": "null"}], "a schema is as the server has it"
-        (wrong,) = await told(server, ToolCall("1", "hang", {"at": 3}))
-        assert "at: must be of type string or null" in wrong
         check(await told(server, *CALLS))
 
 
@@ -228,12 +226,12 @@ async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None
             assert {(tool.trust, tool.egress) for tool in server.tools} == {("untrusted", "any")}
             return {tool.name: (tool.effect, tool.needs_approval, tool.fresh) for tool in server.tools}
 
-    once, pure = ("once", False, True), ("pure", True, False)
-    assert await of() == {"look": once, "fail": once, "hang": once}
+    plain, pure = ("unknown", False, True), ("pure", True, False)
+    assert await of() == {"look": plain, "fail": plain, "hang": plain}
     assert await of(effect={"look": "pure"}, needs_approval={"look"}, fresh={"fail", "hang"}) == {
         "look": pure,
-        "fail": once,
-        "hang": once,
+        "fail": plain,
+        "hang": plain,
     }
     assert await of(effect="pure", needs_approval=True, fresh=False, only={"look", "fail"}) == {
         "look": pure,
@@ -298,24 +296,11 @@ async def dead_in_a_call(server: McpServer, pid: Path) -> str:
 
 
 @pytest.mark.slow
-async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_is_started_again(tmp_path: Path) -> None:
-    pid = tmp_path / "pid"
+async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_the_next_call_starts_it_again(tmp_path: Path) -> None:
     async with stdio(tmp_path) as server:
-        for vain in range(4):  # how often it was begun and answered no call
-            died = await dead_in_a_call(server, pid)
-            assert "the MCP server failed" in died
-            assert ("the next call of its tools starts it again" in died) == (vain < 3)
-        (gone,) = await told(server, ToolCall("1", "look", {"at": "a"}))
-        assert "it was begun 3 times in a row and answered no call, and is not begun again" in gone
-        assert "go on without it" in gone
-
-
-@pytest.mark.slow
-async def test_a_server_that_answers_in_between_is_started_again_however_often_it_dies(tmp_path: Path) -> None:
-    async with stdio(tmp_path) as server:
-        for _ in range(5):
+        for _ in range(2):
             died = await dead_in_a_call(server, tmp_path / "pid")
-            assert "the next call of its tools starts it again" in died
+            assert "the MCP server failed" in died and "what was asked may be done or not" in died
             assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
 
 

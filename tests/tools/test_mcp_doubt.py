@@ -38,8 +38,6 @@ class Till(BaseHTTPRequestHandler):
                 self.server.begun += 1  # type: ignore[attr-defined]  # of this test
                 told = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
                 self.say(200, asked, result={**told, "serverInfo": {"name": "till", "version": "1"}})
-            case "tools/list" if self.server.begun > 1 and self.server.lists_once:  # type: ignore[attr-defined]  # of this test
-                self.say(200, asked, error={"code": -32603, "message": "the till has no list any more"})
             case "tools/list":
                 shape = {"type": "object", "properties": {"n": {"type": "integer"}}}
                 pay = {"name": "pay", "inputSchema": ANY}
@@ -110,7 +108,7 @@ class Till(BaseHTTPRequestHandler):
 def till() -> Iterator[Any]:
     server: Any = ThreadingHTTPServer(("127.0.0.1", 0), Till)
     server.daemon_threads, server.carried_out, server.freed = True, [], threading.Event()
-    server.begun, server.lists_once = 0, False
+    server.begun = 0
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server
     server.freed.set()
@@ -139,6 +137,7 @@ async def came(till: Any, name: str, ways: list[str]) -> dict[str, tuple[str, st
 
 async def test_what_was_sent_and_not_answered_is_in_doubt_however_it_broke(till: Any) -> None:
     ways = ["cut", "half", "no json", "a page", "accepted", "a gateway", "no session", "a timeout", "no result"]
+    ways += ["failed", "own words", "another session", "no session any more"]
     told = {**await came(till, "pay", ways), **await came(till, "sum", ["an odd result"])}
     assert {way: error for way, (error, _) in told.items() if error != "ToolInDoubtError"} == {}
     for _, said in told.values():
@@ -146,58 +145,27 @@ async def test_what_was_sent_and_not_answered_is_in_doubt_however_it_broke(till:
     assert till.carried_out == [*ways, "an odd result"]
 
 
-async def test_what_the_server_answered_is_not_in_doubt(till: Any) -> None:
-    own, lost = ["refused", "failed", "own words"], ["another session", "no session any more"]
-    told = await came(till, "pay", [*own, *lost])
-    assert {error for error, _ in told.values()} == {"ToolExecutionError"}
-    assert all(f"the till {way} it" in told[way][1] and "try other arguments" in told[way][1] for way in own)
-    assert all("nothing was asked of it; the next call of its tools starts it again" in told[way][1] for way in lost)
+async def test_arguments_that_the_server_refuses_are_no_doubt(till: Any) -> None:
+    told = await came(till, "pay", ["refused"])
+    error, said = told["refused"]
+    assert error == "ToolExecutionError" and "the till refused it" in said and "try other arguments" in said
 
 
-async def test_an_error_of_a_servers_own_ends_no_connection_and_a_lost_session_begins_another(till: Any) -> None:
+async def test_behind_a_failure_the_next_call_connects_anew(till: Any) -> None:
     async with McpServer(at(till)) as server:
         box = Toolbox(server.tools)
-        for _ in range(5):
-            await box.run(ToolCall("1", "pay", {"at": "own words"}))
-        assert till.begun == 1
-        await box.run(ToolCall("2", "pay", {"at": "another session"}))
-        await box.run(ToolCall("3", "pay", {"at": "own words"}))
-        assert till.begun == 2
+        for way, begun in (("refused", 1), ("refused", 1), ("own words", 1), ("another session", 2), ("refused", 3)):
+            await box.run(ToolCall("1", "pay", {"at": way}))
+            assert till.begun == begun, way
 
 
-async def test_only_beginnings_in_a_row_that_led_to_no_answer_are_bounded(till: Any) -> None:
-    """A server's error of its own is an answer; that it does not know us any more is none."""
-    async with McpServer(at(till)) as server:
-        box = Toolbox(server.tools)
-        for _ in range(6):
-            await box.run(ToolCall("1", "pay", {"at": "another session"}))
-            assert "the till own words it" in (await box.run(ToolCall("2", "pay", {"at": "own words"}))).result.content
-        assert till.begun == 7
-        for vain in range(4):
-            ran = await box.run(ToolCall("3", "pay", {"at": "another session"}))
-            assert ("it is not started again" in ran.result.content) == (vain == 3)
-        gone = await box.run(ToolCall("4", "pay", {"at": "own words"}))
-        assert "begun 3 times in a row and answered no call" in gone.result.content and till.begun == 10
-
-
-async def test_a_server_that_is_begun_again_names_its_tools_before_it_is_asked_for_anything(till: Any) -> None:
-    """Its error behind a call that was carried out would be taken for the call's own."""
-    till.lists_once = True
-    async with McpServer(at(till)) as server:
-        box = Toolbox(server.tools)
-        await box.run(ToolCall("1", "sum", {"at": "another session"}))
-        ran = await box.run(ToolCall("2", "sum", {"at": "no result"}))
-    assert ran.error == "ToolExecutionError" and "the till has no list any more" in ran.result.content
-    assert "nothing was asked of it" in ran.result.content
-    assert till.carried_out == ["another session"]
-
-
-async def test_what_could_not_be_sent_is_not_in_doubt(till: Any) -> None:
+async def test_what_nobody_is_there_for_was_not_asked(till: Any) -> None:
     async with McpServer(at(till)) as server:
         box = Toolbox(server.tools)
         close(till)
-        refused = await box.run(ToolCall("1", "pay", {"at": "refused"}))
-    assert refused.error == "ToolExecutionError" and till.carried_out == []
+        lost = await box.run(ToolCall("1", "pay", {"at": "refused"}))
+        refused = await box.run(ToolCall("2", "pay", {"at": "refused"}))
+    assert (lost.error, refused.error) == ("ToolInDoubtError", "ToolExecutionError") and till.carried_out == []
     assert "nothing was asked of it; the next call of its tools starts it again" in refused.result.content
 
 
@@ -216,7 +184,7 @@ async def test_what_was_sent_is_in_doubt_also_where_a_call_beside_it_finds_nobod
 async def test_a_once_call_in_which_the_server_died_waits_for_a_person(tmp_path: Path) -> None:
     again = asks(ToolCall("1", "die", {})), asks(ToolCall("2", "die", {}))
     (tmp_path / "gate").touch()
-    async with McpServer([*SLOW, str(tmp_path)], seconds=300) as server:
+    async with McpServer([*SLOW, str(tmp_path)], seconds=300, terms=ToolTerms(effect={"die": "once"})) as server:
         async with Agent(SEAT, provider=scripted(*again), tools=server.tools) as agent:
             with pytest.raises(Paused, match="die was begun, and whether it was carried out is not known"):
                 await agent.send("go")
@@ -234,7 +202,7 @@ async def test_what_may_be_repeated_is_repeated(tmp_path: Path) -> None:
     ):
         assert (await agent.send("go")).text == "ok"
     assert len(starts(tmp_path)) == 2
-    assert "the same call may be made again; the next call of its tools starts it again" in str(provider.requests[1])
+    assert "the same call may be made again" in str(provider.requests[1])
 
 
 @pytest.mark.parametrize("plain", [True, False])

@@ -4,7 +4,7 @@ from transom.agent.agent import Agent
 from transom.agent.budget import Budget
 from transom.agent.call import RETRY, Answer, call
 from transom.agent.delegate import SubAgent
-from transom.agent.session import Home
+from transom.agent.home import Home
 from transom.agent.setup import Setup
 from transom.agent.sync import SyncAgent
 from transom.agent.views import Response

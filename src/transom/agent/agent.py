@@ -9,24 +9,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from transom.agent.budget import Budget
-from transom.agent.delegate import (
-    DELEGATION,
-    SubAgent,
-    check_turns_alone,
-    close_program_sub,
-    open_program_sub,
-    program_sub_id,
-)
+from transom.agent.delegate import DELEGATION, SubAgent
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.loop import again, checked_text, say
-from transom.agent.models import Conversation as ConversationView
-from transom.agent.models import ConversationContext, Message, SubConversation
-from transom.agent.record import context_of, conversations, write_recording
-from transom.agent.session import (
+from transom.agent.home import (
+    NAMELESS,
     AgentConfig,
     AgentLocation,
     OpenPlace,
-    Session,
     check_given,
     given_role,
     given_setup,
@@ -34,7 +23,13 @@ from transom.agent.session import (
     stage_of,
     warn_of_undeclared,
 )
+from transom.agent.messages import again, checked_text, say
+from transom.agent.models import Conversation as ConversationView
+from transom.agent.models import ConversationContext, Message, SubConversation
+from transom.agent.record import context_of, conversations, write_recording
+from transom.agent.session import Session
 from transom.agent.setup import DeferredStore, Setup
+from transom.agent.sub_conversation import check_turns_alone, close_program_sub, open_program_sub, program_sub_id
 from transom.agent.views import Response
 from transom.canonical import whole_text
 from transom.context import Mark
@@ -47,7 +42,7 @@ from transom.runs.approvals import check_asked, decided
 from transom.runs.stage import MAIN
 from transom.runs.tool_call import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
 from transom.telemetry import Redactor
-from transom.tools import Toolbox, ToolDefinition
+from transom.tools import Function, Toolbox, ToolDefinition, as_tools
 
 _COMPLETED = "it is completed, and nothing more is said in it"
 
@@ -59,12 +54,12 @@ class Agent:
     answered from the journal and goes on where it stopped: nothing is asked or done twice.
 
     Args:
-        role: who is talked with. It declares the tools that are given here or registered later; those that it names
-            itself have to be among the former.
-        provider: who answers: `anthropic:NAME` or the like, made as the settings of the current folder have it; a
-            provider, a chain, or a `Setup` of one of these and settings. None: as `llm.agent` says; where `at` is a
-            stage or a run, that knows.
-        tools: what it may call: tools, and `SubAgent`s that it may hand tasks to.
+        role: who is talked with; a text is the prompt of a role `agent`. It declares the tools that are given here or
+            registered later; those that it names itself have to be among the former.
+        provider: who answers: `anthropic:NAME`, `package.module:Class` or the like, made as the settings of the
+            current folder have it; a provider, a chain, or a `Setup` of one of these and settings. None: as
+            `llm.agent` says; where `at` is a stage or a run, that knows.
+        tools: what it may call: plain functions (see `tool`), tools, and `SubAgent`s that it may hand tasks to.
         at: where it lives: a stage of a run, whose function runs again; a run, which keeps it beside its stages; either
             under a name (`stage.named("q0")`); a `Home` of its own; or None for one that is gone when it is closed.
         budget: how much it and its sub-conversations may use.
@@ -72,7 +67,8 @@ class Agent:
         on_event: hears what happens while it happens.
 
     Raises:
-        ToolError: a tool whose name is taken, or whose schema is none; one that the role names and is not given.
+        ToolError: a tool whose name is taken, or whose schema is none; a function without type hints; a tool that the
+            role names and is not given.
         InputError: no role, tools or place to live; neither or both of provider and stage; a name that there is not, or
             whose key or SDK is missing; a cap in dollars on a model whose price is not known; a strategy that needs
             what is not there.
@@ -82,19 +78,20 @@ class Agent:
 
     def __init__(
         self,
-        role: Role,
+        role: Role | str,
         *,
         provider: str | Provider | Chain | Setup | None = None,
-        tools: Iterable[ToolDefinition | SubAgent] = (),
+        tools: Iterable[ToolDefinition | SubAgent | Function] = (),
         at: AgentLocation = None,
         budget: Budget | None = None,
         sources: Sequence[BlockSource] = (),
         on_event: OnEvent = nobody,
     ) -> None:
+        role = Role(NAMELESS, role) if isinstance(role, str) else role
         check_given(role, tools, at)
-        given: list[Any] = list(tools)
+        given = list(tools)
         self._sub_agents = [one for one in given if isinstance(one, SubAgent)]
-        own: list[ToolDefinition] = [one for one in given if not isinstance(one, SubAgent)]
+        own = as_tools([one for one in given if not isinstance(one, SubAgent)])
         setup = given_setup(provider, at)
         role = setup.role(given_role(role, own))
         stage = stage_of(at)
@@ -142,12 +139,12 @@ class Agent:
         """
         self._refuse()
         async with self._lock:
-            talk = await self._open()
-            text = checked_text(content, talk.id, blocks)
-            closed = talk.state.sub is not None and talk.state.sub.closed is not None
-            if closed and not id and talk.next >= len(talk.state.messages):
-                raise RunError(_COMPLETED, where=talk.id, hint="open another")
-            return await self._heard(talk, say(talk, text, blocks, id=id))
+            session = await self._open()
+            text = checked_text(content, session.id, blocks)
+            closed = session.state.sub is not None and session.state.sub.closed is not None
+            if closed and not id and session.next >= len(session.state.messages):
+                raise RunError(_COMPLETED, where=session.id, hint="open another")
+            return await self._heard(session, say(session, text, blocks, id=id))
 
     async def resume(self) -> Response | None:
         """Go on from the end of what was said, and finish what is open; None where nothing was said yet.
@@ -161,20 +158,20 @@ class Agent:
         """
         self._refuse()
         async with self._lock:
-            talk = await self._open()
-            messages = talk.state.messages
+            session = await self._open()
+            messages = session.state.messages
             for number in range(len(messages)):
-                talk.take_in(number)
-            talk.next = len(messages)
+                session.take_in(number)
+            session.next = len(messages)
             if not messages:
                 return None
-            return await self._heard(talk, again(talk, len(messages) - 1))
+            return await self._heard(session, again(session, len(messages) - 1))
 
-    async def _heard(self, talk: Session, work: Coroutine[Any, Any, Response]) -> Response:
+    async def _heard(self, session: Session, work: Coroutine[Any, Any, Response]) -> Response:
         try:
             response = await work
         finally:
-            mark_calls(talk.state.egress)
+            mark_calls(session.state.egress)
         return response
 
     async def mark(self, mark: Mark) -> None:
@@ -186,18 +183,20 @@ class Agent:
             InputError: it is no mark.
             RunError: nothing was said yet.
         """
-        talk, given = await self._open(), mark
+        session, given = await self._open(), mark
         checked: object = given
         if not isinstance(checked, Mark):
             hint = "say agent.mark(Mark(...))"
-            raise InputError(f"what is said of an event is a Mark, and this is {mark!r:.80}", where=talk.id, hint=hint)
-        said = talk.state.messages[: talk.next]
-        at = (said[-1].end or len(talk.state.turns)) if said else 0
+            raise InputError(
+                f"what is said of an event is a Mark, and this is {mark!r:.80}", where=session.id, hint=hint
+            )
+        said = session.state.messages[: session.next]
+        at = (said[-1].end or len(session.state.turns)) if said else 0
         if not at:
-            raise RunError("nothing was said yet that could be marked", where=talk.id, hint="send a message first")
-        if (at, mark) not in talk.state.marks:
+            raise RunError("nothing was said yet that could be marked", where=session.id, hint="send a message first")
+        if (at, mark) not in session.state.marks:
             egress = {"egress": "local"} if egress_in_calls() != "any" else {}
-            await talk.append("marked", {"at": at, "mark": mark.to_json(), **egress})
+            await session.append("marked", {"at": at, "mark": mark.to_json(), **egress})
 
     async def decide(self, approval: Approval) -> None:
         """Record what a person says to a tool call that waits; then `resume`, or run the program again.
@@ -224,22 +223,22 @@ class Agent:
             InputError: no purpose.
             RunError: it was opened already.
         """
-        talk = await self._open()
+        session = await self._open()
         given: tuple[object, object, object] = (purpose, background, name)
         if not all(isinstance(one, str) for one in given) or not purpose.strip() or "/" in name:
             what = f"a purpose, a background and a name are texts, and these are {purpose!r:.80}, {background!r:.80}"
-            raise InputError(what, where=talk.id, hint='say open_sub("What of it?")')
+            raise InputError(what, where=session.id, hint='say open_sub("What of it?")')
         purpose, background = whole_text(purpose), whole_text(background)
-        if (known := program_sub_id(talk, purpose, background, name)) in self._subs:
+        if (known := program_sub_id(session, purpose, background, name)) in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
-            raise RunError(f"a sub-conversation {known} was opened already", where=talk.id, hint=hint)
-        session = await open_program_sub(talk, purpose, background, name)
+            raise RunError(f"a sub-conversation {known} was opened already", where=session.id, hint=hint)
+        opened = await open_program_sub(session, purpose, background, name)
         sub = self.__new__(type(self))
         sub._config, sub._sub_agents = self._config, []
         sub._prepare(lambda event: self._hear(event))
-        sub._name, sub._session, sub._place, sub._parent = session.id, session, self._place, self
-        session.tell = sub._hear
-        self._subs[session.id] = sub
+        sub._name, sub._session, sub._place, sub._parent = opened.id, opened, self._place, self
+        opened.tell = sub._hear
+        self._subs[opened.id] = sub
         return sub
 
     async def close_sub(self, sub: Agent) -> Summary:
@@ -252,14 +251,14 @@ class Agent:
             InputError: it is none of this conversation.
             RunError: a tool handler of its own run does this.
         """
-        talk = await self._open()
+        session = await self._open()
         if sub not in self._subs.values():
             there = f"open are {', '.join(self._subs)}" if self._subs else "open it again with open_sub"
-            raise InputError("that is no open sub-conversation of this one", where=talk.id, hint=there)
+            raise InputError("that is no open sub-conversation of this one", where=session.id, hint=there)
         async with sub._lock:
             inner = await sub._open()
             async with self._lock:
-                summary = await close_program_sub(talk, inner)
+                summary = await close_program_sub(session, inner)
         del self._subs[sub.id]
         return summary
 
@@ -297,7 +296,7 @@ class Agent:
         for sub in self._subs.values():
             sub._hold_turns(turns)
 
-    def register_tool(self, tool: ToolDefinition) -> None:
+    def register_tool(self, tool: ToolDefinition | Function) -> None:
         """Add a tool; it is there from the next call on.
 
         A program that goes on with a kept conversation registers its tools again first: those of now count.
@@ -306,9 +305,8 @@ class Agent:
             ToolError: its name is taken, or its schema is none.
         """
         box = self._session.toolbox if self._session else self._config.toolbox
-        given: object = tool
-        again = isinstance(given, ToolDefinition) and given.spec in box.specs
-        if self._session and again and in_tool_call(self._session.stage.host):
+        (tool,) = as_tools([tool])
+        if self._session and tool.spec in box.specs and in_tool_call(self._session.stage.host):
             box.offer(tool)  # a handler whose call is tried again registers the same again
         else:
             box.register(tool)
@@ -323,12 +321,12 @@ class Agent:
 
     def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  the model's field
         """The conversation as data, or one of its sub-conversations; None where nothing was said yet."""
-        talk = self._session
-        if talk is None:
+        session = self._session
+        if session is None:
             return None
-        mark_calls(talk.state.egress)  # a handler of a tool may read it
-        stage = talk.stage
-        return conversations(stage.host.store, stage.host.records(), stage.name).get(id or talk.id)
+        mark_calls(session.state.egress)  # a handler of a tool may read it
+        stage = session.stage
+        return conversations(stage.host.store, stage.host.records(), stage.name).get(id or session.id)
 
     def context(self) -> ConversationContext:
         """What is known of the conversation beside its words."""
@@ -366,12 +364,12 @@ class Agent:
                 self._place = await open_place(config)
                 stage = self._place.stage
                 refuse_in_tool_call(stage.host, self._name)
-                talk = Session(
+                session = Session(
                     stage, self._name, config.role, config.toolbox, config.meter, DELEGATION,
                     config.setup.settings.llm.sub_conversation, self._hear, sources=config.sources,
                 )  # fmt: skip
-                talk.refuse()
-                self._session = DELEGATION.equip(talk, self._sub_agents)
+                session.refuse()
+                self._session = DELEGATION.equip(session, self._sub_agents)
                 if stage.kept:
                     warn_of_undeclared(config.toolbox, self._name)
         return self._session
@@ -387,10 +385,10 @@ class Agent:
             while (lock := next((one for one in self._locks() if one.locked()), None)) is not None:
                 async with lock:
                     pass
-            place, talk, self._place, self._session = self._place, self._session, None, None
+            place, session, self._place, self._session = self._place, self._session, None, None
             self._subs.clear()
-            if place and talk:
-                state = talk.state
+            if place and session:
+                state = session.state
                 place.stage.release(self._name) if place.run is None and place.stage.kept else None
                 await place.close(answered=bool(state.messages) and state.open_message is None)
 

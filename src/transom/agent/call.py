@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from transom.agent.budget import Budget, Meter
 from transom.agent.delegate import DELEGATION
-from transom.agent.loop import request_asked, say
+from transom.agent.messages import request_asked, say
 from transom.agent.session import Session
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError
 from transom.llm import AssistantMessage, Block, Reply, Request, Role, ToolCall, ToolResult, ToolResults, Turn
@@ -87,51 +87,56 @@ async def call(
     _check_tools(role, box)
     if budget:
         box.max_turns = budget.turns
-    talk = Session(stage, "", role, box, Meter(budget or Budget()), DELEGATION, raises=True)
-    talk.use(stage.claim_call(talk.fingerprint(None, blocks)))
-    DELEGATION.equip(talk)
+    session = Session(stage, "", role, box, Meter(budget or Budget()), DELEGATION, raises=True)
+    session.use(stage.claim_call(session.fingerprint(None, blocks)))
+    DELEGATION.equip(session)
 
-    async def ask(*more: Block) -> Answer[T]:
-        response = await say(talk, None, [*blocks, *more])
-        message = talk.state.messages[talk.next - 1]
-        request = request_asked(talk, message)
-        assert message.answer is not None, "it was answered"
-        assert request is not None, "it was asked"
-        asked = sum(len(one.replies) for one in talk.state.messages[: talk.next])
-        try:
-            return Answer(_read(message.answer, read), message.answer, request, asked, response.turns)
-        except ReplyError as error:
-            if more or RETRY not in role.sees:  # nobody asks again
-                turns = (*request.window.turns, AssistantMessage(message.answer.parts))
-                spoken = replace(request, window=replace(request.window, turns=turns))
-                unquote(error, spoken, stage.host.chain.policy)
-                tell_unread(request, error, stage.host.chain, asked)
-            raise
-
-    async def forget() -> None:
-        """Nobody could read the answers: the next attempt asks anew."""
-        await talk.append("reset", {"to": 0, "turns": 0})
-
-    try:
-        first = await ask()
-    except ReplyError as error:
-        if RETRY not in role.sees:
-            await forget()
-            raise
-        try:
-            return await ask(Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again."))
-        except ReplyError:
-            await forget()
-            raise
+    first = await _readable(session, blocks, read)
     wrong = _reviewed(role, review, first.value) if review and RETRY in role.sees else []
     if review is None or not wrong:
         return first
     listed = "\n".join(f"- {one}" for one in wrong)
+    mend = Block(RETRY, f"{_MEND}\n{listed}\n\nYour last answer was:\n\n{first.reply.text}")
     try:
-        second = await ask(Block(RETRY, f"{_MEND}\n{listed}\n\nYour last answer was:\n\n{first.reply.text}"))
+        second = await _ask(session, [*blocks, mend], read, last=True)
     except (ReplyError, ProviderError, OutOfTurns, CapReached):
         return first  # an answer with findings is better than none: a person can mend it
     return second if len(_reviewed(role, review, second.value)) < len(wrong) else first
+
+
+async def _readable(session: Session, blocks: Sequence[Block], read: Callable[[str], T]) -> Answer[T]:
+    """An answer that can be read; asked a second time where the role may be told what was wrong with the first."""
+    retries = RETRY in session.role.sees
+    try:
+        try:
+            return await _ask(session, blocks, read, last=not retries)
+        except ReplyError as error:
+            if not retries:
+                raise
+            wrong = Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again.")
+        return await _ask(session, [*blocks, wrong], read, last=True)
+    except ReplyError:
+        await session.append("reset", {"to": 0, "turns": 0})  # nobody could read it: the next attempt asks anew
+        raise
+
+
+async def _ask(session: Session, blocks: Sequence[Block], read: Callable[[str], T], *, last: bool) -> Answer[T]:
+    """Ask once. Where nobody asks again, an answer that cannot be read is told to whoever looks at the run."""
+    response = await say(session, None, blocks)
+    message = session.state.messages[session.next - 1]
+    request = request_asked(session, message)
+    assert message.answer is not None, "it was answered"
+    assert request is not None, "it was asked"
+    asked = sum(len(one.replies) for one in session.state.messages[: session.next])
+    try:
+        return Answer(_read(message.answer, read), message.answer, request, asked, response.turns)
+    except ReplyError as error:
+        if last:
+            turns = (*request.window.turns, AssistantMessage(message.answer.parts))
+            chain = session.stage.host.chain
+            unquote(error, replace(request, window=replace(request.window, turns=turns)), chain.policy)
+            tell_unread(request, error, chain, asked)
+        raise
 
 
 def _check_tools(role: Role, box: Toolbox) -> None:

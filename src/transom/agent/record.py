@@ -16,8 +16,7 @@ from transom.llm.codec import reply_from_json
 from transom.llm.reading import held_arguments
 from transom.llm.structured import schema_text
 from transom.runs.conversation import KINDS
-from transom.runs.recording import recording_of
-from transom.runs.windows import requests_of
+from transom.runs.windows import recording_of, requests_of
 from transom.runs.workspace import trace_id
 from transom.store import Record, Store
 from transom.telemetry import Redactor
@@ -166,26 +165,28 @@ def _result(at: str, data: Any) -> ToolResult:
     )
 
 
-def context_of(talk: Session | None, view: Conversation | SubConversation | None, provider: str) -> ConversationContext:
+def context_of(
+    session: Session | None, view: Conversation | SubConversation | None, provider: str
+) -> ConversationContext:
     """What is known of a conversation beside its words.
 
     Args:
-        talk: as it goes on; None before it begins.
+        session: as it goes on; None before it begins.
         view: as the journal has it; None where nothing was said yet.
         provider: who answers.
     """
     messages = view.messages if view else ()
-    host = talk.stage.host if talk else None
-    used, limit = _room(talk) if talk else (0, 0)
-    usage = talk.spent.usage if talk else Usage()
+    host = session.stage.host if session else None
+    used, limit = _room(session) if session else (0, 0)
+    usage = session.spent.usage if session else Usage()
     return ConversationContext(
-        id=talk.id if talk else "",
+        id=session.id if session else "",
         run_id=host.id if host else "",
         message_count=len(messages),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cached_tokens=usage.cached_tokens,
-        usd=talk.meter.usd(talk.spent) if talk else 0.0,
+        usd=session.meter.usd(session.spent) if session else 0.0,
         provider=provider,
         trace_id=host.telemetry.trace_id if host else "",
         tool_calls=sum(len(message.tool_calls) for message in messages),
@@ -195,24 +196,24 @@ def context_of(talk: Session | None, view: Conversation | SubConversation | None
     )
 
 
-def _room(talk: Session) -> tuple[int, int]:
+def _room(session: Session) -> tuple[int, int]:
     """Tokens that a window takes before anything more is said, as estimated, and those that there are for it."""
-    role, window = talk.role, Window(talk.role.prompt, talk.history.of(talk.state).turns)
+    role, window = session.role, Window(session.role.prompt, session.history.of(session.state).turns)
     parts = [render(Request(role.name, window, role.tools)).as_text()]
     parts += [] if role.schema is None else [schema_text(role.schema)]
-    return talk.correction.count("\n\n".join(parts)), talk.window.window_tokens(role.settings.max_tokens)
+    return session.correction.count("\n\n".join(parts)), session.window.window_tokens(role.settings.max_tokens)
 
 
-def write_recording(talk: Session | None, path: Path, *, local: bool) -> None:
+def write_recording(session: Session | None, path: Path, *, local: bool) -> None:
     """Write what was asked and answered in a conversation and its sub-conversations to a file.
 
     Raises:
         RunError: nothing was said yet.
         InputError: see `recording_of` and `Recording.write`.
     """
-    if talk is None or not talk.state.messages:
+    if session is None or not session.state.messages:
         raise RunError("nothing was said yet that could be recorded", hint="send a message first")
-    host, key = talk.stage.host, talk.key
+    host, key = session.stage.host, session.key
 
     def mine(data: Any) -> bool:
         name = data["conversation"]

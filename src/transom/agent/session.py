@@ -1,250 +1,29 @@
-"""Where an agent lives, and its conversation while it is open in this process."""
+"""The open conversation of an agent in this process, and what is kept of it between two requests."""
 
 from __future__ import annotations
 
 import json
-import logging
-import re
-import shutil
-import tempfile
-import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from transom.agent.budget import Meter
 from transom.agent.events import Event, OnEvent, nobody
-from transom.agent.setup import DeferredStore, Setup
 from transom.canonical import Json, digest
-from transom.config import Settings
 from transom.config.model import SubConversationSeat
 from transom.context import History, TokenCorrection
 from transom.context.fitting import Frame
 from transom.context.oversized import BlockSource
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED, frame_of
-from transom.errors import InputError, ToolError
-from transom.llm import Block, Chain, Provider, Request, Role, Tier, ToolCall, ToolResult, ToolResults, Turn
+from transom.llm import Block, Request, Role, Tier, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.structured import Check, schema_check
-from transom.runs import Named, Run, Stage, Workspace
+from transom.runs import Stage
 from transom.runs.conversation import Conversation, ConversationKey, Message, Spent
-from transom.runs.journal import fold
-from transom.runs.prices import priced_exporter
-from transom.runs.run import RUNS
-from transom.runs.stage import KEPT, MAIN
 from transom.runs.tool_call import refuse_in_stage, refuse_in_tool_call
-from transom.store import Store
-from transom.tools import Toolbox, ToolDefinition
+from transom.tools import Toolbox
 from transom.tools.definition import ToolOutcome, ran_from_json
 from transom.tools.toolbox import OWN
-
-_log = logging.getLogger(__name__)
-
-KIND = "agent"
-_OF_PROGRAM = re.compile(r"[^/]+(/(?!\d+\.\d+(/|$))[^/]+)*")
-"""Conversations in which a program says something: no part of the name is that of a tool call."""
-
-
-@dataclass(frozen=True, init=False)
-class Home:
-    """A run of an agent's own, that can be gone on with.
-
-    Attributes:
-        workspace: the `.transom` folder; a text is one too.
-        name: of the conversation; the same name and role are the same conversation, whoever asks and when.
-        store: the workspace's database, where the program has it open for many conversations at once; each opens it
-            for itself where None.
-    """
-
-    workspace: Path
-    name: str
-    store: Store | None = None
-
-    def __init__(self, workspace: Path | str, name: str, store: Store | None = None) -> None:
-        """See the class.
-
-        Raises:
-            InputError: no path, or no name.
-        """
-        given: tuple[object, object] = (workspace, name)
-        if not isinstance(given[0], Path | str) or not isinstance(given[1], str):
-            what = f"a home is a folder and a name, and these are {' and '.join(type(one).__name__ for one in given)}"
-            raise InputError(what, where="Home", hint='say Home(".transom", "monday")')
-        for name_, value in (("workspace", Path(workspace)), ("name", name), ("store", store)):
-            object.__setattr__(self, name_, value)
-
-    @staticmethod
-    async def unfinished(workspace: Path | str, role: Role) -> list[Home]:
-        """The role's conversations that somebody still waits for: cut off, at a pause, a cap or an error.
-
-        Those that another process has open now are among them; it is opening them that raises `RunBusy`.
-
-        Args:
-            workspace: the `.transom` folder; looking makes none.
-            role: whose conversations.
-
-        Raises:
-            StoreError: the database cannot be read.
-        """
-        workspace = Path(workspace)
-        if not workspace.is_dir() or not (there := Workspace.at(workspace)).database.is_file():
-            return []
-        async with there.open_store() as store:
-            rows: list[Any] = list(store.items(RUNS).values())
-            mine = [row for row in rows if row["kind"] == KIND and row["inputs"]["role"] == role.name]
-            left = [row for row in mine if _is_waited_for(store, row["id"])]
-        return [Home(workspace, row["inputs"]["name"]) for row in sorted(left, key=lambda row: str(row["id"]))]
-
-
-AgentLocation: TypeAlias = Stage | Run | Named | Home | None
-"""Where an agent lives: in a stage, kept in a run, in either under a name, in a home, or nowhere for long."""
-
-
-def stage_of(at: AgentLocation) -> Stage | None:
-    """The stage where an agent lives; None where it has a run of its own."""
-    if isinstance(at, Run):
-        return at.kept
-    return at.stage if isinstance(at, Named) else at if isinstance(at, Stage) else None
-
-
-def _is_waited_for(store: Store, run_id: str) -> bool:
-    """Whether the last message of a conversation of a program has no answer."""
-    found = fold(store.read(f"run/{run_id}")).conversations.items()
-    mine = [state for key, state in found if key.stage == KEPT and _OF_PROGRAM.fullmatch(key.conversation)]
-    return any(state.open_message is not None for state in mine)
-
-
-@dataclass
-class AgentConfig:
-    """What an agent is made of.
-
-    Attributes:
-        role: who is asked, as the settings have it.
-        toolbox: what it may call.
-        setup: who answers, and the settings that hold for it.
-        chain: the same, made.
-        at: where it lives.
-        meter: what is used, and may be; a sub-conversation has that of the agent that opens it.
-        sources: what each message is looked up in.
-        shelf: where a chain that was made for it keeps what was spent of its limits.
-    """
-
-    role: Role
-    toolbox: Toolbox
-    setup: Setup
-    chain: Chain
-    at: AgentLocation
-    meter: Meter = field(default_factory=Meter)
-    sources: tuple[BlockSource, ...] = ()
-    shelf: DeferredStore = field(default_factory=DeferredStore)
-
-
-def check_given(role: object, tools: object, at: object) -> None:
-    """Look at what no type checker has looked at. Each tool by itself is the toolbox's to refuse.
-
-    Raises:
-        InputError: no role, one whose answers are to follow a schema that is none, no tools, or no place to live.
-    """
-    if not isinstance(role, Role):
-        hint = 'say Role("clerk", (Block("role", "You know the stock."),), frozenset({"role"}))'
-        raise InputError(f"who is talked with is a Role, and this is {_kind(role)}", where="Agent", hint=hint)
-    if role.schema is not None:
-        schema_check(role.schema)
-    if not isinstance(tools, Iterable) or isinstance(tools, str):
-        raise InputError(f"tools are a list, and this is {_kind(tools)}", where="Agent", hint="say tools=[...]")
-    if not isinstance(at, Stage | Run | Named | Home | None):
-        hint = 'say at=Home(".transom", "monday"), or leave it out'
-        raise InputError(f"it lives in a Home, a run or a stage, and this is {_kind(at)}", where="Agent", hint=hint)
-
-
-def given_role(role: Role, tools: Sequence[ToolDefinition]) -> Role:
-    """The role; a tool that it names has a name and a schema there, and what carries it out has to be given as well.
-
-    Raises:
-        ToolError: that is missing.
-    """
-    given: Sequence[object] = tools
-    specs = [tool.spec for tool in given if isinstance(tool, ToolDefinition)]  # the toolbox refuses others
-    missing = [spec.name for spec in role.tools if spec not in specs]
-    if missing:
-        what = f"it names {', '.join(missing)} among its tools, and no such tool is given"
-        raise ToolError(
-            what, where=role.name, hint="give the agent tools=[ToolDefinition(...)]; the role need name none"
-        )
-    return role
-
-
-def given_setup(provider: str | Provider | Chain | Setup | None, at: AgentLocation) -> Setup:
-    """Who answers where an agent lives.
-
-    Raises:
-        InputError: its run knows that itself.
-    """
-    if stage_of(at) is None:
-        return Setup.of(provider)
-    if provider is not None:
-        raise InputError("an agent in a run asks the run's own providers", hint="leave provider out")
-    return Setup()
-
-
-def _kind(given: object) -> str:
-    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
-
-
-@dataclass
-class OpenPlace:
-    """The stage of an agent while it is open, and its run where that is the agent's own."""
-
-    stage: Stage
-    run: Run | None
-    closing: AsyncExitStack
-
-    async def close(self, *, answered: bool) -> None:
-        """Let go of the run; a kept one can be gone on with.
-
-        Args:
-            answered: whether something was said in it, and all of it has its answer.
-        """
-        try:
-            if self.run is not None and not self.run.state.waiting:
-                await self.run.finish("done" if answered else "stopped")
-        finally:  # a store that takes no more holds nobody up
-            await self.closing.aclose()
-
-
-async def open_place(config: AgentConfig) -> OpenPlace:
-    """A stage as it is; else open a run of an agent's own, without a home in a folder that goes with it.
-
-    Raises:
-        RunBusy: another process has this conversation open.
-        InputError: the workspace cannot be made.
-    """
-    closing, home = AsyncExitStack(), config.at if isinstance(config.at, Home) else None
-    if stage := stage_of(config.at):
-        return OpenPlace(stage, None, closing)
-    settings: Settings = config.setup.settings
-    try:
-        if home is None:
-            folder = Path(tempfile.mkdtemp(prefix="transom-"))
-            closing.callback(weakref.finalize(closing, shutil.rmtree, folder, ignore_errors=True))
-            home = Home(folder / ".transom", MAIN)
-        exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
-        workspace = Workspace.at(home.workspace, exporter=exporter)
-        store = home.store
-        if store is None:
-            store = await closing.enter_async_context(workspace.open_store())
-        inputs: dict[str, Json] = {"name": home.name, "role": config.role.name}
-        opened = Run.open(KIND, inputs, name=home.name, workspace=workspace, store=store, chain=config.chain)
-        run = await closing.enter_async_context(await opened)
-        run.budget, config.shelf.shelf = config.setup.budget, store
-        if config.setup.named:
-            closing.push_async_callback(config.chain.aclose)
-    except BaseException:
-        await closing.aclose()
-        raise
-    return OpenPlace(run.kept, run, closing)
 
 
 class WindowHistory:
@@ -327,15 +106,15 @@ class EqualCalls:
 class LargeResults(Protocol):
     """What becomes of results that are too large for a window."""
 
-    def offer_reading(self, talk: Session) -> None:
+    def offer_reading(self, session: Session) -> None:
         """Parts of what is kept or folded can be read from the next call on."""
         ...
 
-    async def keep(self, talk: Session, outcome: ToolOutcome, most: int) -> ToolOutcome:
+    async def keep(self, session: Session, outcome: ToolOutcome, most: int) -> ToolOutcome:
         """A result of more than so many tokens is kept in the store, an outline stands in its place."""
         ...
 
-    async def digest(self, talk: Session, number: int, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+    async def digest(self, session: Session, number: int, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
         """What the model is told of a kept result: its outline, or a summary by a sub-conversation."""
         ...
 
@@ -518,12 +297,5 @@ def purpose_blocks(purpose: str, background: str, local: bool) -> tuple[Block, .
     egress = "local" if local else "any"
     blocks = [Block("purpose", purpose, Tier.SESSION, egress=egress)]  # type: ignore[arg-type]  # one of its marks
     if background:
-        blocks.append(Block("background", background, Tier.SESSION, "untrusted", egress))  # type: ignore[arg-type]
+        blocks.append(Block("background", background, Tier.SESSION, "untrusted", egress))  # type: ignore[arg-type]  # as above
     return tuple(blocks)
-
-
-def warn_of_undeclared(box: Toolbox, where: str) -> None:
-    """Tell a person once of tools whose effect nobody declared."""
-    names = [tool.name for tool in box.tools if tool.effect == "unknown"]
-    if names:
-        _log.info("%s: tools without a declared effect are never repeated: %s", where, ", ".join(names))

@@ -12,7 +12,7 @@ from transom.context import WindowBudget
 from transom.errors import InputError
 from transom.llm import CallSettings, Chain, Provider, Role
 from transom.llm.checked import check_kind, check_provider
-from transom.llm.limits import Memory, Shelf
+from transom.llm.limits import Memory, RateLimitStore
 
 SUB = ".sub"
 """What the role of a sub-conversation adds to the name of the role that opens it."""
@@ -52,7 +52,7 @@ class Setup:
         """Whether the providers are made here, and so are to be let go of here."""
         return self.provider is None or isinstance(self.provider, str)
 
-    def chain(self, role: str, shelf: Shelf) -> Chain:
+    def chain(self, role: str, shelf: RateLimitStore) -> Chain:
         """Who answers a role of that name and its sub-conversations.
 
         Args:
@@ -106,11 +106,11 @@ class DeferredStore:
     """A shelf that becomes another one once that is open: providers are made before their store is."""
 
     def __init__(self) -> None:
-        self.shelf: Shelf = Memory()
+        self.shelf: RateLimitStore = Memory()
 
     def get(self, table: str, key: str) -> Json | None:
         return self.shelf.get(table, key)
 
     async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
-        """See `Shelf`."""
+        """See `RateLimitStore`."""
         return await self.shelf.swap(table, key, old, new)

@@ -108,8 +108,8 @@ class SyncAgent:
                 return runner.run(work)
         finally:
             work.close()  # one that never began
-            if talk := self.agent._session:
-                mark_calls(talk.state.egress)
+            if session := self.agent._session:
+                mark_calls(session.state.egress)
 
     @contextmanager
     def _alone(self) -> Iterator[asyncio.Runner]:

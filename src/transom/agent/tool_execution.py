@@ -13,8 +13,8 @@ from transom.context.oversized import level
 from transom.errors import ToolRefused
 from transom.llm import ToolCall, ToolSpec
 from transom.runs.conversation import Conversation
+from transom.runs.questions import Wanted
 from transom.runs.tool_call import ToolCallScope
-from transom.runs.waiting import Wanted
 from transom.tools.answers import again, done_before, refused, stopped_while_running, used_up
 from transom.tools.definition import ToolDefinition, ToolOutcome, ran_from_json
 from transom.tools.toolbox import Accepted
@@ -23,44 +23,44 @@ CALL_ID: ContextVar[str] = ContextVar("call_id", default="")
 """In the handler of a tool of the runtime: the id of the sub-conversation that the call may open."""
 
 
-async def run_pending(talk: Session) -> None:
+async def run_pending(session: Session) -> None:
     """Run the calls of the last reply that have no result yet, and make turns of all of them.
 
     Raises:
         Paused: a call waits for a person.
         CapReached: there is no time left.
     """
-    state = talk.state
+    state = session.state
     assert state.pending is not None, "a reply waits for results"
     calls = state.pending.calls
     there = state.results
     missing = [number for number, _ in enumerate(calls) if number not in there]
     told: set[int] = set()
-    for batch in _batches(talk, missing, calls):
-        await _all([_run_one(talk, number, calls, told) for number in batch])
+    for batch in _batches(session, missing, calls):
+        await _all([_run_one(session, number, calls, told) for number in batch])
     if len(calls) > 1:
-        await _bound(talk, calls)
-    state = talk.state
+        await _bound(session, calls)
+    state = session.state
     results = state.results
     for number, call in enumerate(calls):
         outcome = results[number]
         if outcome.get("kept") and not outcome.get("brief"):
             whole = ran_from_json(outcome)
-            brief = await talk.large.digest(talk, number, call, whole)
+            brief = await session.large.digest(session, number, call, whole)
             if brief is not whole:
-                talk.stage.tools.replace_result(talk.key, number, {**brief.to_json(), "brief": True})
-                _replace_equal(talk, calls, number, whole, brief)
+                session.stage.tools.replace_result(session.key, number, {**brief.to_json(), "brief": True})
+                _replace_equal(session, calls, number, whole, brief)
             if number not in told:
-                talk.hear(ToolCallFinished(talk.id, call, brief.result))
+                session.hear(ToolCallFinished(session.id, call, brief.result))
     state.settle()
 
 
-def _batches(talk: Session, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
+def _batches(session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
     """Calls that are run together: of equal ones the first, and then the others, which repeat or follow it."""
     if len(numbers) < 2:
         return [list(numbers)] if numbers else []
     first = {calls[number].wanted: number for number in reversed(numbers)}
-    boxed = talk.toolbox.tools
+    boxed = session.toolbox.tools
     waiting = {tool.name for tool in boxed if tool.effect == "once" or (tool.effect == "pure" and not tool.fresh)}
     later = [number for number in numbers if first[calls[number].wanted] != number and calls[number].name in waiting]
     return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
@@ -77,34 +77,34 @@ async def _all(work: Sequence[Awaitable[None]]) -> None:
             raise one
 
 
-async def _run_one(talk: Session, number: int, calls: Sequence[ToolCall], told: set[int]) -> None:
-    state, call = talk.state, calls[number]
-    begun, accepted = state.begun.get(number, 0), talk.toolbox.accepted(call)
-    capped = state.rounds >= talk.toolbox.max_turns and not begun
+async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], told: set[int]) -> None:
+    state, call = session.state, calls[number]
+    begun, accepted = state.begun.get(number, 0), session.toolbox.accepted(call)
+    capped = state.rounds >= session.toolbox.max_turns and not begun
     instead = used_up(call) if capped else None
     if accepted and not instead and not begun:
-        instead = await _answered(talk, state, number, calls, accepted[0])
-    seconds = None if instead else talk.meter.left(talk.spent, talk.deadline)
-    talk.hear(ToolCallStarted(talk.id, call))
-    spec = _spec(talk, call, accepted if instead is None else None)
+        instead = await _answered(session, state, number, calls, accepted[0])
+    seconds = None if instead else session.meter.left(session.spent, session.deadline)
+    session.hear(ToolCallStarted(session.id, call))
+    spec = _spec(session, call, accepted if instead is None else None)
     if begun:  # whatever tools there are today
-        spec = replace(spec, effect="once" if talk.stage.tools.was_once(talk.key, number, call) else "unknown")
-    came = await talk.stage.tools.carry_out(
-        talk.key,
+        spec = replace(spec, effect="once" if session.stage.tools.was_once(session.key, number, call) else "unknown")
+    came = await session.stage.tools.carry_out(
+        session.key,
         number,
         spec,
-        _act(talk, state, number, call, accepted, seconds, instead),
+        _act(session, state, number, call, accepted, seconds, instead),
         wanted=Wanted(call, state.egress),
         lost=lambda: done_before(call),
         stopped=lambda: stopped_while_running(call),
     )
     if not came.kept:
         told.add(number)
-        talk.hear(ToolCallFinished(talk.id, call, came.result))
+        session.hear(ToolCallFinished(session.id, call, came.result))
 
 
 def _act(
-    talk: Session,
+    session: Session,
     state: Conversation,
     number: int,
     call: ToolCall,
@@ -112,30 +112,30 @@ def _act(
     seconds: float | None,
     instead: ToolOutcome | None,
 ) -> Callable[[], Awaitable[ToolOutcome]]:
-    place = (talk.id, state.replies - 1, number)
+    place = (session.id, state.replies - 1, number)
 
     async def act() -> ToolOutcome:
         if instead:
             return instead
         if accepted and accepted[0].of_run:
-            token = CALL_ID.set(f"{talk.id}/{place[1]}.{number}")
+            token = CALL_ID.set(f"{session.id}/{place[1]}.{number}")
             try:
-                ran = await talk.toolbox.run(call, accepted, place=place)
+                ran = await session.toolbox.run(call, accepted, place=place)
             finally:
                 CALL_ID.reset(token)
         else:
-            scope = ToolCallScope(talk.stage.host, state.egress)
+            scope = ToolCallScope(session.stage.host, state.egress)
             with scope.entered():
-                ran = await talk.toolbox.run(call, accepted, seconds=seconds, place=place)
+                ran = await session.toolbox.run(call, accepted, seconds=seconds, place=place)
             if scope.heard != "any":
                 ran = replace(ran, result=replace(ran.result, egress=scope.heard))
-        return await talk.large.keep(talk, ran, talk.window.result_tokens)
+        return await session.large.keep(session, ran, session.window.result_tokens)
 
     return act
 
 
 async def _answered(
-    talk: Session, state: Conversation, number: int, calls: Sequence[ToolCall], tool: ToolDefinition
+    session: Session, state: Conversation, number: int, calls: Sequence[ToolCall], tool: ToolDefinition
 ) -> ToolOutcome | None:
     """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
 
@@ -144,7 +144,7 @@ async def _answered(
     """
     call = calls[number]
     if tool.effect == "pure" and not tool.fresh:
-        if before := talk.equal.find(state, call):
+        if before := session.equal.find(state, call):
             return again(call, before)
         for other, outcome in state.results.items() if len(calls) > 1 else ():
             ran = ran_from_json(outcome)
@@ -152,39 +152,39 @@ async def _answered(
                 return again(call, ran.result)
     if not tool.needs_approval:
         return None
-    said = await talk.stage.tools.approval(talk.key, number, Wanted(call, state.egress))
+    said = await session.stage.tools.approval(session.key, number, Wanted(call, state.egress))
     if said.decision == "approve":
         return None
     why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")
     return refused(call, ToolRefused(why, hint="do not make it again; go on without it"))
 
 
-def _spec(talk: Session, call: ToolCall, accepted: Accepted | None) -> ToolSpec:
+def _spec(session: Session, call: ToolCall, accepted: Accepted | None) -> ToolSpec:
     """Of what is called, as the journal and traces have it: the name of an unknown tool is the model's own words."""
     if accepted:
         return accepted[0].spec
-    known = any(spec.name == call.name for spec in talk.toolbox.specs)
+    known = any(spec.name == call.name for spec in session.toolbox.specs)
     return ToolSpec(call.name if known else "unknown", "", {})  # what is not run has no effect
 
 
-async def _bound(talk: Session, calls: Sequence[ToolCall]) -> None:
+async def _bound(session: Session, calls: Sequence[ToolCall]) -> None:
     """Hold results of one reply together to what one may take by itself: the largest are kept elsewhere."""
-    outcomes = [ran_from_json(talk.state.results[number]) for number in range(len(calls))]
-    sizes = [talk.correction.count(one.result.content) for one in outcomes]
-    most = level(sizes, talk.window.result_tokens)
+    outcomes = [ran_from_json(session.state.results[number]) for number in range(len(calls))]
+    sizes = [session.correction.count(one.result.content) for one in outcomes]
+    most = level(sizes, session.window.result_tokens)
     for number, (outcome, size) in enumerate(zip(outcomes, sizes, strict=True)):
-        if size > most and not talk.state.results[number].get("brief"):
-            kept = await talk.large.keep(talk, outcome, most)
+        if size > most and not session.state.results[number].get("brief"):
+            kept = await session.large.keep(session, outcome, most)
             if kept is not outcome:
-                talk.stage.tools.replace_result(talk.key, number, kept.to_json())
-                _replace_equal(talk, calls, number, outcome, kept)
+                session.stage.tools.replace_result(session.key, number, kept.to_json())
+                _replace_equal(session, calls, number, outcome, kept)
 
 
 def _replace_equal(
-    talk: Session, calls: Sequence[ToolCall], number: int, before: ToolOutcome, after: ToolOutcome
+    session: Session, calls: Sequence[ToolCall], number: int, before: ToolOutcome, after: ToolOutcome
 ) -> None:
     """Equal calls of the same reply repeat what the first one is answered with now."""
     for other in range(number + 1, len(calls)):
-        if ran_from_json(talk.state.results[other]) == again(calls[other], before.result):
+        if ran_from_json(session.state.results[other]) == again(calls[other], before.result):
             repeated = again(calls[other], after.result)
-            talk.stage.tools.replace_result(talk.key, other, {**repeated.to_json(), "brief": True})
+            session.stage.tools.replace_result(session.key, other, {**repeated.to_json(), "brief": True})

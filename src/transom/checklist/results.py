@@ -36,6 +36,20 @@ class WordsRow(Shape):
     where: str
 
 
+class ReadingRow(Shape):
+    """A reading that comes near a description; a person may say that it is meant.
+
+    Attributes:
+        says: one sentence.
+        reads_as: as it would stand in the item.
+        evidence: what today's files would give.
+    """
+
+    says: str
+    reads_as: dict[str, Json]
+    evidence: str
+
+
 class RoundRow(Shape):
     """One round: who answered it and what it took, in tokens."""
 
@@ -54,7 +68,7 @@ class Document(Shape):
 
 
 class SpecResult(Document):
-    """`check spec --format json`."""
+    """`check spec --format json`. Of `readings` a person may choose one, with the command `choose`."""
 
     schema_: Literal["transom.spec/1"] = Field(default="transom.spec/1", alias="schema")
     status: Literal["READY", "NEEDS_REVIEW", "NEEDS_MODEL", "ERROR"]
@@ -65,6 +79,8 @@ class SpecResult(Document):
     findings: tuple[FindingRow, ...] = ()
     quality: dict[str, Json] = Field(default_factory=dict)
     needs_model: tuple[WordsRow, ...] = ()
+    readings: tuple[ReadingRow, ...] = ()
+    choose: str | None = None
     run_id: str
 
     @property

@@ -17,7 +17,7 @@ from transom.cli.session import Session
 from transom.errors import InputError
 
 if TYPE_CHECKING:
-    from transom.runs.waiting import Choice
+    from transom.runs.questions import Choice
 
 CHOICES = ("keep", "redo", "approve", "refuse")
 
@@ -152,7 +152,7 @@ def _say(
     taken: str = "",
 ) -> None:
     """What was answered, whole, so that nobody takes it for something else; and what is to be done next."""
-    from transom.runs.waiting import in_full, short
+    from transom.runs.questions import in_full, short
 
     if session.format == "json":
         told: dict[str, Any] = {"stage": choice and choice["stage"], "answer": words}

@@ -290,7 +290,7 @@ def bootstrap(
     session: Session,
     folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
 ) -> int:
-    """Write a coding agent's skill file: open a session, load what is known, record, close."""
+    """Write the skill file of a coding agent. It opens a session, loads what is known, records, closes."""
     from transom.learning.sessions import SKILL
     from transom.runs import write_file
 
@@ -305,7 +305,7 @@ def merge(
     others: Annotated[list[str], typer.Argument(metavar="ID...", help="What becomes part of it.")],
     by: By = "a person",
 ) -> int:
-    """Make insights part of one; it gets their counts, tags and sources."""
+    """Make insights part of one. It gets their counts, tags and sources."""
     from transom.learning import Curator
 
     with opened(session) as playbook:

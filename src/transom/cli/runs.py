@@ -102,7 +102,7 @@ async def record_run(
 ) -> int:
     """Write a run's questions and replies to a file for replay. Use it with --model replay:FILE."""
     from transom.llm.egress import EgressPolicy
-    from transom.runs.recording import recording_of
+    from transom.runs.windows import recording_of
     from transom.telemetry import Redactor
 
     policy = EgressPolicy.of(session.settings.egress)
@@ -225,8 +225,7 @@ def _lines(document: dict[str, Any], next_step: str) -> list[str]:
 
 def _waiting(document: dict[str, Any]) -> list[str]:
     """What a person is to answer, and how: each tool call with all its arguments, and by its fingerprint."""
-    from transom.runs.questions import QUESTION
-    from transom.runs.waiting import APPROVAL, in_full, short
+    from transom.runs.questions import APPROVAL, QUESTION, in_full, short
 
     lines, several = list[str](), len(document["waiting"]) > 1
     for one in document["waiting"]:

@@ -173,9 +173,9 @@ def _share_lines(shares: list[dict[str, Any]]) -> list[str]:
 
 def _cache_lines(call: Call) -> list[str]:
     seen = call.seen
-    if not seen or not (seen.hit or seen.parting or seen.below):
+    if not seen or not (seen.hit or seen.first_difference or seen.below):
         return []
-    broke = f"; broken by {seen.parting.name} ({seen.parting.how})" if seen.parting else ""
+    broke = f"; broken by {seen.first_difference.name} ({seen.first_difference.how})" if seen.first_difference else ""
     if seen.below:
         what = f"what may be kept is below the minimum of {seen.below} tokens, as estimated, so nothing is"
         return [f"  cache: {what}{broke}"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from transom.canonical import Json
 from transom.context.history import SEPARATOR
-from transom.context.segments import Ordered, Parting, Piece, parting, piece_size, piece_text
+from transom.context.segments import Ordered, Parting, Piece, first_difference, piece_size, piece_text
 from transom.context.tokens import Measure, TokenCorrection, measure
 from transom.llm import Request, Usage
 from transom.llm.cache_terms import MOST_MARKS, NO_CACHE, CacheTerms
@@ -43,7 +43,8 @@ class Seen:
         role: whose it was.
         prefix: digest of all that may be kept of it.
         hit: whether anything of it was kept before.
-        parting: where it stopped being like the request of its role before it; None where it did not, or is the first.
+        first_difference: where it stopped being like the request of its role before it; None where it did not, or is
+            the first.
         size: of the whole request.
         tokens: of the whole request, as estimated.
         read: of them those that were kept before, as estimated.
@@ -56,7 +57,7 @@ class Seen:
     role: str
     prefix: str
     hit: bool
-    parting: Parting | None
+    first_difference: Parting | None
     size: Measure
     tokens: int
     read: int
@@ -68,7 +69,7 @@ class Seen:
         return {
             "prefix": self.prefix,
             "hit": self.hit,
-            "broke": self.parting.to_json() if self.parting else None,
+            "broke": self.first_difference.to_json() if self.first_difference else None,
             "tokens": self.tokens,
             "read": self.read,
             "written": self.written,
@@ -159,7 +160,7 @@ class CacheMonitor:
         """
         self._count += 1
         trail = self._trails.get((request.role, conversation))
-        found = parting(trail.request, request) if trail else None
+        found = first_difference(trail.request, request) if trail else None
         going_on = trail if trail and not found else None
         self._trails[request.role, conversation] = now = _walk(request, going_on)
         places = [*now.breakpoints, *(going_on.breakpoints[-1:] if going_on else ())]
@@ -176,7 +177,7 @@ class CacheMonitor:
             role=request.role,
             prefix=now.breakpoints[-1].digest,
             hit=read > 0,
-            parting=found,
+            first_difference=found,
             size=size,
             tokens=self.tokens.tokens(size),
             read=read,
@@ -240,9 +241,9 @@ def _walk(request: Request, trail: _Trail | None) -> _Trail:
     if trail:
         *done, last = trail.breakpoints
         known = len(trail.request.window.turns)
-        end = _Walker(trail.hasher.copy(), last.pieces, last.size).over("turns", ordered.turns[known:])
+        end = _Breakpoints(trail.hasher.copy(), last.pieces, last.size).over("turns", ordered.turns[known:])
         return _Trail(request, (*done, end[0]), end[1])
-    walker = _Walker(hashlib.sha256(), 0, Measure())
+    walker = _Breakpoints(hashlib.sha256(), 0, Measure())
     found, hasher = [], walker.hasher
     for tier in ("stable", "session", "turns"):
         point, hasher = walker.over(tier, getattr(ordered, tier))
@@ -251,7 +252,7 @@ def _walk(request: Request, trail: _Trail | None) -> _Trail:
 
 
 @dataclass
-class _Walker:
+class _Breakpoints:
     hasher: hashlib._Hash
     pieces: int
     size: Measure

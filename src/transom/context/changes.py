@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transom.canonical import Json
-from transom.context.segments import Parting, Piece, parting, piece_name
+from transom.context.segments import Parting, Piece, first_difference, piece_name
 from transom.llm import Request
 
 
@@ -23,7 +23,7 @@ class Changes:
         more_turns: how many follow those in the later one.
         lost_turns: how many followed them in the earlier one, and do not stand any more.
         dropped: names of what the later one leaves out and the earlier one did not.
-        parting: where a cache that kept the earlier one stops being of use; None where all of it still stands.
+        first_difference: where a cache that kept the earlier one stops being of use; None where all of it still stands.
     """
 
     added: tuple[str, ...]
@@ -34,7 +34,7 @@ class Changes:
     more_turns: int
     lost_turns: int
     dropped: tuple[str, ...]
-    parting: Parting | None
+    first_difference: Parting | None
 
     @classmethod
     def between(cls, old: Request, new: Request) -> Changes:
@@ -57,7 +57,7 @@ class Changes:
             more_turns=len(new.window.turns) - same,
             lost_turns=len(old.window.turns) - same,
             dropped=tuple(one.name for one in new.window.dropped if one.name not in left_out),
-            parting=parting(old, new),
+            first_difference=first_difference(old, new),
         )
 
     def lines(self) -> list[str]:
@@ -73,8 +73,10 @@ class Changes:
         if self.more_turns or self.lost_turns:
             gone = f", {self.lost_turns} gone" if self.lost_turns else ""
             lines.append(f"turns: {self.same_turns} the same{gone}, {self.more_turns} more")
-        if self.parting:
-            lines.append(f"a cache is of use up to {self.parting.name}, which is {_HOW[self.parting.how]}")
+        if self.first_difference:
+            lines.append(
+                f"a cache is of use up to {self.first_difference.name}, which is {_HOW[self.first_difference.how]}"
+            )
         return lines
 
     def to_json(self) -> dict[str, Json]:
@@ -87,7 +89,7 @@ class Changes:
             "more_turns": self.more_turns,
             "lost_turns": self.lost_turns,
             "dropped": [*self.dropped],
-            "broke": self.parting.to_json() if self.parting else None,
+            "broke": self.first_difference.to_json() if self.first_difference else None,
         }
 
 

@@ -1,6 +1,6 @@
 """Folding the older part of a conversation: of what did not fail and is no milestone the counts stay.
 
-The newest stay, too, and what was asked: what a person said is short, and what she wants holds on. What was asked last
+The newest stay, too, and what was asked: what a person said is short, and holds on. What was asked last
 always does, since it is still worked on.
 
 It is done in large steps. Between two of them a conversation only grows at its end, so that a vendor's cache goes on
@@ -64,7 +64,7 @@ def shrink(history: History, limit: int, tokens: TokenCorrection, *, hard: bool 
     return fold(history, len(history.live) - staying, limit, tokens)
 
 
-def swallow(history: History, tokens: TokenCorrection) -> History:
+def fold_newest(history: History, tokens: TokenCorrection) -> History:
     """Fold the newest event too: its results have no room, whatever else goes, and can be read in parts.
 
     The very history where something else than results came last: that has to be answered.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from transom.context.budget import GIVING, SHARES, Compaction, ShareName, WindowBudget, share_of
-from transom.context.compaction import compact, shrink, swallow
+from transom.context.compaction import compact, fold_newest, shrink
 from transom.context.history import SEPARATOR, History, turn_size
 from transom.context.tokens import Measure, TokenCorrection, measure
 from transom.errors import WindowOverflow
@@ -48,7 +48,7 @@ class Frame:
         return cls(blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, _sum(sizes))
 
 
-class Draft:
+class WindowFitter:
     """A window that is being made to fit.
 
     A part that takes less than its share lends the rest. Only once the whole is too large does the budget's division
@@ -120,7 +120,7 @@ class Draft:
                     if not self._give(name, hard=not to_share):
                         break
         if not self._fits() and self._foldable:
-            self._folded(swallow(self.history, self._tokens))
+            self._folded(fold_newest(self.history, self._tokens))
         if not self._fits():
             raise self._overflow()
 

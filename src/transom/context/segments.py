@@ -74,7 +74,7 @@ def piece_size(piece: Piece) -> Measure:
     return measure(piece_text(piece)).plus(SEPARATOR)
 
 
-def parting(old: Request, new: Request) -> Parting | None:
+def first_difference(old: Request, new: Request) -> Parting | None:
     """Where `new` stops beginning like `old`; None where all of `old` but its tail still stands.
 
     What follows the conversation is new in every call and is not meant to stand.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from transom.context.budget import WindowBudget
-from transom.context.fitting import Draft, Frame
+from transom.context.fitting import Frame, WindowFitter
 from transom.context.history import History, turn_size
 from transom.context.slices import READ_SLICE
 from transom.context.tokens import Measure, TokenCorrection
@@ -60,7 +60,7 @@ def assemble(
         VisibilityError: a block that the role does not declare in `sees`, or a name given twice.
         WindowOverflow: it does not fit even after everything droppable was dropped.
     """
-    draft = Draft(role, frame_of(role, blocks, budget or WindowBudget()), turns, tokens)
+    draft = WindowFitter(role, frame_of(role, blocks, budget or WindowBudget()), turns, tokens)
     draft.fit()
     return draft.request
 
@@ -81,7 +81,7 @@ def go_on(
     folded once stays folded the same way, so that a vendor's cache goes on being read.
     """
     budget = budget or WindowBudget()
-    draft = Draft(role, frame or frame_of(role, blocks, budget), history, tokens)
+    draft = WindowFitter(role, frame or frame_of(role, blocks, budget), history, tokens)
     draft.compact(budget.compaction)
     draft.fit()
     folded = len(history.live) - len(draft.history.live)
@@ -101,7 +101,7 @@ def with_shares(request: Request, role: Role, *, budget: WindowBudget, tokens: T
         tokens: how they are estimated.
     """
     window = request.window
-    shares = Draft(role, Frame.of(role, window.blocks, budget), window.turns, tokens).shares
+    shares = WindowFitter(role, Frame.of(role, window.blocks, budget), window.turns, tokens).shares
     return replace(request, window=replace(window, shares=shares))
 
 
@@ -130,7 +130,7 @@ def check_message(
     if role.tools:
         reserve += budget.result_tokens
     reading = role if READ_SLICE in role.tools else replace(role, tools=(*role.tools, READ_SLICE))
-    room = Draft(reading, frame_of(reading, blocks, budget), (), tokens).room(reserve)
+    room = WindowFitter(reading, frame_of(reading, blocks, budget), (), tokens).room(reserve)
     needed = tokens.at_most(turn_size(UserMessage(message)))
     if 0 < room < needed:
         raise WindowOverflow(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from transom.canonical import Json, digest
 from transom.formats.release.shapes import Shape
-from transom.investigator.deciding import within
+from transom.investigator.deciding import ORDER, within
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.ledger import CALCULATED, Evidence, Ledger
 from transom.investigator.main_thread import MainThread
@@ -71,10 +71,15 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Inve
         held = ledger.check(risk.text, names=names)
         struck += [Unsupported(text=one.sentence, why=one.why, where="risks") for one in held.struck]
         risks += [Risk(text=held.text, severity=risk.severity, evidence=list(held.cited))] if held.text else []
+    verdict = within(opinion.verdict, decision)
+    if ORDER.index(verdict) > ORDER.index(decision.verdict) and not checked.cited:
+        verdict = decision.verdict  # nobody is persuaded by words that rest on nothing
+        told = f"{opinion.verdict}: {opinion.justification}"
+        struck.append(Unsupported(text=told, why="no evidence for a better verdict than the rules'", where="verdict"))
     usage = spent + used
     result = draft.model_copy(
         update={
-            "verdict": within(opinion.verdict, decision),
+            "verdict": verdict,
             "justification": checked.text,
             "risks": risks,
             "unsupported_claims": [*draft.unsupported_claims, *struck],

@@ -89,7 +89,8 @@ class Judge:
         readings = [one for one in self._readings if one.name == criterion.source]
         usable = [one for one in readings if one.usable]
         if not usable:
-            why = "; ".join(f"{one.source} {one.why}" for one in readings) or f"there is no {criterion.source}"
+            missing = "there is no Jira issue" if criterion.source == "jira" else f"there is no {criterion.source}"
+            why = "; ".join(f"{one.source} {one.why}" for one in readings) or missing
             return [Part("absent", why)]
         seen = [Seen(one, reading) for reading in usable for one in reading.observations]
         parts = [part for rule in criterion.rules if (part := _of_rule(rule, seen)) is not None]

@@ -172,6 +172,8 @@ class Ledger:
         """An entry as a claim is held to it, with the passage at its locator."""
         row = self._rows[evidence_id]
         about = " ".join((row.measure.replace(".", " "), row.label, row.locator.replace("/", " "), row.formula or ""))
+        if row.measure.startswith("uat.") and not row.measure.startswith("uat.issues"):
+            about += " tests"
         text = row.quote if row.source == CALCULATED else f"{row.quote} {self._passage(row.source, row.locator)}"
         unit = _UNITS.get(row.unit, row.unit)
         value = self.value_of(evidence_id)

@@ -23,7 +23,7 @@ Output: TypeAlias = "Mapping[str, Json] | type[BaseModel]"
 
 _PROVIDER = ("name", "local", "caps", "complete", "estimate_tokens", "fingerprint", "is_current")
 _LISTS = {
-    "prompt": 'say (Block("role", "You know the stock.", Tier.STABLE),)',
+    "prompt": 'say Role("clerk", "You know the stock."), or give blocks: (Block("role", "...", Tier.STABLE),)',
     "sees": 'say frozenset({"role"}), with the names of the blocks that it may see',
     "providers": "say Chain((first, second))",
     "tools": "name ToolSpecs, or none: ToolDefinitions are given to the agent, Agent(role, tools=[...])",

@@ -29,7 +29,7 @@ class Limits:
         return self.requests is not None or self.tokens is not None
 
 
-class Shelf(Protocol):
+class RateLimitStore(Protocol):
     """Where a bucket's state lies: of a `Store`, the part that a bucket needs."""
 
     def get(self, table: str, key: str) -> Json | None: ...
@@ -113,7 +113,7 @@ def _ledger(data: Any, now: float, slot: int, grace: int) -> _Ledger:
 class _Seen:
     """What lies on a shelf, and what of it counts."""
 
-    shelf: Shelf
+    shelf: RateLimitStore
     data: Json | None
     held: _Ledger
 
@@ -143,15 +143,15 @@ class Bucket:
         name: str,
         limits: Limits = Limits(),
         *,
-        shelf: Shelf | None = None,
-        beside: Sequence[Shelf] = (),
+        shelf: RateLimitStore | None = None,
+        beside: Sequence[RateLimitStore] = (),
         period: float = 60.0,
         grace: float = 5.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._name = name
         self._limits = limits
-        self._shelves: tuple[Shelf, ...] = (*beside, *([shelf] if shelf else ())) or (Memory(),)
+        self._shelves: tuple[RateLimitStore, ...] = (*beside, *([shelf] if shelf else ())) or (Memory(),)
         self._slot_seconds = period / _SLOTS
         self._grace = int(grace / self._slot_seconds)
         self._clock = clock
@@ -211,7 +211,7 @@ class Bucket:
         for shelf in self._shelves:
             await self._change_one(shelf, change)
 
-    async def _change_one(self, shelf: Shelf, change: Callable[[_Ledger], _Ledger]) -> None:
+    async def _change_one(self, shelf: RateLimitStore, change: Callable[[_Ledger], _Ledger]) -> None:
         while True:
             seen = self._look_at(shelf, self._clock())
             if await self._keep(seen, change(seen.held)):
@@ -222,7 +222,7 @@ class Bucket:
         now = self._clock()
         return now, [self._look_at(shelf, now) for shelf in self._shelves]
 
-    def _look_at(self, shelf: Shelf, now: float) -> _Seen:
+    def _look_at(self, shelf: RateLimitStore, now: float) -> _Seen:
         data = shelf.get(TABLE, self._name)
         return _Seen(shelf, data, _ledger(data, now, self._slot(now), self._grace))
 

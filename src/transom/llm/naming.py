@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transom.errors import InputError, SettingsError
+from transom.llm.checked import check_provider
 from transom.llm.egress import EgressPolicy
 from transom.llm.hosted import HOSTED, connect
-from transom.llm.limits import Shelf
+from transom.llm.limits import RateLimitStore
 from transom.llm.provider import Chain, Provider
 from transom.llm.replay import ReplayProvider
 from transom.llm.rules import RULES
@@ -19,9 +23,10 @@ from transom.llm.rules import RULES
 if TYPE_CHECKING:
     from transom.config import Settings
     from transom.config.model import ModelSeat
-    from transom.llm.steady import SteadyProvider
+    from transom.llm.steady import RetryingProvider
 
 _REPLAY = "replay:PATH"
+_OWN = "package.module:Class"
 _ALIKE = 60  # of 100; a name that is less like any other was not meant as that one
 
 
@@ -41,14 +46,14 @@ class Surroundings:
     cwd: Path
     settings: Settings
     base_url: str | None = None
-    shelf: Shelf | None = None
+    shelf: RateLimitStore | None = None
     where: str = "--model"
     own: Mapping[str, Callable[[], Provider]] = field(default_factory=dict, compare=False)
 
     @property
     def known(self) -> tuple[str, ...]:
         """What a provider may be called."""
-        return (*self.own, _REPLAY, *(f"{kind}:NAME" for kind in HOSTED))
+        return (*self.own, _REPLAY, *(f"{kind}:NAME" for kind in HOSTED), _OWN)
 
 
 def named_chain(spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] | None = None) -> Chain:
@@ -103,10 +108,33 @@ def named_provider(name: str, around: Surroundings, *, addressed: bool = True) -
         return ReplayProvider(Path(around.cwd, rest))
     if kind in HOSTED:
         return hosted_provider(name, around, addressed=addressed)
+    if kind and rest.isidentifier() and ("." in kind or Path(around.cwd, f"{kind}.py").is_file() or find_spec(kind)):
+        return own_provider(name, around)
     if name == RULES:
         hint = f"use {', '.join(around.known[:-1])} or {around.known[-1]}"
         raise InputError("rules answer only the roles of transom check", where=around.where, hint=hint)
     raise unknown_provider(name, around.known, around.where)
+
+
+def own_provider(name: str, around: Surroundings) -> Provider:
+    """A provider of the user's: `package.module:Class`, made without arguments, or an object that is there.
+
+    Raises:
+        InputError: it cannot be imported or made, or it is no provider.
+    """
+    module, _, attribute = name.partition(":")
+    if str(around.cwd) not in sys.path:
+        sys.path.append(str(around.cwd))  # a module beside the work, for whoever begins with the command
+    try:
+        found = getattr(import_module(module), attribute)
+        made: Provider = found() if isinstance(found, type) else found
+    except Exception as error:  # of whatever kind the user's module raises
+        what = f"{name} cannot be made: {type(error).__name__}: {error}"
+        raise InputError(
+            what, where=around.where, hint="correct it; package.module:Class is made without arguments"
+        ) from error
+    check_provider(made, f"{around.where} {name}")
+    return made
 
 
 def hosted_provider(
@@ -116,7 +144,7 @@ def hosted_provider(
     addressed: bool = True,
     stream: bool | None = None,
     environ: Mapping[str, str] = os.environ,
-) -> SteadyProvider:
+) -> RetryingProvider:
     """A provider that has a server.
 
     Args:

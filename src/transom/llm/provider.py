@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, get_args
 
 from transom.errors import (
     EgressError,
@@ -23,9 +23,11 @@ from transom.llm.checked import check_kind, check_provider, listed
 from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.egress import EgressPolicy
 from transom.llm.reading import held_arguments, is_deep
-from transom.llm.reply import AnsweredFrom, Reply
+from transom.llm.render import render
+from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.shapes import Request, Role
 from transom.llm.structured import shown
+from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import EGRESS, Part, ToolCall, check_marks
 from transom.llm.unquoted import unquote
 from transom.telemetry import keys
@@ -33,10 +35,11 @@ from transom.telemetry import keys
 _log = logging.getLogger(__name__)
 
 _OPEN = EgressPolicy()
+_PARTS = get_args(Part)
 
 
 class Provider(Protocol):
-    """Answers a request with a reply."""
+    """Answers a request with a reply. A class of one's own that derives from it needs only `name` and `complete`."""
 
     @property
     def name(self) -> str:
@@ -46,12 +49,12 @@ class Provider(Protocol):
     @property
     def local(self) -> bool:
         """Whether what it is sent stays on this machine."""
-        ...
+        return False
 
     @property
     def caps(self) -> Capabilities:
         """What may be asked of it."""
-        ...
+        return Capabilities()
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         """Answer.
@@ -67,15 +70,15 @@ class Provider(Protocol):
 
     def estimate_tokens(self, request: Request) -> int:
         """How many tokens the request will be counted as; rather too many than too few."""
-        ...
+        return estimate_tokens(render(request).as_text())
 
-    def fingerprint(self, role: Role) -> str:
+    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  others tell roles apart
         """Changes when the same request would be answered by something else: a model's name, a rule's version."""
-        ...
+        return "1"
 
-    def is_current(self, source: AnsweredFrom) -> bool:
+    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  others read files
         """Whether something that an earlier answer rests on is unchanged."""
-        ...
+        return True
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ class Chain:
             raise
 
     async def answer(self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None) -> Reply:
-        """Ask the providers in turn, once; who keeps replies sees to it that answers are whole (see `Answering`).
+        """Ask the providers in turn, once; who keeps replies sees to it that answers are whole (see `answered`).
 
         Args:
             request: what is asked.
@@ -222,17 +225,30 @@ def _check_tools(request: Request, provider: Provider) -> None:
 
 
 async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None) -> Reply:
-    """Ask one provider. Whoever waits for it knows a TimeoutError as the end of her own patience, and takes none."""
+    """Ask one provider. A TimeoutError is the end of the caller's own patience, so none leaves here."""
     try:
-        reply = await provider.complete(request, on_delta=on_delta)
+        answer = provider.complete(request, on_delta=on_delta)
+        reply = await answer if hasattr(answer, "__await__") else answer
     except TimeoutError as error:
         what = f"it gave up waiting: {error}" if str(error) else "it gave up waiting"
         raise NetworkFailed(what, where=provider.name) from error
-    if reply.egress not in EGRESS:  # here, and not where each one is made: it is the only place where one may be wrong
+    # Here, and not where each one is made: only what a provider of the user's returns may be wrong.
+    if type(reply) is not Reply or type(reply.parts) is not tuple or type(reply.usage) is not Usage:
+        raise _no_reply(provider, reply)
+    for part in reply.parts:
+        if type(part) not in _PARTS:
+            raise _no_reply(provider, reply)
+    if reply.egress not in EGRESS:
         check_marks(f"a reply of {provider.name}", egress=reply.egress)
     if not [call for call in reply.calls if is_deep(call.arguments)]:
         return reply
     return replace(reply, parts=tuple([_held(part) for part in reply.parts]))
+
+
+def _no_reply(provider: Provider, returned: object) -> ProviderError:
+    what = f"its complete() returned {returned!r:.200}"
+    hint = 'write async def complete, and return Reply((Text("..."),), usage=Usage(...)) of transom.llm'
+    return ProviderError(what, where=provider.name, hint=hint)
 
 
 def _held(part: Part) -> Part:

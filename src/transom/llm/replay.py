@@ -166,6 +166,6 @@ class ReplayProvider:
 
 
 def write_recording(path: Path, calls: Sequence[tuple[Request, Reply]]) -> None:
-    """Write a recording of calls that are at hand; for those of a run see `transom.runs.recording`."""
+    """Write a recording of calls that are at hand; for those of a run see `transom.runs.windows`."""
     rows = [RecordedCall(asked.role, asked.digest, render(asked).as_text(), reply) for asked, reply in calls]
     Recording(tuple(rows)).write(path)

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from transom.errors import ProviderError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
-from transom.llm.render import render
-from transom.llm.reply import AnsweredFrom, Reply, Usage
-from transom.llm.shapes import Request, Role
+from transom.llm.provider import Provider
+from transom.llm.reply import Reply, Usage
+from transom.llm.shapes import Request
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import Text, ToolCall
 
@@ -22,7 +22,7 @@ _NONE = Usage()
 _ALL = Capabilities(streaming=True, structured_output=True, vision=True, sampling=True)
 
 
-class ScriptedProvider:
+class ScriptedProvider(Provider):
     """Answers from a script: per role a list of answers, taken in turn, or one function for all.
 
     Args:
@@ -34,6 +34,10 @@ class ScriptedProvider:
         requests: every request that arrived, in order.
     """
 
+    name: str = "scripted"
+    local: bool = True
+    caps: Capabilities = _ALL
+
     def __init__(
         self,
         script: Mapping[str, Iterable[Answer]] | Callable[[Request], str | Reply | Awaitable[str | Reply]],
@@ -42,20 +46,10 @@ class ScriptedProvider:
         local: bool = True,
         caps: Capabilities = _ALL,
     ) -> None:
-        self.caps = caps
-        self._name = name
-        self._local = local
+        self.name, self.local, self.caps = name, local, caps
         self.requests: list[Request] = []
         self._each = script if callable(script) else None
         self._queues = {} if callable(script) else {role: list(answers) for role, answers in script.items()}
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def local(self) -> bool:
-        return self._local
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         self.requests.append(request)
@@ -70,16 +64,7 @@ class ScriptedProvider:
         if on_delta:
             _stream(reply, on_delta)
         usage = reply.usage if reply.usage != _NONE else self._usage(request, reply)
-        return Reply(reply.parts, reply.stop, usage, self._name, reply.answered_from)
-
-    def estimate_tokens(self, request: Request) -> int:
-        return estimate_tokens(render(request).as_text())
-
-    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
-        return "1"
-
-    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
-        return True
+        return Reply(reply.parts, reply.stop, usage, self.name, reply.answered_from)
 
     def _next(self, request: Request) -> Answer:
         queue = self._queues.get(request.role)

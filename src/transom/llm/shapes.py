@@ -6,7 +6,7 @@ not seen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, NamedTuple, get_args
@@ -138,14 +138,18 @@ class CallSettings:
         return canonical_json(self.to_json())
 
 
-@dataclass(frozen=True)
+_SETTINGS = CallSettings()
+
+
+@dataclass(frozen=True, init=False)
 class Role:
-    """A named seat at a model.
+    """A named seat at a model, e.g. `Role("clerk", "You know the stock.")`.
 
     Attributes:
         name: `product.seat`, e.g. `checklist.parser`.
-        prompt: its own blocks, all of them stable.
-        sees: names of the blocks that may stand in its window, its own prompt's included.
+        prompt: its own blocks, all of them stable. A text becomes one block of the name `role`.
+        sees: names of the blocks that may stand in its window, its own prompt's included; only these where none is
+            given.
         tools: what it may call.
         settings: how it asks.
         strategy: what it does when its conversation outgrows the window.
@@ -163,16 +167,30 @@ class Role:
     strategy: Strategy = "truncate"
     output: Output | None = None
 
-    def __post_init__(self) -> None:
-        check_name(self.name, "Role")
-        object.__setattr__(self, "prompt", listed(self.prompt, Block, "prompt", self.name))
-        object.__setattr__(self, "sees", frozenset(listed(self.sees, str, "sees", self.name)))
-        object.__setattr__(self, "tools", listed(self.tools, ToolSpec, "tools", self.name))
-        check_kind(self.settings, CallSettings, "settings", self.name)
-        _ = self.schema
-        if self.strategy not in _STRATEGIES:
+    def __init__(
+        self,
+        name: str,
+        prompt: str | Iterable[Block],
+        sees: Iterable[str] | None = None,
+        tools: Iterable[ToolSpec] = (),
+        settings: CallSettings = _SETTINGS,
+        strategy: Strategy = "truncate",
+        output: Output | None = None,
+    ) -> None:
+        """See the class."""
+        check_name(name, "Role")
+        if isinstance(prompt, str):
+            prompt = [Block("role", prompt, Tier.STABLE)]
+        own = listed(prompt, Block, "prompt", name)
+        seen = [block.name for block in own] if sees is None else listed(sees, str, "sees", name)
+        check_kind(settings, CallSettings, "settings", name)
+        if strategy not in _STRATEGIES:
             hint = f"choose {', '.join(_STRATEGIES)}"
-            raise InputError(f"there is no strategy {self.strategy!r}", where=self.name, hint=hint)
+            raise InputError(f"there is no strategy {strategy!r}", where=name, hint=hint)
+        given = {"name": name, "prompt": own, "sees": frozenset(seen), "settings": settings, "strategy": strategy}
+        for field_name, value in {**given, "tools": listed(tools, ToolSpec, "tools", name), "output": output}.items():
+            object.__setattr__(self, field_name, value)
+        _ = self.schema
 
     @once
     def schema(self) -> Mapping[str, Json] | None:

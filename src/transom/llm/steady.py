@@ -26,7 +26,7 @@ _FREE = (AuthenticationFailed, RateLimited, RequestRefused)
 """What a server refuses it does not count as tokens."""
 
 
-class SteadyProvider:
+class RetryingProvider:
     """A provider with patience and limits.
 
     Args:

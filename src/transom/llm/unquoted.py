@@ -25,7 +25,7 @@ def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None
 
     Args:
         error: changed in place, since it is raised already. `NeedsModel` stays: it is ours, and says which words of a
-            person's own she has to put otherwise. A `ReplyError` quotes a reply, which is as local as the request.
+            person's own have to be put otherwise. A `ReplyError` quotes a reply, which is as local as the request.
         request: which it came of.
         policy: what else a user keeps on this machine.
     """

@@ -101,7 +101,7 @@ def following(before: list[Checkpoint], record: Record) -> Checkpoint:
     return Checkpoint(f"{stamp}_{len(before) + 1}", record.seq, data["stage"], data["attempt"], record.at)
 
 
-class Shelf:
+class CheckpointFiles:
     """The files of a run that are there for people alone."""
 
     def __init__(self, folder: Path, retention: Retention | None = None) -> None:

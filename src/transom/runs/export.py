@@ -1,4 +1,4 @@
-"""Copies of artifacts at the places that a person named, and the edits that she makes there.
+"""Copies of artifacts at the places that a person named, and the edits that are made there.
 
 What Transom wrote last to a place is remembered. When the file there is another one today, a person changed it: that
 version goes back into the run, where it counts like any edit of an artifact. A file that Transom never wrote is moved
@@ -62,7 +62,7 @@ def source_of(store: Store, target: Path) -> Path | None:
 def adopt(store: Store, target: Path, artifact: Path, *, clean: Callable[[str], str] = lambda text: text) -> bool:
     """Take a person's edit of a copy back into the run; returns whether there was one.
 
-    Where she changed the run's own file too, that version is moved aside: the copy that she asked for counts.
+    Where the run's own file was changed by hand too, that version is moved aside: the copy counts.
 
     Args:
         store: remembers what was exported.

@@ -28,7 +28,7 @@ from typing import Any
 from transom.llm import AnsweredFrom, Usage
 from transom.runs.conversation import KINDS, Begun, Conversation, ConversationKey, Spent, key_of
 from transom.runs.plan import Attempt, Done, StageHistory
-from transom.runs.waiting import Choice, Slot, slot, without_call, without_talk
+from transom.runs.questions import Choice, Slot, slot, without_call, without_talk
 from transom.store import Record
 
 
@@ -38,7 +38,7 @@ class Help:
 
     Attributes:
         after: how many repairs had been tried.
-        guidance: her words for the next repair, "" where she gave none.
+        guidance: words for the next repair, "" where there are none.
         reset: whether the flow may try as often again as at first, not just once.
     """
 

@@ -1,4 +1,4 @@
-"""A person in the loop of a flow: what she is handed, what she says, what she edits, and how far back she goes."""
+"""A person in the loop of a flow: the hand-over, the guidance, the edited file, and going back to a checkpoint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def hand_over(run: Run, after: int, files: Sequence[Path]) -> None:
 
     Args:
         after: how many repairs it had tried.
-        files: what she may edit.
+        files: what may be edited.
     """
     names = [path.relative_to(run.folder).as_posix() for path in files]
     await run.append("handed", {"after": after, "files": names})

@@ -20,22 +20,19 @@ from transom.context import WindowBudget
 from transom.errors import CapReached, Paused, RunError, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.deltas import OnDelta
+from transom.runs.approvals import answered
 from transom.runs.artifact import Artifact, File, epoch_of, lineage_of
 from transom.runs.checkpoints import Retention
-from transom.runs.choices import answered
-from transom.runs.hold import Hold
+from transom.runs.event_log import EventLog
 from transom.runs.journal import VERSION, RunState
-from transom.runs.ledger import Ledger
-from transom.runs.lock import RunLock
+from transom.runs.lease import RunLease, RunLock
 from transom.runs.mapping import MapResult, map_items, stage_names
-from transom.runs.pausing import pause_at_cap, pause_for_choice, pause_for_time
 from transom.runs.plan import Attempt, Plan
-from transom.runs.questions import PersonAnswer, Question, is_reworded
+from transom.runs.questions import Choice, PersonAnswer, Question, chosen, is_reworded
 from transom.runs.spending import Spending
 from transom.runs.stage import KEPT, Named, Stage, checked
-from transom.runs.step import Step, cause, fingerprint
+from transom.runs.step import Step, cause, fingerprint, pause_at_cap, pause_for_choice, pause_for_time
 from transom.runs.tool_call import in_stage, refuse_in_tool_call
-from transom.runs.waiting import Choice, chosen
 from transom.runs.workspace import Workspace, run_key, trace_id
 from transom.runs.written import write_file
 from transom.store import Record, Store
@@ -65,11 +62,11 @@ class Run:
         self.spending: Spending | None = None
         self._kept: Stage | None = None
         self._lock = RunLock(workspace.state_dir / "locks", run_id)
-        self._ledger = Ledger(store, f"run/{run_id}", folder)
-        self.state: RunState = self._ledger.state
+        self._log = EventLog(store, f"run/{run_id}", folder)
+        self.state: RunState = self._log.state
         redact = Redactor(secrets=chain.secrets)
         self.telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
-        self._hold = Hold(run_id, self.telemetry.close, self._lock.release)
+        self._lease = RunLease(run_id, self.telemetry.close, self._lock.release)
 
     @staticmethod
     async def open(
@@ -127,40 +124,40 @@ class Run:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._hold.leave(error)
+        await self._lease.leave(error)
 
     def close(self) -> None:
         """Free the run and its trace, or have the last stage that still works do so; may be called twice."""
-        self._hold.close()
+        self._lease.close()
 
     @property
     def progress(self) -> Callable[[str], None]:
         """Is told, for people, how far the run is."""
-        return self._ledger.tell
+        return self._log.tell
 
     @progress.setter
     def progress(self, tell: Callable[[str], None]) -> None:
-        self._ledger.tell = tell
+        self._log.tell = tell
 
     async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
         """Append to the journal and take it into the state; `sync`: whether it survives power loss."""
-        await self._ledger.append(kind, data, sync=sync)
+        await self._log.append(kind, data, sync=sync)
 
     def append_soon(self, kind: str, data: dict[str, Any]) -> None:
-        """Append without waiting (see `Ledger.append_soon`)."""
-        self._ledger.append_soon(kind, data)
+        """Append without waiting (see `EventLog.append_soon`)."""
+        self._log.append_soon(kind, data)
 
     async def settle(self) -> None:
         """Wait until all that was appended is in the journal."""
-        await self._ledger.settle()
+        await self._log.settle()
 
     def keep(self, retention: Retention) -> None:
         """Say which older attempts' files stay in the run's folder, from now on and of those that are there."""
-        self._ledger.keep(retention)
+        self._log.keep(retention)
 
     def leave_iteration(self, number: int, told: Json) -> None:
         """Leave in the run's folder, for people alone, what was wrong with attempt `number` (from 1) of a loop."""
-        self._ledger.leave_iteration(number, told)
+        self._log.leave_iteration(number, told)
 
     def records(self) -> list[Record]:
         """The journal, oldest first."""
@@ -211,9 +208,9 @@ class Run:
         if name == KEPT:
             raise RunError(f"a stage cannot be called {KEPT!r}: conversations of the run itself are", where=self.id)
         path = self.folder / (out.folder or name) / out.name
-        self._hold.claim(name, path)
+        self._lease.claim(name, path)
         step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
-        with self._hold.working():
+        with self._lease.working():
             return await self._walk(step, step.plan(self.state, self.chain) if reuse else Plan("run"))
 
     async def map(
@@ -349,7 +346,7 @@ class Run:
         self, step: Step[T], attempt: Attempt, output: str, answered: Mapping[str, set[AnsweredFrom]], usage: Usage
     ) -> None:
         await self.append("done", step.done(attempt, output, answered, usage))
-        self._ledger.shelve(step.name, step.path, ",".join(sorted(answered)))
+        self._log.shelve(step.name, step.path, ",".join(sorted(answered)))
 
     async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> Choice:
         """Record a person's answer to what waits for one; returns what was answered.

@@ -35,7 +35,7 @@ class Named:
     name: str
 
 
-class Asked(NamedTuple):
+class JournaledReply(NamedTuple):
     """A reply in the journal; `stop` is what came while it was written, to be raised when it was taken in."""
 
     reply: Reply
@@ -158,7 +158,7 @@ class Stage:
         on_delta: OnDelta | None = None,
         seconds: float | None = None,
         size: Measure | None = None,
-    ) -> Asked:
+    ) -> JournaledReply:
         """Ask the run's chain; the reply is synced to the journal before it is used.
 
         Who is stopped while it is written is so when it is there: it is paid for.
@@ -184,40 +184,55 @@ class Stage:
         ) as span:
             reply = await self._models.reply(request, chain, span, on_delta=on_delta, seconds=seconds)
             marked = self.host.chain.policy.mark(request)
-            writer = self._windows.setdefault(conversation, WindowWriter(self.host.store))
-            stop: BaseException | None = None
-            ordinal, status = state.replies, judge(reply)
-            told: dict[str, Any] = {
-                "ordinal": ordinal,
-                "attempt": self.attempt,
-                "request": request.digest,
-                "role": request.role,
-                "sees": sorted(role.sees),
-                "reply": reply.to_json(),
-                "shares": {name: [used, limit] for name, used, limit in request.window.shares},
-            }
-            if status:
-                told["status"] = status
-            if size:
-                told["size"] = [*size]
-            if ordinal == 0 and (room := chain.caps).context_tokens < UNBOUNDED and room.context_known:
-                told["context_tokens"] = room.context_tokens
-            for attempt in (1, 2):
-                try:
-                    told["window"] = await writer.keep(marked, state.turns, ordinal)
-                    await self.append("model_reply", conversation, told)
-                except BaseException as error:
-                    stop = stop or error
-                    if self.state(conversation).replies > ordinal:
-                        break
-                    if attempt == 2 or not isinstance(error, asyncio.CancelledError):
-                        raise
-                else:
-                    break
+            told = self._record(request, role, reply, state.replies, judge(reply), size)
+            stop = await self._keep(conversation, marked, state, told)
             if self.host.spending:
                 self.host.spending.add(reply.by, reply.usage)
             span.update(of_reply(reply, replayed=False))
-        return Asked(reply, stop)
+        return JournaledReply(reply, stop)
+
+    def _record(
+        self, request: Request, role: Role, reply: Reply, ordinal: int, status: str, size: Measure | None
+    ) -> dict[str, Any]:
+        """The event of a reply, without its window."""
+        told: dict[str, Any] = {
+            "ordinal": ordinal,
+            "attempt": self.attempt,
+            "request": request.digest,
+            "role": request.role,
+            "sees": sorted(role.sees),
+            "reply": reply.to_json(),
+            "shares": {name: [used, limit] for name, used, limit in request.window.shares},
+        }
+        if status:
+            told["status"] = status
+        if size:
+            told["size"] = [*size]
+        room = self.host.chain.of(role.name).caps if ordinal == 0 else None
+        if room and room.context_tokens < UNBOUNDED and room.context_known:
+            told["context_tokens"] = room.context_tokens
+        return told
+
+    async def _keep(
+        self, conversation: str, marked: Request, state: Conversation, told: dict[str, Any]
+    ) -> BaseException | None:
+        """Journal a reply that is paid for; a cancel meanwhile is returned when it is there."""
+        writer = self._windows.setdefault(conversation, WindowWriter(self.host.store))
+        ordinal: int = told["ordinal"]
+        stop: BaseException | None = None
+        for attempt in (1, 2):
+            try:
+                told["window"] = await writer.keep(marked, state.turns, ordinal)
+                await self.append("model_reply", conversation, told)
+            except BaseException as error:
+                stop = stop or error
+                if self.state(conversation).replies > ordinal:
+                    break
+                if attempt == 2 or not isinstance(error, asyncio.CancelledError):
+                    raise
+            else:
+                break
+        return stop
 
     def pin(self, role: str, by: str) -> None:
         """In a stage who answered before is asked from then on."""

@@ -1,16 +1,18 @@
-"""One stage of a walk as it was asked for: what it is known by, and what the journal says is to be done about it."""
+"""One stage of a run as it was asked for: what the journal says is to be done about it, and why it pauses."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from transom.canonical import Json, digest
-from transom.errors import TransomError
+from transom.errors import CapReached, Paused, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
+from transom.runs.approvals import how_to_answer, why_it_waits
 from transom.runs.artifact import A_PERSON, File, input_digest
+from transom.runs.host import Host
 from transom.runs.journal import RunState
 from transom.runs.plan import Attempt, Plan, StageHistory, decide
 from transom.runs.written import set_aside
@@ -79,3 +81,27 @@ def fingerprint(chain: Chain, inputs: Sequence[object], uses: Sequence[Role], ve
 def cause(error: BaseException) -> str:
     """One line of an error for the journal."""
     return str(error) if isinstance(error, TransomError) else f"{type(error).__name__}: {error}"
+
+
+async def pause_for_time(run: Host, stage: str, error: TimeoutError | None = None) -> NoReturn:
+    """A stage took as long as it may."""
+    reason = f"stage {stage} reached its limit of {run.stage_seconds:g} s"
+    await run.append("paused", {"stage": stage, "reason": reason})
+    raise Paused(reason, run_id=run.id) from error
+
+
+async def pause_at_cap(run: Host, stage: str, error: CapReached) -> NoReturn:
+    """A stage used what it may use."""
+    reason = f"stage {stage}: {error.what}"
+    await run.append("paused", {"stage": stage, "reason": reason})
+    more = " --max-cost USD, with more of them" if error.cap == "usd" else ""
+    raise Paused(reason, run_id=run.id, hint=f"go on with: transom resume {run.id}{more}") from error
+
+
+async def pause_for_choice(run: Host, step: Step[Any], plan: Plan) -> NoReturn:
+    """Inputs and file of a stage both changed, and a person says which counts."""
+    choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
+    choice["file"] = step.path.relative_to(run.folder).as_posix()
+    reason = why_it_waits(choice, run.folder, run.state)
+    await run.append("paused", {"stage": step.name, "reason": reason, "choice": choice})
+    raise Paused(reason, run_id=run.id, hint=how_to_answer(run.id, step.name, run.state))

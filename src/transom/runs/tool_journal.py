@@ -14,7 +14,7 @@ from transom.runs.conversation import IN_DOUBT, OF_CALL, Begun, ConversationKey
 from transom.runs.host import Host
 from transom.runs.journal import RunState
 from transom.runs.observe import of_tool, tell_outcome
-from transom.runs.waiting import APPROVAL, BEGUN, Wanted, how_to_answer_call, of_call
+from transom.runs.questions import APPROVAL, BEGUN, Wanted, how_to_answer_call, of_call
 
 UNKNOWN = "was begun, and whether it was carried out is not known"
 _OWN_DOUBT = ("once", "unknown")

@@ -1,6 +1,18 @@
 """Tools: what may be done on a model's behalf, within limits."""
 
 from transom.tools.definition import Arguments, ToolDefinition, ToolLimits, ToolOutcome, ToolReturn
+from transom.tools.functions import Function, as_tools, tool
 from transom.tools.toolbox import MAX_TURNS, Toolbox
 
-__all__ = ["MAX_TURNS", "Arguments", "ToolDefinition", "ToolLimits", "ToolOutcome", "ToolReturn", "Toolbox"]
+__all__ = [
+    "MAX_TURNS",
+    "Arguments",
+    "Function",
+    "ToolDefinition",
+    "ToolLimits",
+    "ToolOutcome",
+    "ToolReturn",
+    "Toolbox",
+    "as_tools",
+    "tool",
+]

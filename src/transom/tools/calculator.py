@@ -117,4 +117,4 @@ def calculator(value_of: Callable[[str], Decimal | None], record: Callable[[str,
     description = "Calculates, e.g. `percent(E3, E4)`, and gives the result an id that can be cited like evidence."
     text = {"type": "string", "description": _HINT}
     parameters = {"type": "object", "properties": {"expression": text}, "required": ["expression"]}
-    return ToolDefinition("calculate", description, parameters, handler, effect="pure", recall=recall, trust="ours")  # type: ignore[arg-type]
+    return ToolDefinition("calculate", description, parameters, handler, effect="pure", recall=recall, trust="ours")  # type: ignore[arg-type]  # it yields JSON

@@ -13,14 +13,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from transom.canonical import Json, digest
-from transom.errors import ToolBusyError, ToolError, ToolExecutionError, ToolInDoubtError, install_hint
+from transom.errors import ToolError, ToolExecutionError, ToolInDoubtError, install_hint
 from transom.telemetry import Redactor
 from transom.tools.definition import Arguments, Effect, ToolDefinition
-from transom.tools.mcp_link import Link
-from transom.tools.mcp_lost import Unanswered, first
-from transom.tools.mcp_place import Place
+from transom.tools.mcp_address import McpAddress
+from transom.tools.mcp_connection import Connection, Unanswered, first
 from transom.tools.mcp_terms import ToolTerms
-from transom.tools.schema import AT_THE_TOP, Check
+from transom.tools.schema import AT_THE_TOP, UncheckedSchema
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
@@ -28,7 +27,7 @@ _MOST_PAGES = 100
 _AGAIN = "the next call of its tools starts it again"
 _ASKED_NOTHING = f"nothing was asked of it; {_AGAIN}"
 _OTHERWISE = "try other arguments, or go on without it"
-_GIVEN_UP = "it is not started again: go on without it"
+_CLOSED = "go on without it"
 _ASKS = "do not make the same call again before a person has said whether it was"
 _REPEATS = "the same call may be made again"
 _CHECK = "check before you call it again"
@@ -38,9 +37,9 @@ class McpServer:
     """A server and its tools, while it is entered. What it says of them is a hint: what holds is in its terms.
 
     A server that dies, now or in the middle of a call, is a failed tool call that the model is told of. The next call
-    starts it again, or connects again, however often, as long as calls are answered in between: it is given up after
-    three times in a row that led to no answer. It has `seconds` for each, however little its tools have.
+    starts it again, or connects again, once; it has `seconds` for that, however little its tools have.
     Where a call was sent and nobody knows what came of it, an equal one of a `once` tool waits for a person.
+    Arguments are the server's to check: it knows its own schemas.
 
     Args:
         server: a command with its arguments, which is started and spoken to over stdio, or a URL.
@@ -64,18 +63,18 @@ class McpServer:
         environ: Mapping[str, str] | None = None,
         seconds: float = 30.0,
     ) -> None:
-        self._place = Place.of(server, headers or {}, environ or {})
+        self._address = McpAddress.of(server, headers or {}, environ or {})
         self._terms = terms or ToolTerms()
         self._prefix = prefix
         self._seconds = seconds
-        self._redact = Redactor({**os.environ, **self._place.environ}, self._place.secrets)
-        self._link: Link
+        self._redact = Redactor({**os.environ, **self._address.environ}, self._address.secrets)
+        self._connection: Connection
         self.tools: tuple[ToolDefinition, ...] = ()
 
     @property
     def name(self) -> str:
         """As it is called in errors."""
-        return self._redact(self._place.name)
+        return self._redact(self._address.name)
 
     async def __aenter__(self) -> Self:
         """Connect, and ask for its tools.
@@ -88,26 +87,26 @@ class McpServer:
             import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415  only to see it is there
         except ImportError as error:
             raise ToolError("tools of MCP servers need the extra mcp", hint=install_hint("mcp")) from error
-        self._link = Link(self._place.client, self._seconds, remote=self._place.remote, first=self._listed)
+        self._connection = Connection(self._address.client, self._seconds, remote=self._address.remote)
         try:
-            self.tools = self._tools(await self._link.ask(self._listed))
+            self.tools = self._tools(await self._connection.ask(self._listed))
         except ToolError:
-            await self._link.close()
+            await self._connection.close()
             raise
         except Exception as error:
-            await self._link.close()
+            await self._connection.close()
             late = isinstance(first(error), TimeoutError)
             said = f"it did not name its tools within {self._seconds:g} s" if late else self._said(error)
             raise ToolError(f"the MCP server cannot be used: {said}", where=self.name) from error
         except BaseException:
-            await self._link.close()
+            await self._connection.close()
             raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._link.close()
+        await self._connection.close()
 
     async def _listed(self, client: Any) -> list[Any]:
         """Its tools, of all pages.
@@ -183,29 +182,25 @@ class McpServer:
             there=self._ready,
         )
 
-    async def _ready(self, seconds: float | None) -> None:
+    async def _ready(self) -> None:
         """Wait until it is there. A call that it was never asked for is no call that may have been carried out.
 
         Raises:
-            ToolBusyError: it is still being started.
             ToolExecutionError: it cannot be started.
         """
         try:
-            ready = await self._link.ready(seconds)
+            await self._connection.open()
         except Exception as error:
             raise self._failed(error, _ASKED_NOTHING) from error
-        if not ready:
-            what = "the tool could not begin: its MCP server is still being started again"
-            raise ToolBusyError(what, hint="go on without it, or call it again later")
 
     def _handler(self, name: str, effect: Effect) -> Any:
         async def run(arguments: Arguments) -> Json:
             try:
-                result = await self._link.ask(lambda client: client.call_tool(name, arguments))
+                result = await self._connection.ask(lambda client: client.call_tool(name, arguments))
             except Unanswered as lost:
                 raise self._in_doubt(lost, effect) from lost
             except Exception as error:
-                raise self._failed(error, _OTHERWISE if self._link.alive else _ASKED_NOTHING) from error
+                raise self._failed(error, _ASKED_NOTHING if isinstance(error, OSError) else _OTHERWISE) from error
             text = self._redact("\n".join(_text(part) for part in result.content))
             if result.is_error:
                 raise ToolExecutionError(text or "the tool failed and did not say why", hint="try other arguments")
@@ -214,13 +209,11 @@ class McpServer:
         return run
 
     def _failed(self, error: Exception, hint: str) -> ToolExecutionError:
-        return ToolExecutionError(self._what(error), hint=_GIVEN_UP if self._link.spent else hint)
+        return ToolExecutionError(self._what(error), hint=_CLOSED if self._connection.closed else hint)
 
     def _in_doubt(self, error: BaseException, effect: Effect) -> ToolInDoubtError:
-        then = f"; {_GIVEN_UP}" if self._link.spent else "" if self._link.alive else f"; {_AGAIN}"
         again = _ASKS if effect == "once" else _CHECK if effect == "unknown" else _REPEATS
-        hint = f"what was asked may be done or not; {again}{then}"
-        return ToolInDoubtError(self._what(error), hint=hint)
+        return ToolInDoubtError(self._what(error), hint=f"what was asked may be done or not; {again}")
 
     def _what(self, error: BaseException) -> str:
         return f"the MCP server failed: {self._said(error)}"
@@ -264,20 +257,20 @@ def _shown(schema: Mapping[str, Any]) -> tuple[dict[str, Json], str]:
 
 @dataclass(frozen=True)
 class _ServerTool(ToolDefinition):
-    """A tool whose server fills in defaults, and checks the arguments once more."""
+    """A tool whose server fills in defaults, and checks the arguments."""
 
-    there: Callable[[float | None], Awaitable[None]] = field(kw_only=True)
+    there: Callable[[], Awaitable[None]] = field(kw_only=True)
 
     @cached_property
     def waits(self) -> bool:
         return True
 
-    async def ready(self, seconds: float | None) -> None:
-        await self.there(seconds)
+    async def ready(self, seconds: float | None) -> None:  # noqa: ARG002  it has seconds of its own
+        await self.there()
 
     @cached_property
-    def check(self) -> Check:
-        return Check(self.parameters, self.name, foreign=True)
+    def check(self) -> UncheckedSchema:
+        return UncheckedSchema(self.parameters, self.name)
 
     @cached_property
     def defaults(self) -> Arguments:

@@ -5,55 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
+from urllib.parse import unquote
 
 from transom.canonical import Json
 from transom.errors import InvalidArgumentsError, ToolError
 from transom.tools.complaints import complaints_of
-from transom.tools.schema_parts import led_to, parts_of, pointer, sizes_of
 
 MOST_COMPLAINTS = 5
 _LONGEST = 65_536  # characters of a schema; it stands in every window
 _MOST_REFERENCES = 10_000  # followed for one call
-_MOST_PARTS = 120_000  # of a foreign schema, that references and items lead to in one call: within about a second
 AT_THE_TOP = ("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const")
-_SLOW = ("pattern", "patternProperties", "uniqueItems")
-_FOR_EACH: dict[str, type[Any]] = {"items": list, "additionalProperties": dict, "propertyNames": dict}
-_TURNING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedProperties")
-
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
+_SINGLE = (
+    *("items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
 _PLAIN = {"object": dict, "array": list, "string": str, "integer": int, "number": float, "boolean": bool}
 
-
-@dataclass(slots=True)
-class _Followed:
-    """What one call was led to: by references, and in a foreign schema by whatever holds for each of several values.
-
-    Attributes:
-        sizes: see `sizes_of`.
-    """
-
-    sizes: Mapping[int | str, int]
-    references: int = 0
-    parts: int = 0
-
-    def refer(self, reference: str) -> None:
-        self.references += 1
-        if self.references > _MOST_REFERENCES:
-            raise RecursionError
-        self.parts += self.sizes.get(reference, 0)
-        if self.parts > _MOST_PARTS:
-            raise RecursionError
-
-    def repeat(self, part: Any, times: int) -> None:
-        self.parts += self.sizes.get(id(part), 1) * times
-        if self.parts > _MOST_PARTS:
-            raise RecursionError
-
-
-_followed: ContextVar[_Followed] = ContextVar("what was followed for one call")
+_followed: ContextVar[int] = ContextVar("references that were followed for one call")
 
 
 class Check:
@@ -62,16 +35,13 @@ class Check:
     Args:
         schema: must describe an object. `$ref`s lead to a place in it (`#/...`); `format` is a remark.
         where: the tool, for the message.
-        foreign: whether somebody else wrote it and checks the arguments once more, such as a server. An expression or a
-            comparison that is slow on purpose would hold up the whole program, so `pattern`s and `uniqueItems` are left
-            to whoever wrote them, and with them what would mean something else without them (`not`, `if`, ...).
 
     Raises:
         ToolError: naming what is wrong with the schema, and where in it.
     """
 
-    def __init__(self, schema: object, where: str, *, foreign: bool = False) -> None:
-        self._validator, self._sizes = _made(_text(schema, where), where, foreign)
+    def __init__(self, schema: object, where: str) -> None:
+        self._validator, self._refers = _made(_text(schema, where), where)
 
     def complaints(self, value: Json) -> list[str]:
         """What is wrong with arguments, at five places at most; [] where nothing is.
@@ -79,14 +49,33 @@ class Check:
         Raises:
             InvalidArgumentsError: they cannot be checked.
         """
-        if self._sizes is not None:
-            _followed.set(_Followed(self._sizes))
+        if self._refers:
+            _followed.set(0)
         try:
             found = list(islice(self._validator.iter_errors(value), MOST_COMPLAINTS))
             return list(dict.fromkeys(one for error in found for one in complaints_of(error))) if found else found
         except (RecursionError, ArithmeticError, ValueError) as error:  # sizes of numbers beyond those of Python
             what = "the arguments are nested too deeply, or hold a number that is too large"
             raise InvalidArgumentsError(what, hint="give less at once, and call it again") from error
+
+
+class UncheckedSchema(Check):
+    """The parameters of a tool whose server checks the arguments itself; its schema is only to be a whole one.
+
+    Raises:
+        ToolError: see `Check`.
+    """
+
+    def __init__(self, schema: object, where: str) -> None:
+        own = _own(_text(schema, where), where)
+        try:
+            _hold_references(own, where)
+        except (AttributeError, TypeError) as error:
+            raise _none(where, "no JSON Schema") from error
+
+    def complaints(self, value: Json) -> list[str]:  # noqa: ARG002  the server's
+        """None: an expression that is slow on purpose would hold up the whole program."""
+        return []
 
 
 def _text(schema: object, where: str) -> str:
@@ -97,24 +86,22 @@ def _text(schema: object, where: str) -> str:
 
 
 @lru_cache(maxsize=256)  # conversation after conversation has tools of the same few schemas
-def _made(text: str, where: str, foreign: bool) -> tuple[Any, Mapping[int | str, int] | None]:
-    """A validator, and what is counted of what it is led to; None where it is led nowhere. See `Check`."""
+def _made(text: str, where: str) -> tuple[Any, bool]:
+    """A validator, and whether there are references for it to follow. See `Check`."""
     from jsonschema import SchemaError  # noqa: PLC0415  only where there is a tool
     from referencing import Registry  # noqa: PLC0415  only where there is a tool
 
     own = _own(text, where)
-    dialect = _dialect(foreign)
+    dialect = _dialect()
     try:
-        # Whether an expression is one is not asked of what is not run.
-        dialect.check_schema(own, **({"format_checker": None} if foreign else {}))
+        dialect.check_schema(own)
     except SchemaError as error:
         said = "; ".join(complaints_of(error)) or error.message
         raise _none(where, f"no JSON Schema: {said[:500]}") from error
     except RecursionError as error:
         raise _none(where, "nested too deeply to be checked") from error
     refers = _hold_references(own, where)
-    sizes = sizes_of(own) if foreign else {} if refers else None
-    return dialect(own, registry=Registry()), sizes  # the library's own registry fetches what is remote
+    return dialect(own, registry=Registry()), refers  # the library's own registry fetches what is remote
 
 
 def _own(text: str, where: str) -> dict[str, Any]:
@@ -139,17 +126,17 @@ def _own(text: str, where: str) -> dict[str, Any]:
 
 def _hold_references(schema: dict[str, Any], where: str) -> bool:
     """Whether there are any; each leads to a schema within this one."""
-    parts = dict(parts_of(schema))
+    parts = dict(_parts_of(schema))
     refers = False
     for path, part in parts.items():
         if path and not {"$schema", "$id"}.isdisjoint(part):
-            raise _none(where, f"of two documents: {pointer(path)} has a `$schema` or `$id` of its own")
+            raise _none(where, f"of two documents: {_pointer(path)} has a `$schema` or `$id` of its own")
         for key in ("$ref", "$dynamicRef", "$recursiveRef"):
             if key in part:
                 refers = True
-                if led_to(str(part[key])) not in parts:
+                if _led_to(str(part[key])) not in parts:
                     hint = "put what it refers to into `$defs`, and refer to it as '#/$defs/NAME'"
-                    raise _none(where, f"not whole: {part[key]!r} in {pointer(path)} is not in it", hint=hint)
+                    raise _none(where, f"not whole: {part[key]!r} in {_pointer(path)} is not in it", hint=hint)
     return refers
 
 
@@ -172,7 +159,7 @@ def _ready(node: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _dialect(foreign: bool) -> Any:
+def _dialect() -> Any:
     """A validator class of the library, with the few keywords of ours."""
     from jsonschema import Draft202012Validator  # noqa: PLC0415  only where there is a tool
     from jsonschema.validators import extend  # noqa: PLC0415  only where there is a tool
@@ -180,10 +167,6 @@ def _dialect(foreign: bool) -> Any:
     theirs: Mapping[str, Any] = Draft202012Validator.VALIDATORS
     ours: dict[str, Any] = {"properties": _properties, "type": _unless_plain(theirs["type"])}
     ours |= {key: _counted(theirs[key]) for key in ("$ref", "$dynamicRef")}
-    if foreign:
-        ours |= dict.fromkeys((*_SLOW, *_TURNING), _left_out)
-        ours |= {key: _repeated(theirs[key], kind) for key, kind in _FOR_EACH.items()}
-        ours |= {"oneOf": theirs["anyOf"], "additionalProperties": _unless_patterns(ours["additionalProperties"])}
     make: Any = extend  # it has no types
     return make(Draft202012Validator, ours)
 
@@ -207,23 +190,13 @@ def _properties(validator: Any, properties: _Properties, instance: Any, schema: 
 
 def _counted(follow: Any) -> Any:
     def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-        _followed.get().refer(value)
+        followed = _followed.get() + 1
+        _followed.set(followed)
+        if followed > _MOST_REFERENCES:
+            raise RecursionError
         return follow(validator, value, instance, schema)
 
     return counted
-
-
-def _repeated(follow: Any, kind: type[Any]) -> Any:
-    def repeated(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-        if isinstance(instance, kind):
-            _followed.get().repeat(value, len(instance))
-        return follow(validator, value, instance, schema)
-
-    return repeated
-
-
-def _left_out(validator: Any, value: Any, instance: Any, schema: Any) -> None:
-    """Checks nothing."""
 
 
 def _unless_plain(follow: Any) -> Any:
@@ -236,8 +209,27 @@ def _unless_plain(follow: Any) -> Any:
     return typed
 
 
-def _unless_patterns(follow: Any) -> Any:
-    def held(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-        return None if "patternProperties" in schema else follow(validator, value, instance, schema)
+def _parts_of(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """The schema and all schemas in it, each with its place."""
+    left: list[tuple[tuple[str, ...], Any]] = [((), schema)]
+    while left:
+        path, part = left.pop()
+        if isinstance(part, bool):
+            yield path, {}
+        elif isinstance(part, dict):
+            yield path, part
+            left += [((*path, key), part[key]) for key in _SINGLE if key in part]
+            left += [((*path, key, name), one) for key in _NAMED for name, one in part.get(key, {}).items()]
+            left += [((*path, key, str(n)), one) for key in _LISTED for n, one in enumerate(part.get(key, ()))]
 
-    return held
+
+def _led_to(reference: str) -> tuple[str, ...] | None:
+    """The place that a reference leads to; None for one that is not written as a place of the schema."""
+    if reference != "#" and not reference.startswith("#/"):
+        return None
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in unquote(reference).split("/")[1:])
+
+
+def _pointer(path: tuple[str, ...]) -> str:
+    """How a reference leads there."""
+    return "/".join(("#", *path))

@@ -87,7 +87,8 @@ class Toolbox:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ToolError("is no name of a tool", where=repr(tool.name), hint="use up to 64 letters, digits, _ and -")
         if tool.name in self._tools:
-            raise ToolError("there is a tool of that name already", where=tool.name)
+            hint = 'give it another: @tool(name="..."), ToolDefinition("...", ...), McpServer(..., prefix=...)'
+            raise ToolError("there is a tool of that name already", where=tool.name, hint=hint)
         check_definition(tool)
         self._tools[tool.name] = tool
         self.specs = (*self.specs, tool.spec)

@@ -118,7 +118,7 @@ def _after(scene: Scene, world: World, stop: Stop) -> Life:
 def _in_the_world(whole: Undisturbed, last: Life) -> list[str]:
     """Nothing is done twice, nothing of the journal asked again."""
     world, wrong = last.world, []
-    once = [spec.name for spec in last.scene.tools(last) if spec.effect == "once"]
+    once = [spec.name for spec in last.scene.tools(last) if getattr(spec, "effect", "") == "once"]
     done, should = Counter(world.lines("did")), Counter(whole.life.world.lines("did"))
     said = Counter(f"did {one.split()[1]} {_x(one)}" for one in world.lines("redo"))
     for line in done:

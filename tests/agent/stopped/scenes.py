@@ -18,7 +18,7 @@ from transom.config import Settings
 from transom.context import WindowBudget
 from transom.llm import AssistantMessage, Chain, Reply, Request, Text, ToolCall, ToolResults, UserMessage
 from transom.llm.retry import RetryPolicy
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import Arguments, ToolDefinition
 
@@ -49,7 +49,8 @@ def calls(*wanted: str) -> Reply:
     parts = []
     for number, one in enumerate(wanted):
         name, _, x = one.partition(" ")
-        arguments: dict[str, Json] = {"purpose": x, "sources": []} if name == "delegate" else {"x": x}
+        arguments: dict[str, Json] = {"task": x} if name == "read" else {"x": x}
+        arguments = {"purpose": x, "sources": []} if name == "delegate" else arguments
         parts.append(ToolCall(f"c{number}", name, arguments))
     return Reply(tuple(parts), stop="tool_calls")
 
@@ -185,7 +186,7 @@ STRUCTURED = Scene(
 STREAMED = replace(
     ONCE,
     name="streamed, each reply broken off once",
-    wrap=lambda provider: SteadyProvider(Halting(provider), RetryPolicy(3, 0.0, jitter=0.0)),
+    wrap=lambda provider: RetryingProvider(Halting(provider), RetryPolicy(3, 0.0, jitter=0.0)),
     heard=True,
 )
 

@@ -84,6 +84,8 @@ class World:
         for name in ("", "-wal"):
             if (file := Path(f"{self.database}{name}")).exists():
                 shutil.copyfile(file, f"{there.database}{name}")
+        if (files := self.folder / "w" / "runs").is_dir():
+            shutil.copytree(files, there.folder / "w" / "runs", dirs_exist_ok=True)
         return there
 
     def journal(self) -> list[tuple[str, Any]]:

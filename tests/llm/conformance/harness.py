@@ -10,7 +10,7 @@ from tests.llm.conformance.server import LocalServer, closed_port
 from transom.errors import ContextOverflow, ProviderError
 from transom.llm import Block, Delta, Reply, Request, Text, Tier, ToolSpec, Window
 from transom.llm.retry import RetryPolicy
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 
 LOOK = ToolSpec("look", "Looks at a file.", {"type": "object", "properties": {"at": {"type": "string"}}})
 ASKED = Request("p.seat", Window((Block("role", "You look.", Tier.STABLE), Block("ask", "Look."))), (LOOK,))
@@ -49,7 +49,7 @@ async def run_cell(server: LocalServer, dialect: Dialect, behaviour: Behaviour) 
     server.answer = behaviour.answer(dialect) if behaviour.answer else None
     url = closed_port() if behaviour.refused else server.url
     inner = dialect.provider(url, seconds=behaviour.seconds, stream=behaviour.stream)
-    provider = SteadyProvider(inner, PATIENT)
+    provider = RetryingProvider(inner, PATIENT)
     deltas: list[Delta] = []
     try:
         reply = await provider.complete(ASKED, on_delta=deltas.append)

@@ -30,7 +30,7 @@ from transom.llm import (
     ToolSpec,
     Window,
 )
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 from transom.llm.structured import REPAIR_BLOCK, SCHEMA_BLOCK
 
 Schema = dict[str, Json]
@@ -190,7 +190,7 @@ async def ask(server: LocalServer, dialect: Dialect, asking: Asking) -> ToolRetu
     blocks = (Block("role", "You count.", Tier.STABLE), Block("ask", "How many are left?"))
     request = Request("p.seat", Window(blocks), asking.tools, output=asking.schema)
     inner = dialect.provider(server.url, seconds=5, stream=False)
-    chain = Chain((SteadyProvider(inner, PATIENT),))
+    chain = Chain((RetryingProvider(inner, PATIENT),))
     text, error = "", None
     try:
         while (reply := await chain.complete(request)).calls:

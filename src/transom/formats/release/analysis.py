@@ -155,7 +155,7 @@ def _checks(root: Node) -> list[Observation]:
         people = {"reviewer", "stakeholder", "approver", "approval", "signoff", "feedback"}
         if people & set(node.words) or any(case_status(one) == "pending" for one in node.children):
             continue
-        found.append(observe("review.checks", node, float(len(node.children))))
+        found.append(observe("review.checks", node, float(len(node.children)), formula="count of checks"))
         found += [observe("review.check", one, "fail", label=one.label) for one in bad[:5]]
     return found
 

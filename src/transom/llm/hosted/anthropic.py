@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
-from transom.llm.hosted.draft import Draft, whole_number
+from transom.llm.hosted.draft import ReplyAssembler, whole_number
 from transom.llm.hosted.failures import connection_failed, from_status, own_error, parsed
 from transom.llm.hosted.schema import for_anthropic
 from transom.llm.hosted.server import HEADERS, Clients, Server, send_only_ours
@@ -90,7 +90,7 @@ class AnthropicVendor:
         except (AnthropicError, HTTPError) as error:
             raise _typed(error) from error
 
-    def take(self, document: Document, draft: Draft) -> bool:
+    def take(self, document: Document, draft: ReplyAssembler) -> bool:
         match document:
             case {"type": "message", "content": [*blocks]}:
                 for number, block in enumerate(blocks):
@@ -216,7 +216,7 @@ def _is_last(document: Document) -> bool:
     return document.get("type") == "message_stop"
 
 
-def _begin(number: int, block: Any, draft: Draft) -> None:
+def _begin(number: int, block: Any, draft: ReplyAssembler) -> None:
     match block:
         case {"type": "text", "text": str(text)}:
             draft.text(number, text)
@@ -226,7 +226,7 @@ def _begin(number: int, block: Any, draft: Draft) -> None:
             draft.opaque(number, {"anthropic": block})
 
 
-def _go_on(number: int, delta: Mapping[str, Any], draft: Draft) -> None:
+def _go_on(number: int, delta: Mapping[str, Any], draft: ReplyAssembler) -> None:
     match delta:
         case {"type": "text_delta", "text": str(text)}:
             draft.text(number, text)
@@ -238,7 +238,7 @@ def _go_on(number: int, delta: Mapping[str, Any], draft: Draft) -> None:
             draft.opaque_text(number, "anthropic", "signature", text)
 
 
-def _close(message: Mapping[str, Any], draft: Draft) -> None:
+def _close(message: Mapping[str, Any], draft: ReplyAssembler) -> None:
     stop, usage = message.get("stop_reason"), message.get("usage")
     if isinstance(stop, str):
         draft.stop = stop

@@ -17,10 +17,10 @@ from transom.llm.hosted.ollama import OllamaVendor
 from transom.llm.hosted.openai import OFFICIAL, OpenAIVendor
 from transom.llm.hosted.provider import HostedProvider
 from transom.llm.hosted.server import NO_KEY, Server
-from transom.llm.limits import PROCESS, Bucket, Limits, Shelf
+from transom.llm.limits import PROCESS, Bucket, Limits, RateLimitStore
 from transom.llm.proxies import proxy_of
 from transom.llm.retry import RetryPolicy
-from transom.llm.steady import SteadyProvider
+from transom.llm.steady import RetryingProvider
 from transom.telemetry.address import checked, shown
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _NEEDS_KEY = ("anthropic", "openai", "azure", "openrouter")
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerAddress:
     """Where a kind of provider is reached, and with what key.
 
     Attributes:
@@ -78,7 +78,7 @@ class Place:
 
 def place_of(
     kind: str, settings: HostedSettings, *, base_url: str | None = None, environ: Mapping[str, str] = os.environ
-) -> Place:
+) -> ServerAddress:
     """Where a kind of provider is reached: `base_url`, its settings, the vendor's own variable, or its usual address.
 
     Raises:
@@ -98,7 +98,7 @@ def place_of(
     needs = service in _NEEDS_KEY or settings.key_variable is not None
     key = _key(variable, environ, kind)
     proxy = proxy_of(url, local=settings.local, environ=environ)
-    return Place(url.rstrip("/"), service, variable, key, needs, proxy)
+    return ServerAddress(url.rstrip("/"), service, variable, key, needs, proxy)
 
 
 def connect(
@@ -107,9 +107,9 @@ def connect(
     *,
     base_url: str | None = None,
     stream: bool = True,
-    shelf: Shelf | None = None,
+    shelf: RateLimitStore | None = None,
     environ: Mapping[str, str] = os.environ,
-) -> SteadyProvider:
+) -> RetryingProvider:
     """A provider by its name. Nothing is sent yet.
 
     Args:
@@ -159,7 +159,7 @@ def connect(
     account = "" if place.key_variable == _KEYS[place.service or kind] else f" {place.key_variable}"
     server_name = f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}{account}"
     bucket = Bucket(server_name, limits, shelf=shelf, beside=(PROCESS,))
-    return SteadyProvider(provider, _policy(settings), bucket)
+    return RetryingProvider(provider, _policy(settings), bucket)
 
 
 def _key(variable: str, environ: Mapping[str, str], kind: str) -> str | None:

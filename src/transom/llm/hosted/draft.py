@@ -54,7 +54,7 @@ class _Piece:
             self.data = arguments
 
 
-class Draft:
+class ReplyAssembler:
     """What has come of a reply so far.
 
     Args:

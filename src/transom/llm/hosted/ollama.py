@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import ValidationError
 
 from transom.llm.capabilities import Capabilities
-from transom.llm.hosted.draft import Draft, whole_number
+from transom.llm.hosted.draft import ReplyAssembler, whole_number
 from transom.llm.hosted.failures import (
     connection_failed,
     from_error_in_reply,
@@ -102,7 +102,7 @@ class OllamaVendor:
         except (ValueError, RecursionError) as error:
             raise unreadable(f"the reply is no JSON ({error})") from error
 
-    def take(self, document: Document, draft: Draft) -> bool:
+    def take(self, document: Document, draft: ReplyAssembler) -> bool:
         match document.get("message"):
             case dict(message):
                 _hear(message, draft)
@@ -200,7 +200,7 @@ def _tool(tool: ToolSpec) -> Any:
     return {"type": "function", "function": described}
 
 
-def _hear(message: Mapping[str, Any], draft: Draft) -> None:
+def _hear(message: Mapping[str, Any], draft: ReplyAssembler) -> None:
     match message.get("thinking"):
         case str(text) if text:
             draft.opaque_text("thoughts", "ollama", "thinking", text)

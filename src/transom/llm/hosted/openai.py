@@ -9,7 +9,7 @@ from transom.canonical import Json, canonical_json
 from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.addresses import service_of
-from transom.llm.hosted.draft import Draft
+from transom.llm.hosted.draft import ReplyAssembler
 from transom.llm.hosted.failures import connection_failed, from_error_in_reply, from_status, own_error, parsed
 from transom.llm.hosted.patterns import Taken, grammar_pattern, openai_pattern, with_patterns
 from transom.llm.hosted.schema import AZURE, OPENAI, Strict, closed
@@ -112,7 +112,7 @@ class OpenAIVendor:
         except (OpenAIError, HTTPError) as error:
             raise _typed(error) from error
 
-    def take(self, document: Document, draft: Draft) -> bool:
+    def take(self, document: Document, draft: ReplyAssembler) -> bool:
         usage = document.get("usage")
         if isinstance(usage, dict):
             draft.usage = latest(draft.usage, usage)
@@ -222,7 +222,7 @@ def _format(schema: Mapping[str, Json], rules: Strict) -> Any:
     return {"type": "json_schema", "json_schema": named}
 
 
-def _told(choice: Mapping[str, Any], draft: Draft) -> Any:
+def _told(choice: Mapping[str, Any], draft: ReplyAssembler) -> Any:
     """What a choice tells: a piece, or a whole message; behind pieces that one only tells what was not in them."""
     if piece := choice.get("delta"):
         draft.in_pieces = True
@@ -233,7 +233,7 @@ def _told(choice: Mapping[str, Any], draft: Draft) -> Any:
     return {name: told for name, told in message.items() if not draft.holds(_KINDS.get(name, ""))}
 
 
-def _hear(said: Mapping[str, Any], draft: Draft) -> None:
+def _hear(said: Mapping[str, Any], draft: ReplyAssembler) -> None:
     for name in _THOUGHTS:
         match said.get(name):
             case str(text) if text:
@@ -258,7 +258,7 @@ def _hear(said: Mapping[str, Any], draft: Draft) -> None:
                 _hear_call(place, call, draft)
 
 
-def _hear_call(place: int, call: Any, draft: Draft) -> None:
+def _hear_call(place: int, call: Any, draft: ReplyAssembler) -> None:
     match call:
         case {"function": dict(function)}:
             ident, name, arguments = call.get("id"), function.get("name"), function.get("arguments")

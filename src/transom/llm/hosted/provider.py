@@ -12,7 +12,7 @@ from transom.errors import ContextOverflow, InputError, NetworkFailed, ProviderE
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.addresses import hint_of
-from transom.llm.hosted.draft import Draft
+from transom.llm.hosted.draft import ReplyAssembler
 from transom.llm.hosted.failures import unreadable
 from transom.llm.hosted.models import Known
 from transom.llm.hosted.server import Server
@@ -63,7 +63,7 @@ class Vendor(Protocol):
         """Send it once, and yield what comes. Errors of its SDK come out as `ProviderError`s."""
         ...
 
-    def take(self, document: Document, draft: Draft) -> bool:
+    def take(self, document: Document, draft: ReplyAssembler) -> bool:
         """Add a document to a reply; False where there is nothing of a reply in it."""
         ...
 
@@ -133,7 +133,7 @@ class HostedProvider:
         self._refuse_what_would_be_cut(request)
         self._connect()
         body = self._vendor.body(request, self._model, self.caps)
-        draft = Draft(on_delta)
+        draft = ReplyAssembler(on_delta)
         try:
             async with asyncio.timeout(self._server.seconds):
                 await self._fill(draft, body)
@@ -158,7 +158,7 @@ class HostedProvider:
             what = f"the package {kind} cannot be used as it is installed: {error}"
             raise InputError(what, where=self.name, hint=f"again: {install_hint(kind)}") from error
 
-    async def _fill(self, draft: Draft, body: Mapping[str, object]) -> None:
+    async def _fill(self, draft: ReplyAssembler, body: Mapping[str, object]) -> None:
         stream = self._server.stream and self.caps.streaming
         taken: list[bool] = []
         async with aclosing(self._vendor.send(body, stream=stream)) as documents:
@@ -167,7 +167,7 @@ class HostedProvider:
         if taken and not any(taken):
             raise unreadable("the reply holds nothing of a reply")
 
-    def _whole(self, request: Request, draft: Draft) -> Reply:
+    def _whole(self, request: Request, draft: ReplyAssembler) -> Reply:
         said = [turn for turn in request.window.turns if isinstance(turn, AssistantMessage)]
         before, guess = sum(len(turn.calls) for turn in said), Usage(self.estimate_tokens(request))
         try:

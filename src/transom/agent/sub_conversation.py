@@ -1,0 +1,245 @@
+"""Sub-conversations: work in a window of its own, of which the conversation that asked for it sees only a summary.
+
+Each has a log of its own and a link to its parent. One that a tool call opened is named by that call,
+`PARENT/REPLY.CALL`; one of a program by its name, or by what it is asked.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from transom.agent.budget import Budget
+from transom.agent.events import Completed, Opened
+from transom.agent.messages import again, say
+from transom.agent.session import Session, purpose_blocks
+from transom.agent.setup import SUB, seated
+from transom.canonical import Json, digest
+from transom.config.model import ModelSeat
+from transom.context.in_thread import in_thread_if_large
+from transom.context.oversized import PURPOSE
+from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
+from transom.errors import OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
+from transom.llm import Block, Role, Tier, Turn, UserMessage
+from transom.llm.render import render_block
+from transom.llm.turns import Egress, strictest
+from transom.runs.observe import of_agent
+from transom.runs.tool_call import egress_in_calls
+from transom.telemetry import Span, keys
+from transom.tools import Toolbox, ToolDefinition
+from transom.tools.toolbox import OWN
+
+_log = logging.getLogger(__name__)
+
+
+_PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
+
+
+MOST_TOKENS = 2_000  # tokens of an answer where there are no sources to measure it by
+
+
+_SUM_UP = "Now sum up what you found"
+
+
+FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
+"""What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
+
+
+@cache
+def _prompt() -> Block:
+    return Block("sub_role", _PROMPT.read_text(encoding="utf-8").strip(), Tier.STABLE)
+
+
+def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: int = MOST_TOKENS) -> Role:
+    """The role of a sub-conversation: its own prompt, and a bound on what it may say at once."""
+    asked = seated(role.settings, seat)
+    settings = replace(asked, max_tokens=min(asked.max_tokens, 2 * tokens))
+    sees = frozenset({"sub_role", PURPOSE, "background", *blocks})
+    return Role(role.name + SUB, (_prompt(),), sees, settings=settings)
+
+
+def sub_session(parent: Session, id: str, role: Role, box: Toolbox, always: tuple[Block, ...] = ()) -> Session:  # noqa: A002  the name of the field
+    """A sub-conversation as it is in the journal; a new one where there is none."""
+    meter, large, seat = parent.meter, parent.large, parent.seat
+    return Session(parent.stage, id, role, box, meter, large, seat, parent.hear, always, parent=parent)
+
+
+def without_own(box: Toolbox) -> list[ToolDefinition]:
+    """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
+    return [tool for tool in box.tools if tool.name not in OWN and not tool.of_run]
+
+
+async def open_link(sub: Session, purpose: str, egress: Egress = "any") -> None:
+    """Journal that a sub-conversation begins, unless it did."""
+    parent = sub.parent
+    assert parent is not None, "it was opened by another conversation"
+    if sub.state.sub is None:
+        event: dict[str, Json] = {"parent": parent.id, "purpose": purpose}
+        await sub.append("conversation_opened", event if egress == "any" else {**event, "egress": "local"})
+        _log.info("sub-conversation %s: opened by %s", sub.id, parent.id)
+        parent.hear(Opened(sub.id, parent.id, purpose))
+
+
+async def close_link(sub: Session, summary: Summary, egress: Egress) -> None:
+    """Journal what came of a sub-conversation, and how local it is."""
+    how = "summary" if summary.by == "model" else summary.by
+    told: dict[str, Json] = {"summary": summary.text, "how": how, "struck": [*summary.struck]}
+    await sub.append("conversation_closed", told if egress == "any" else {**told, "egress": "local"})
+    _log.info("sub-conversation %s: completed, %s of %d characters", sub.id, how, len(summary.text))
+    sub.hear(Completed(sub.id, summary.text, how))
+
+
+def seen_egress(sub: Session, given: Sequence[Block]) -> Egress:
+    """As local as all that a sub-conversation saw and was given, whether or not anybody answered from it."""
+    policy = sub.stage.host.chain.policy
+    return "local" if any(policy.is_local(block) for block in given) else sub.state.egress
+
+
+def closed_summary(sub: Session) -> Summary | None:
+    """What came of a sub-conversation, as the journal has it; None where it came to no end."""
+    closed = sub.state.sub.closed if sub.state.sub else None
+    if closed is None:
+        return None
+    return Summary(closed["summary"], "model" if closed["how"] == "summary" else "extract", tuple(closed["struck"]))
+
+
+def program_sub_id(parent: Session, purpose: str, background: str, name: str) -> str:
+    """The id of a sub-conversation of a program: by its name, or by what it is asked."""
+    return f"{parent.id}/{name or 'sub-' + digest([purpose, background])[:8]}"
+
+
+def sub_span(sub: Session, does: str) -> Span:
+    """What a program does with a sub-conversation (`open`, `complete`), in which its requests have their place."""
+    attributes = {**of_agent(sub.role.name, sub.stage.place, sub.id), keys.OPERATION: keys.SUB_CONVERSATION}
+    return sub.stage.host.telemetry.span(f"{does} sub_conversation {sub.role.name}", **attributes)
+
+
+async def open_program_sub(parent: Session, purpose: str, background: str, name: str) -> Session:
+    """Open a sub-conversation of a program, or find it again."""
+    egress = strictest(parent.state.egress, egress_in_calls())
+    always = purpose_blocks(purpose, background, egress != "any")
+    box = parent.toolbox.within(without_own(parent.toolbox))
+    role = sub_role(parent.role, parent.seat)
+    sub = sub_session(parent, program_sub_id(parent, purpose, background, name), role, box, always)
+    with sub_span(sub, "open"):
+        await open_link(sub, purpose, egress)
+    parent.check_listener()
+    return sub
+
+
+async def close_program_sub(parent: Session, sub: Session) -> Summary:
+    """Have a sub-conversation sum up, and tell its parent; what an earlier run of the process did counts."""
+    with sub_span(sub, "complete"):
+        summary = closed_summary(sub)
+        if summary is None:
+            summary = await _sum_up(sub)
+            await close_link(sub, summary, seen_egress(sub, sub.given))
+        await _tell_finding(parent, sub, summary)
+    sub.check_listener()
+    return summary
+
+
+async def _tell_finding(parent: Session, sub: Session, summary: Summary) -> None:
+    link = sub.state.sub
+    assert link is not None, "it was opened"
+    egress = strictest(seen_egress(sub, sub.given), sub.state.egress)
+    block = Block("finding", f"{link.purpose}\n\n{summary.text}", trust="untrusted", egress=egress)
+    told: dict[str, Json] = {"text": render_block(block), "sub": sub.id}
+    if parent.stage.host.chain.policy.is_local(block):
+        told["egress"] = "local"
+    at = parent.state.found.get(sub.id)
+    if at is not None:
+        before = parent.state.turns[at]
+        if isinstance(before, UserMessage) and (before.text == told["text"] or parent.stage.kept):
+            return
+        await parent.append("reset", {"to": parent.next, "turns": at})  # something else was found there now
+    await parent.append("user_message", told)
+
+
+async def _sum_up(sub: Session) -> Summary:
+    """What a sub-conversation of a program found, in its own words and held to what was said in it.
+
+    Where it cannot sum up, lines of it that are chosen by rule stand there.
+    """
+    state = sub.state
+    begun = [number for number, one in enumerate(state.messages) if (one.text or "").startswith(_SUM_UP)]
+    turns = state.turns[: state.messages[begun[0]].first_turn] if begun else state.turns
+    seen, said = seen_in(sub.given, turns), said_in(turns)
+    tokens, ratio = sub.correction, sub.seat.ratio
+    room = summary_room(tokens.count(f"{seen}\n{said}"), sub.window.result_tokens, ratio)
+    with suppress(*FAILURES):
+        if begun:
+            response = await again(sub, begun[0])
+        else:
+            sub.next = len(state.messages)
+            response = await say(sub, f"{_SUM_UP}, in at most {room} tokens.")
+        if response.ended == "answered" and response.text.strip():
+            seen = seen_in(sub.given, [turn for turn in sub.state.turns if not _is_sum_up(turn)])
+            return await in_thread_if_large(len(seen), lambda: summarised(response.text, seen, room, tokens))
+    return await in_thread_if_large(
+        len(seen) + len(said), lambda: extract(f"{seen}\n{hold(said, seen)[0]}", room, tokens)
+    )
+
+
+def _is_sum_up(turn: Turn) -> bool:
+    return isinstance(turn, UserMessage) and turn.text.startswith(_SUM_UP)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a sub-conversation answered.
+
+    Attributes:
+        text: its answer; "" where it failed.
+        why: it failed.
+        egress: the strictest of all that it saw and was given.
+        seen: what it was given and what came back to it, without its sources; its text is held to both.
+    """
+
+    text: str
+    why: str
+    egress: Egress
+    seen: str
+
+
+async def found_by(
+    sub: Session, purpose: str, text: str | None, blocks: Sequence[Block], beside: Collection[str] = ()
+) -> Found:
+    """Have a sub-conversation that a call opened answer; one that was left in the middle is gone on with.
+
+    Raises:
+        CapReached, EgressError, Paused, StoreError: and all else that is not its own.
+    """
+    parent = sub.parent
+    assert parent is not None, "a call opened it"
+    sub.raises = True
+    attributes = of_agent(sub.role.name, sub.stage.place, sub.id)
+    with sub.stage.host.telemetry.span(f"sub_conversation {sub.role.name}", **attributes) as span:
+        await open_link(sub, purpose)
+        try:
+            response = await (again(sub, 0) if sub.state.messages else say(sub, text, blocks))
+        except FAILURES as error:
+            span.fail(type(error).__name__, "lines of its sources stand in for its answer")
+            return Found("", error.what, seen_egress(sub, blocks), "")
+        finally:
+            span.set(keys.MESSAGES, len(sub.state.turns))
+    good = response.ended == "answered" and response.text.strip()
+    why = "" if good else f"it ended with {response.ended} and no answer"
+    given = [block for block in blocks if block.text not in beside]
+    seen = seen_in(given, sub.state.turns)
+    return Found(response.text if good else "", why, seen_egress(sub, blocks), seen)
+
+
+def check_turns_alone(budget: Budget, shared: Budget) -> None:
+    """A sub-conversation's turns are its own; what bounds money and time is the agent's, for all of it.
+
+    Raises:
+        InputError: something else is another one.
+    """
+    if replace(budget, turns=shared.turns) != shared:
+        hint = "say replace(sub.budget, turns=...), or set agent.budget"
+        raise RunError("a sub-conversation shares the budget of its agent, but for turns", where="budget", hint=hint)

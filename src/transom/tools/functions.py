@@ -1,0 +1,167 @@
+"""Tools from plain functions: the schema from the type hints, the description from the docstring."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeAlias, get_type_hints, overload
+
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from transom.canonical import Json
+from transom.errors import InvalidArgumentsError, ToolError
+from transom.tools.definition import Arguments, Effect, Handler, ToolDefinition, ToolLimits, ToolReturn
+
+Function: TypeAlias = Callable[..., Any]
+_SECTION = re.compile(r"(Args|Arguments|Returns|Yields|Raises|Examples?|Notes?):\s*")
+_ARGUMENT = re.compile(r"(\w+)(?: \([^)]*\))?:\s*(.*)")
+_ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@overload
+def tool(function: Function, /) -> ToolDefinition: ...
+
+
+@overload
+def tool(
+    *,
+    name: str = "",
+    effect: Effect = "unknown",
+    needs_approval: bool = False,
+    fresh: bool = False,
+    limits: ToolLimits = ...,
+) -> Callable[[Function], ToolDefinition]: ...
+
+
+def tool(function: Function | None = None, /, *, name: str = "", **terms: Any) -> Any:
+    """Make a tool of a function, as `@tool` or `@tool(effect="pure")`.
+
+    Arguments are checked against the type hints, and come as what these say: dates, enums, models of pydantic. What the
+    function returns becomes JSON where it is no text. A plain function runs in a thread, a coroutine in the loop.
+
+    Args:
+        function: its docstring says what it does; a section `Args:` in it says what each argument is.
+        name: of the tool; the function's where "".
+        terms: as in `ToolDefinition`: `effect`, `needs_approval`, `fresh`, `limits`.
+
+    Raises:
+        ToolError: no function; a parameter without a type hint, or with one that JSON has no schema for.
+    """
+    if function is not None:
+        return _made(function, name, terms)
+    return lambda given: _made(given, name, terms)
+
+
+def as_tools(given: Sequence[ToolDefinition | Function]) -> list[ToolDefinition]:
+    """Tools as they are, and those that plain functions become.
+
+    Raises:
+        ToolError: something is neither.
+    """
+    return [one if isinstance(one, ToolDefinition) else _made(one, "", {}) for one in given]
+
+
+def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
+    if not inspect.isfunction(function) and not inspect.ismethod(function):
+        what = f"a tool is a function or a ToolDefinition, and this is {function!r:.80}"
+        raise ToolError(what, where="tools", hint="give the function itself, tools=[count]")
+    name = name or function.__name__
+    described, about = _documented(inspect.getdoc(function) or "")
+    model, names = _model(function, name, about)
+    schema: Any = _untitled(model.model_json_schema())
+
+    def checked(arguments: Arguments) -> dict[str, Any]:
+        try:
+            values = model.model_validate(arguments)
+        except ValidationError as error:
+            told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
+            raise InvalidArgumentsError(told, hint="correct the arguments and call it again") from error
+        return {given: getattr(values, field) for field, given in names.items() if field in values.model_fields_set}
+
+    async def awaited(arguments: Arguments) -> Any:
+        return _returned(await function(**checked(arguments)))
+
+    def called(arguments: Arguments) -> Json | ToolReturn:
+        return _returned(function(**checked(arguments)))
+
+    handler: Handler = called
+    if inspect.iscoroutinefunction(function):
+        handler = awaited
+    return ToolDefinition(name, described or name.replace("_", " "), schema, handler, **terms)
+
+
+def _model(function: Function, name: str, about: dict[str, str]) -> tuple[type[BaseModel], dict[str, str]]:
+    """What checks the arguments, and its fields' parameters: fields have names of their own, which clash with none."""
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise ToolError(f"its type hints cannot be read: {error}", where=name, hint="import what they name") from error
+    fields: dict[str, Any] = {}
+    names: dict[str, str] = {}
+    for number, (given, parameter) in enumerate(inspect.signature(function).parameters.items()):
+        if parameter.kind in _ANY_NUMBER or parameter.kind is parameter.POSITIONAL_ONLY:
+            hint = "a model names each argument: write them out, each with its type"
+            raise ToolError(f"its parameter {parameter} cannot be given by name", where=name, hint=hint)
+        if given not in hints:
+            hint = f"write its type: def {name}({given}: str, ...)"
+            raise ToolError(f"its parameter {given} has no type hint", where=name, hint=hint)
+        default = ... if parameter.default is parameter.empty else parameter.default
+        names[f"field_{number}"] = given
+        described = Field(alias=given, description=about.get(given))
+        fields[f"field_{number}"] = (Annotated[hints[given], described], default)
+    try:
+        model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+        model.model_json_schema()
+    except PydanticUserError as error:  # of a type that is none of JSON's
+        told = str(error).partition(". ")[0]
+        raise ToolError(
+            f"no schema can be made of its type hints: {told}", where=name, hint="use types that JSON has"
+        ) from error
+    return model, names
+
+
+def _returned(value: Any) -> Json | ToolReturn:
+    if isinstance(value, ToolReturn):
+        return value
+    try:
+        found: Json = to_jsonable_python(value)
+    except PydanticSerializationError:
+        return value  # type: ignore[no-any-return]  # who journals it says what is wrong with it
+    return found
+
+
+def _untitled(schema: Any, *, named: bool = False) -> Any:
+    """A schema without the titles that pydantic makes of names: they tell a model nothing.
+
+    Args:
+        named: whether its keys are names of the program's, one of which may be `title`.
+    """
+    if isinstance(schema, list):
+        return [_untitled(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = schema.items() if named else [(key, one) for key, one in schema.items() if key != "title"]
+    return {key: _untitled(one, named=not named and key in ("properties", "$defs")) for key, one in kept}
+
+
+def _documented(text: str) -> tuple[str, dict[str, str]]:
+    """What a docstring says before its sections, and of each argument in a section `Args:`, in Google style."""
+    described: list[str] = []
+    about: dict[str, str] = {}
+    section, last, depth = "", "", 0
+    for line in text.splitlines():
+        if header := _SECTION.fullmatch(line):
+            section = header[1]
+        elif not section:
+            described.append(line)
+        elif section.startswith("Arg") and line.strip():
+            found = _ARGUMENT.fullmatch(line.strip())
+            indent = len(line) - len(line.lstrip())
+            if found and (not about or indent <= depth):
+                last, depth = found[1], indent
+                about[last] = found[2]
+            elif last:
+                about[last] += f" {line.strip()}"
+    return "\n".join(described).strip(), about
