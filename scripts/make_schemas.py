@@ -62,6 +62,7 @@ SHAPES = (
     Shape("transom.checker/1", "transom.checklist.atoms:CheckerConfig", mode="validation"),
     Shape("transom.prices/1", "transom.runs.prices:Prices", mode="validation"),
     Shape("transom.eval/1", "transom.evals.document:Evaluation"),
+    Shape("transom.replies/1", "transom.evals.replies:RepliesFile", mode="validation"),
     Shape("transom.story/1", "transom.stories.results:EpicResult"),
     Shape("transom.study/1", "transom.studies.result:StudyResult"),
     Shape("transom.investigation/1", "transom.investigator.result:Investigation"),

@@ -122,7 +122,7 @@ def test_a_product_that_has_no_runner_is_named_with_those_that_have(command: Com
     (command.here / "suite" / "suite.yaml").write_text("product: oracle\n", encoding="utf-8")
     code, _, err = command("run", "suite")
     assert code == 2
-    assert "suite.yaml: no product 'oracle' can be evaluated; write checklist" in err
+    assert "suite.yaml: no product 'oracle' can be evaluated; write checklist or investigator" in err
 
 
 def test_items_and_folders_lie_below_the_data(command: Command) -> None:

@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from tests.evals.helpers import DATA, GOOD, RULES, TESTS, evaluate, opened, write_suite
-from transom.errors import InputError, NetworkFailed, ProviderError, RateLimited, RequestRefused, RunError, StoreError
+from transom.errors import (
+    InputError,
+    MemoryUnavailable,
+    NetworkFailed,
+    ProviderError,
+    RateLimited,
+    RequestRefused,
+    RunError,
+)
 from transom.evals import Case, Evaluation, Outcome, load_suite, run_suite
 from transom.llm import Block, Request, ScriptedProvider, Tier, Window
 
@@ -179,7 +187,7 @@ async def test_a_memory_that_is_down_raises_whatever_is_asked_of_it(tmp_path: Pa
         memory = case.memory(Memory())
         if case.scenario.id == "up":
             return Outcome(verdict="READY", recalled=tuple(await memory.search("x")))
-        with pytest.raises(StoreError, match="injected fault"):
+        with pytest.raises(MemoryUnavailable, match="injected fault"):
             await memory.search("x")
         return Outcome(verdict="READY", reported=("memory",))
 

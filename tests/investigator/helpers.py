@@ -11,7 +11,7 @@ from typing import Any
 
 from transom.formats.release.places import Source, stands_in
 from transom.investigator.deciding import Decision, decide
-from transom.investigator.gathering import read_source, sources_of
+from transom.investigator.gathering import read_source, sources_of, unread
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Waiver, load_policy
 from transom.investigator.sources import DataFolder
@@ -53,7 +53,7 @@ def judged(
         target=target or (policy.after(current) if current else policy.stages[-1]),
         waivers=waivers,
         as_of=as_of,
-        left_out=data.left_out(feature),
+        unread=unread(data, feature),
     )
     return decision, ledger
 

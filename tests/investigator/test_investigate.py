@@ -155,8 +155,16 @@ async def test_a_model_that_says_ready_lifts_no_gate(place: Place, folder: str) 
 
 
 async def test_a_model_judges_within_the_gates(place: Place) -> None:
-    up = model({"main": opinion("READY", "The doubts are small.")})
-    assert (await place.ask(QUESTION["feature3"], up)).verdict == "READY"
+    def persuaded(request: Request) -> str:
+        rows = request.window.text("evidence").splitlines()
+        failed = next(row[1 : row.index("]")] for row in rows if "uat.failed" in row)
+        return opinion("READY", f"Only 2 scenarios of acceptance testing failed [{failed}].")
+
+    assert (await place.ask(QUESTION["feature3"], model({"main": persuaded}))).verdict == "READY"
+    unfounded = model({"main": opinion("READY", "The doubts are small. Coverage is 99 % [E1].")})
+    result = await place.ask(f"{QUESTION['feature3']} Really?", unfounded)
+    assert result.verdict == "NEEDS_JUDGEMENT"
+    assert "verdict" in [one.where for one in result.unsupported_claims]
     down = model({"main": opinion("NOT_READY", "The handbook forgets the north depot.")})
     assert (await place.ask(QUESTION["feature1"], down)).verdict == "NOT_READY"
 

@@ -33,6 +33,8 @@ def make_project(folder: Path) -> Path:
     project = folder / "project"
     shutil.copytree(EXAMPLE / "project", project, ignore=shutil.ignore_patterns("__pycache__"))
     git(project, "init", "--quiet", "--initial-branch=main")
+    for key, value in (("user.name", "Kit Moss"), ("user.email", "kit@example.org")):
+        git(project, "config", key, value)  # for what an agent commits by itself, also where nobody set up git
     git(project, "add", "--all")
     git(project, "commit", "--quiet", "--message", "A till")
     return project

@@ -172,6 +172,60 @@ def test_a_list_that_cannot_be_followed_is_refused_with_its_line(tmp_path: Path,
     assert what in str(error.value)
 
 
+_HEAD = "# Story 1.1: Subtraction\n\n## Status\n\nApproved\n\n## User Story\n\nAs a clerk I subtract.\n\n"
+_TWO = "1) 5 minus 3 is 2\n2) A text is refused\n"
+_PRD = "# PRD\n\n## Epic 1 - Sums\n\n### Story 1.1 - Subtraction\n\nAs a clerk I subtract.\n\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("docs/stories/1.1.story.md", f"{_HEAD}## Acceptance Criteria (ACs)\n\n{_TWO}"),
+        ("docs/stories/1.1.story.md", f"{_HEAD}## Acceptance Criteria\n\n{_TWO}".replace("\n", "\r\n")),
+        ("docs/stories/epic-1/1.1.subtraction.md", f"{_HEAD}## Requirements\n\n{_TWO}"),
+        ("packages/till/docs/stories/1.1.story.md", f"{_HEAD}## Acceptance Tests\n\n{_TWO}"),
+        ("docs/prd.md", f"{_PRD}Acceptance criteria:\n\n{_TWO}\nDepends on: Story 1.9\n"),
+        ("docs/prd.md", f"{_PRD}### Acceptance Criteria\n\n- AC1: 5 minus 3 is 2\n- AC2: A text is refused\n"),
+        ("b/epic-1-sums/stories.yml", "stories:\n- {id: '1.1', name: Subtraction, userStory: As a clerk I subtract., "
+         "acceptanceCriteria: [5 minus 3 is 2, A text is refused]}\n"),
+    ],
+)  # fmt: skip
+def test_other_headings_folders_and_line_ends_are_read_as_well(tmp_path: Path, file: str, text: str) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_bytes(text.encode())
+    for epic in ("epic-1", "1", file, file.rpartition("/")[0]):
+        (story,) = find_backlog(tmp_path, epic).stories
+        assert (story.id, story.title, story.goal) == ("1.1", "Subtraction", "As a clerk I subtract.")
+        assert [one.text for one in story.criteria] == ["5 minus 3 is 2", "A text is refused"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_status_in_the_front_matter_is_read_and_written(tmp_path: Path, end: str) -> None:
+    text = f"---\ntitle: x\nstatus: ready  # mine\n---\n# Story 1.1: Sums\n\n## Acceptance Criteria\n\n{_TWO}"
+    path = tmp_path / "docs/stories/1.1.sums.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(text.replace("\n", end).encode())
+    (story,) = find_backlog(tmp_path, "1").stories
+    assert (story.title, story.status, len(story.criteria)) == ("Sums", "ready", 2)
+    assert set_story_status(path, "done")
+    assert path.read_bytes() == text.replace("status: ready", "status: done").replace("\n", end).encode()
+    path.write_text(text.replace("status: ready", "status: 'in progress'"))
+    assert set_story_status(path, "done")
+    assert path.read_text() == text.replace("status: ready", "status: 'done'")
+
+
+def test_a_file_that_is_no_backlog_and_an_epic_of_two_packages_are_told_as_such(tmp_path: Path) -> None:
+    for package in ("a", "b"):
+        put(tmp_path, **{f"{package}__docs__stories__1.1.story.md": f"{_HEAD}## Acceptance Criteria\n\n{_TWO}"})
+    put(tmp_path, **{"docs__notes.md": "# Notes\n\n- one\n"})
+    with pytest.raises(InputError, match="is in a/docs/stories and b/docs/stories; name one"):
+        find_backlog(tmp_path, "1")
+    assert find_backlog(tmp_path, "b/docs/stories").source == find_backlog(tmp_path, "b").source == "b/docs/stories"
+    with pytest.raises(InputError, match=r"notes.md: holds no story; begin it with"):
+        find_backlog(tmp_path, "docs/notes.md")
+
+
 def test_an_epic_that_is_not_there_names_those_that_are_and_one_in_two_places_names_both(tmp_path: Path) -> None:
     v6_project(tmp_path)
     with pytest.raises(InputError, match="there are epic-2"):

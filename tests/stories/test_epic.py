@@ -15,7 +15,7 @@ from tests.stories.test_courses import OPENLY, world
 from tests.stories.worlds import REPLAY, World
 from transom.errors import InputError
 from transom.learning import InsightCategory, Playbook
-from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall, Usage
 from transom.stories.epic import open_project, plan
 from transom.stories.shared import StorySettings, project_tools
 from transom.stories.workers import Kind
@@ -85,8 +85,10 @@ def test_a_dry_run_calls_nobody_and_lists_the_stories_in_their_order(tmp_path: P
     result = plan(project, "epic-1", None, StorySettings(REPLAY, OPENLY))
     assert (result.dry_run, result.exit_code) == (True, 0)
     assert [(one.id, one.status, one.reason) for one in result.stories] == [
-        ("story-1", "planned", ""), ("story-3", "planned", "after story-1"), ("story-2", "planned", "after story-3"),
-    ]  # fmt: skip
+        ("story-1", "planned", f"{STORY}:6: 2 acceptance criteria, 0 tasks"),
+        ("story-3", "planned", f"{STORY}:25: 2 acceptance criteria, 0 tasks; after story-1"),
+        ("story-2", "planned", f"{STORY}:15: 2 acceptance criteria, 0 tasks; after story-3"),
+    ]
     assert [*result.stories[0].windows["qa"]] == ["instructions", "story"]
     assert not (tmp_path / "w").exists() and git(project, "branch", "--format=%(refname)") == "refs/heads/main"
 
@@ -213,7 +215,7 @@ async def test_stories_that_touch_different_files_are_worked_on_at_once_and_merg
 
 
 async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(tmp_path: Path) -> None:
-    kinds: dict[str, Kind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "rules"}
+    kinds: dict[str, Kind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "model"}
     at = World(make_project(tmp_path), tmp_path / "w", settings=StorySettings(kinds, OPENLY))
     patch = (EXAMPLE / "replies/story-1/dev-1.patch").read_text().split("diff --git ")[1:]
     files = {part.split(" b/")[1].split("\n")[0]: part.split("@@\n", 1)[1] for part in patch}
@@ -222,7 +224,8 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
         for n, (path, text) in enumerate(files.items())
     ]
     turns = [Reply(tuple(calls), "tool_calls"), Reply((Text((EXAMPLE / "replies/story-1/dev-1.txt").read_text()),))]
-    at.model = ScriptedProvider({"stories.dev": turns})
+    judged = Reply((Text("SUMMARY: both criteria are met\nDECISION: PASS"),))
+    at.model = ScriptedProvider({"stories.dev": turns, "stories.qa": [judged]})
     at.tools = project_tools(OPENLY, at.project)
     (story,) = (await at.go("story-1")).stories
     assert story.status == "done", story
@@ -236,18 +239,30 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
         "po_summary",
         "workplace",
     }
+    seen = {block.name: block.text for block in at.model.requests[-1].window.blocks}
+    assert set(seen) == {"instructions", "story", "dev_summary", "files", "diff", "tests", "workplace"}
+    assert "+def discount" in seen["diff"] and at.model.requests[-1].role == "stories.qa"
     at.settings = replace(at.settings, kinds=dict.fromkeys(("sm", "po", "dev", "qa"), "rules"))
     (story,) = (await at.go("story-3")).stories
     assert story.status == "paused" and "rules write no code" in story.reason
 
 
-async def test_a_story_that_took_more_tokens_than_it_may_waits_and_goes_on_by_a_persons_word(tmp_path: Path) -> None:
-    at = replayed(tmp_path, tokens=1300)
-    (story,) = (await at.go("story-1")).stories
-    assert (story.status, [row.stage for row in story.stages]) == ("paused", ["sm", "po", "dev"])
-    assert "may it go on with qa#1?" in story.reason
-    at.answers = {"story-1/tokens/qa#1": "go on"}
-    assert states(await at.go("story-1")) == {"story-1": "done"}
+async def test_a_cap_is_held_within_a_stage_and_a_person_lets_it_go_on_where_it_was(tmp_path: Path) -> None:
+    dev = (EXAMPLE / "replies/story-1/dev-1.txt").read_text()
+    looks = [Reply((ToolCall(str(n), "list_files", {}),), "tool_calls", Usage(100, 50)) for n in range(4)]
+    kinds: dict[str, Kind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "rules"}
+    told = StorySettings(kinds, OPENLY, tokens=1500, turns=2, attempts=1)
+    at = World(make_project(tmp_path), tmp_path / "w", settings=told, tools=project_tools(OPENLY, tmp_path))
+    at.model = ScriptedProvider({"stories.dev": [*looks, Reply((Text(dev),))]})
+    for question, reason, asked in (
+        ("", "story-1 used its 1500 tokens; may it go on?", 2),
+        ("cap/tokens#1", "story-1 used its 2 turns in dev#1; may it go on?", 4),
+        ("cap/dev#1/turns#1", "worktree: Dev changed no file", 5),
+    ):
+        at.answers = {f"story-1/{question}": "go on with as many again"} if question else {}
+        (story,) = (await at.go("story-1")).stories
+        assert reason in story.reason and len(at.model.requests) == asked, "nothing is asked twice"
+    assert [row.stage for row in story.stages] == ["sm", "po", "dev"] and story.status == "failed"
 
 
 async def test_dev_is_shown_what_was_learned_and_its_outcome_counts_for_what_it_names(tmp_path: Path) -> None:

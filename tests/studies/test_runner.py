@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
+import optuna
 import psutil
 import pytest
 from optuna.storages import InMemoryStorage
@@ -23,6 +25,7 @@ from transom.errors import InputError
 from transom.studies.failures import Diagnosis, Evidence, diagnosis
 from transom.studies.runner import StudyStopped
 from transom.studies.solver import Solved
+from transom.studies.storage import FileLock
 from transom.studies.trials import counts, failures
 
 
@@ -215,6 +218,39 @@ def test_kills_at_random_of_workers_and_solvers(tmp_path: Path, seed: int) -> No
             worker.wait()
         wait_for(lambda: not marked(tmp_path))
     finished(tmp_path, path, 10)
+
+
+class Late(InMemoryStorage):
+    """Tells of running trials as they were a moment ago: `meanwhile` happens between the look and the answer."""
+
+    meanwhile: Callable[[], None] | None = None
+
+    def get_all_trials(
+        self, study_id: int, deepcopy: bool = True, states: Container[optuna.trial.TrialState] | None = None
+    ) -> list[optuna.trial.FrozenTrial]:
+        found = super().get_all_trials(study_id, deepcopy=True, states=states)
+        if states is not None and found and self.meanwhile:
+            happens, self.meanwhile = self.meanwhile, None
+            happens()
+        return found
+
+
+def test_a_trial_whose_worker_ends_while_another_looks_is_not_solved_again(tmp_path: Path) -> None:
+    storage = Late()
+    first = runner(tmp_path, write_study(tmp_path), storage=storage)
+    study = optuna.load_study(study_name="plate", storage=storage)
+    trial = study.ask({name: one.distribution() for name, one in first.study.variables.items()})
+    claim = FileLock(first.folder / "locks" / "00000")
+    claim.acquire()
+
+    def end() -> None:
+        study.tell(trial, 1.0)
+        claim.release()
+
+    storage.meanwhile = end
+    first.run(2)
+    assert not (first.folder / "trials" / "00000").exists()
+    assert next(one.values for one in study.trials) == [1.0]
 
 
 def test_several_objectives_have_a_front(tmp_path: Path) -> None:

@@ -141,9 +141,9 @@ def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
     assert [float(row["params.width"]) for row in table] == [row["params"]["width"] for row in rows]
 
 
-def test_the_shipped_study_can_be_read(root: Path) -> None:
-    study = load_study(root / "examples" / "studies" / "bracket.yaml")
-    assert (study.budget.trials, study.scope) == (25, "brackets")
+def test_the_shipped_studies_can_be_read(root: Path) -> None:
+    studies = [load_study(root / "examples" / "studies" / f"{name}.yaml") for name in ("bracket", "beam", "long-beam")]
+    assert [(one.budget.trials, one.scope) for one in studies] == [(25, "brackets"), (40, "beams"), (40, "beams")]
 
 
 @pytest.mark.slow

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from transom.agent.budget import Meter
+from transom.agent.budget import Budget, Meter
 from transom.agent.delegate import DELEGATION
 from transom.agent.messages import request_asked, say
 from transom.agent.session import Session
-from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolError
+from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError
 from transom.llm import AssistantMessage, Block, Reply, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.unquoted import unquote
 from transom.runs import Stage
@@ -58,6 +58,7 @@ async def call(
     *,
     review: Callable[[T], Sequence[str]] | None = None,
     tools: Toolbox | None = None,
+    budget: Budget | None = None,
 ) -> Answer[T]:
     """Ask a role once, and a second time where the reply cannot be read or a gate holds something against it.
 
@@ -73,16 +74,20 @@ async def call(
         read: reply text -> value; ReplyError where it cannot be read.
         review: value -> what is wrong with it. A second answer counts where less is wrong with it.
         tools: those that the role declares.
+        budget: what it may use, all replies counted; it takes the place of the toolbox's cap on turns.
 
     Raises:
         ReplyError: the second reply cannot be read either.
         OutOfTurns: it goes on calling tools when it may not.
+        CapReached: the budget is used up; with a larger one the same call goes on.
         ToolError: the role declares other tools than it is given.
         VisibilityError, WindowOverflow, EgressError, ProviderError: see `assemble` and `Stage.ask`.
     """
     box = tools or Toolbox()
     _check_tools(role, box)
-    session = Session(stage, "", role, box, Meter(), DELEGATION, raises=True)
+    if budget:
+        box.max_turns = budget.turns
+    session = Session(stage, "", role, box, Meter(budget or Budget()), DELEGATION, raises=True)
     session.use(stage.claim_call(session.fingerprint(None, blocks)))
     DELEGATION.equip(session)
 
@@ -94,7 +99,7 @@ async def call(
     mend = Block(RETRY, f"{_MEND}\n{listed}\n\nYour last answer was:\n\n{first.reply.text}")
     try:
         second = await _ask(session, [*blocks, mend], read, last=True)
-    except (ReplyError, ProviderError, OutOfTurns):
+    except (ReplyError, ProviderError, OutOfTurns, CapReached):
         return first  # an answer with findings is better than none: a person can mend it
     return second if len(_reviewed(role, review, second.value)) < len(wrong) else first
 

@@ -76,16 +76,20 @@ class Setup:
         around = Surroundings(Path.cwd(), self.settings, store=limits, where="provider")
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
-    def role(self, role: Role) -> Role:
+    def role(self, role: Role, *, memory: bool = False) -> Role:
         """The role as the settings have it asked.
+
+        Args:
+            role: as it was given.
+            memory: whether there is one to keep answers in.
 
         Raises:
             InputError: it is to look things up in a memory, and there is none.
         """
         seat = self.settings.llm.agent
         strategy = seat.strategy or role.strategy
-        if strategy == "memory":
-            hint = "this version has none to give it; choose truncate or sub_conversation"
+        if strategy == "memory" and not memory:
+            hint = "give the agent one, e.g. sources=[Recall(memory)]"
             raise InputError("its strategy is memory, and there is no memory", where=role.name, hint=hint)
         return replace(role, settings=seated(role.settings, seat), strategy=strategy)
 

@@ -5,7 +5,8 @@
     waivers: {value: N/A, waive_items: []}
     input_files: ["${LOG_ROOT}/sta.log"]
 
-`value` decides the type of the check, the list beside it the contents. Harmless slips of YAML (a bare 2025, null for
+`value` decides the type of the check, the list beside it the contents. `reads_as` says what a description means that
+`rules` do not understand. Harmless slips of YAML (a bare 2025, null for
 N/A) are read as meant, with a warning that says what to write; whatever could change a verdict is an error.
 """
 
@@ -13,18 +14,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from transom.canonical import Json, digest
+from transom.canonical import Json, canonical_json, digest
 from transom.checklist.atoms import Requirements, Waivers
 from transom.checklist.item_entries import NOT_APPLICABLE, Notice
 from transom.checklist.item_lists import ListReader
 from transom.errors import InputError
-from transom.formats.yaml_files import load_yaml, parse_yaml
+from transom.formats.yaml_files import Key, load_yaml, parse_yaml
 from transom.gates import Finding
 
-_TOP = ("item_id", "description", "requirements", "waivers", "input_files")
+_TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files")
+_READS_AS = ("domain", "item", "parameters")
 _REQUIREMENTS = ("value", "pattern_items")
 _WAIVERS = ("value", "waive_items", "waive_reasons")
 _ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -39,12 +42,28 @@ class InputName:
 
 
 @dataclass(frozen=True)
+class ReadsAs:
+    """What a person says that a description means: items that a domain knows, and their parameters."""
+
+    domain: str
+    items: tuple[str, ...]
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        """As it stands in an item's file."""
+        item: Json = self.items[0] if len(self.items) == 1 else list(self.items)
+        told: dict[str, Json] = {"domain": self.domain, "item": item}
+        return told | ({"parameters": dict(self.parameters)} if self.parameters else {})
+
+
+@dataclass(frozen=True)
 class Item:
     """A checklist item as read from its file.
 
     Attributes:
         item_id: the file's `item_id`, else its stem, else (stem `item`) the folder's name.
         has_own_id: the id stands in the file itself.
+        reads_as: what its description means, where a person had to say so.
         requirements, waivers: None where the file has no such section, so that a checker's defaults apply.
         sha256: of the text.
         warnings: what was read differently from how it was written.
@@ -60,8 +79,14 @@ class Item:
     input_files: tuple[InputName, ...]
     text: str
     sha256: str
+    reads_as: ReadsAs | None = None
     warnings: tuple[Notice, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def meaning(self) -> str:
+        """What an ItemSpec and a checker are made for: the description, and what a person says that it means."""
+        return self.description + (canonical_json(self.reads_as.to_json()) if self.reads_as else "")
 
     def where(self, line: int) -> str:
         return f"{self.path}:{line}"
@@ -85,10 +110,15 @@ def parse_item(text: str, path: Path, *, strict: bool = False) -> Item:
     return _ItemReader(parse_yaml(text, path), strict=strict).read()
 
 
-def item_findings(path: Path) -> list[Finding]:
-    """What `check lint` says of an item: the first error that stops it, or all that misleads."""
+def item_findings(path: Path, read: Callable[[Path], Item] = load_item) -> list[Finding]:
+    """What `check lint` says of an item: the first error that stops it, or all that misleads.
+
+    Args:
+        path: the YAML file.
+        read: reads it, and raises InputError for an item that cannot be used.
+    """
     try:
-        item = load_item(path)
+        item = read(path)
     except InputError as error:
         line = re.search(r":(\d+)$", error.where or "")
         message = f"{error.what}; {error.hint}" if error.hint else error.what
@@ -117,6 +147,7 @@ class _ItemReader(ListReader):
             input_files=self.input_files(data),
             text=self.file.text,
             sha256=digest(self.file.text),
+            reads_as=self.reads_as(data),
         )
         if self.strict and self.findings:
             first = self.findings[0]
@@ -150,6 +181,32 @@ class _ItemReader(ListReader):
         if not value.strip():
             self.fail(("description",), "the description is empty", "say in one line what must be confirmed")
         return value.strip()
+
+    def reads_as(self, data: dict[str, Json]) -> ReadsAs | None:
+        """Only its shape; whether there are such names is known where the knowledge is."""
+        section, at = data.get("reads_as"), ("reads_as",)
+        if section is None:
+            return None
+        if not isinstance(section, dict):
+            self.fail(
+                at, "reads_as is not a mapping", "write `domain:`, `item:` and `parameters:` beneath it, indented"
+            )
+        self.known(section, _READS_AS, at)
+        parameters = section.get("parameters") or {}
+        if not isinstance(parameters, dict):
+            self.fail((*at, "parameters"), "parameters is not a mapping", "write `name: value` lines beneath it")
+        named = section.get("item")
+        many = range(len(named)) if isinstance(named, list) else ()
+        items = [self.name((*at, "item", index)) for index in many] or [self.name((*at, "item"))]
+        values = {name: self.name((*at, "parameters", name)) for name in parameters}
+        return ReadsAs(self.name((*at, "domain")), tuple(items), values)
+
+    def name(self, at: tuple[Key, ...]) -> str:
+        """A key or a value of `reads_as`, as it is written."""
+        written = self.file.written.get(at, "").strip()
+        if not written:
+            self.fail(at, f"{'.'.join(map(str, at))} is no name", "write one, or remove reads_as to be asked")
+        return written
 
     def input_files(self, data: dict[str, Json]) -> tuple[InputName, ...]:
         at = ("input_files",)

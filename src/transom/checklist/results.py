@@ -11,6 +11,9 @@ from transom.canonical import Json, digest
 from transom.checklist.atoms import Shape
 from transom.gates import Finding
 
+SPEC: Final = "ItemSpec"
+"""The artifact of a finding that no repair of the checker could mend: the ItemSpec leaves something open."""
+
 
 class FindingRow(Shape):
     """A finding of a gate."""
@@ -36,6 +39,20 @@ class WordsRow(Shape):
     where: str
 
 
+class ReadingRow(Shape):
+    """A reading that comes near a description; a person may say that it is meant.
+
+    Attributes:
+        says: one sentence.
+        reads_as: as it would stand in the item.
+        evidence: what today's files would give.
+    """
+
+    says: str
+    reads_as: dict[str, Json]
+    evidence: str
+
+
 class RoundRow(Shape):
     """One round: who answered it and what it took, in tokens."""
 
@@ -54,7 +71,7 @@ class Document(Shape):
 
 
 class SpecResult(Document):
-    """`check spec --format json`."""
+    """`check spec --format json`. Of `readings` a person may choose one, with the command `choose`."""
 
     schema_: Literal["transom.spec/1"] = Field(default="transom.spec/1", alias="schema")
     status: Literal["READY", "NEEDS_REVIEW", "NEEDS_MODEL", "ERROR"]
@@ -65,6 +82,8 @@ class SpecResult(Document):
     findings: tuple[FindingRow, ...] = ()
     quality: dict[str, Json] = Field(default_factory=dict)
     needs_model: tuple[WordsRow, ...] = ()
+    readings: tuple[ReadingRow, ...] = ()
+    choose: str | None = None
     run_id: str
 
     @property
@@ -78,6 +97,13 @@ class GateRow(Shape):
     gate: str
     passed: bool
     findings: tuple[FindingRow, ...] = ()
+
+
+class AnswerRow(Shape):
+    """A question of the gates, and what the writer of atom A answered."""
+
+    question: str
+    answer: str
 
 
 class Survivor(Shape):
@@ -116,6 +142,12 @@ class BuildResult(Document):
     def findings(self) -> tuple[FindingRow, ...]:
         """All that the gates object to, in their order."""
         return tuple(row for gate in self.gates if not gate.passed for row in gate.findings)
+
+    @property
+    def against_spec(self) -> tuple[str, ...]:
+        """What the real files show against the ItemSpec: examples that contradict it, patterns that match nothing."""
+        rows = (row for gate in self.gates for row in gate.findings if gate.gate in ("examples", "patterns"))
+        return tuple(row.message for row in rows if row.artifact == SPEC)
 
     @property
     def exit_code(self) -> int:
@@ -159,7 +191,7 @@ class Intervention(Document):
 
 
 # What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
-DOUBTS: Final = frozenset({"mutation"})
+DOUBTS: Final = frozenset({"mutation", "untested"})
 
 
 class LintResult(Document):
@@ -179,6 +211,7 @@ class BuildRecord(Document):
     """`build.json`: how a checker came to be. No clock, no path: equal builds give equal bytes.
 
     Attributes:
+        answers: what the writer of atom A answered to the gates' questions.
         files: name -> SHA-256 of `atoms.py` and `checker.yaml` as the gates saw them.
         tried_on: base name -> SHA-256 of each file that the gates tried them on.
     """
@@ -194,6 +227,7 @@ class BuildRecord(Document):
     sandbox_level: str
     gates: tuple[GateRow, ...]
     mutation: MutationRow | None = None
+    answers: tuple[AnswerRow, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
     tried_on: dict[str, str] = Field(default_factory=dict)
 
@@ -206,6 +240,13 @@ class BuildRecord(Document):
             if not gate.passed
             for row in gate.findings
         )
+
+    @property
+    def questions(self) -> tuple[FindingRow, ...]:
+        """What the gates ask the writer of atom A, and nobody answered."""
+        answered = {row.question for row in self.answers}
+        rows = (row for gate in self.gates if gate.gate == "questions" for row in gate.findings)
+        return tuple(row for row in rows if row.message not in answered)
 
     @staticmethod
     def of(

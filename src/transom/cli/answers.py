@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from transom import __version__
 from transom.checklist.item import Item, load_item
-from transom.checklist.results import BuildResult, FindingRow, SpecResult, WordsRow
+from transom.checklist.results import BuildResult, FindingRow, ReadingRow, SpecResult, WordsRow
 from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
 from transom.checklist.run.verdict import MadeBy, NotUnderstoodWords, Status, Trouble, Verdicts, Warned
@@ -20,6 +20,7 @@ from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 
 _TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim"}
+_PAGE = "see the page `Your first item`"
 _WAITS = 3  # the exit code where a person or a model is needed
 
 
@@ -109,6 +110,8 @@ def _why_not_judged(outcome: SpecResult | BuildResult | TransomError) -> _NotJud
     words = tuple(NotUnderstoodWords(text=row.text, where=row.where) for row in outcome.needs_model)
     findings = outcome.findings
     rows = [Trouble(source_file=row.artifact, line_number=row.line, message=row.message) for row in findings]
+    if isinstance(outcome, SpecResult) and outcome.needs_model:
+        rows += [Trouble(source_file=None, message=line) for line in _readings(outcome)]
     if outcome.status in ("ERROR", "NEEDS_MODEL"):
         return _NotJudged("ERROR" if outcome.status == "ERROR" else "NEEDS_MODEL", tuple(rows), words)
     return _NotJudged("NEEDS_REVIEW", (Trouble(source_file=None, message=next_of(outcome)), *rows))
@@ -131,8 +134,21 @@ def print_spec(session: Session, result: SpecResult) -> int:
         print_text(f"  capability type {result.capability_type}")
     _print_findings(result.findings)
     _print_words(result.needs_model)
-    print_text(f"  run {result.run_id}")
+    print_text(*(f"  {line}" for line in _readings(result)), f"  run {result.run_id}")
     return result.exit_code
+
+
+def shown(rows: Sequence[ReadingRow]) -> list[str]:
+    """What a description may mean that was not understood, one line each, with what today's files would give."""
+    return [f"  {n}: {row.says}; evidence: {row.evidence}" for n, row in enumerate(rows, 1)]
+
+
+def _readings(result: SpecResult) -> list[str]:
+    """The same, and how a person says which of them is meant."""
+    choose = f"choose with: {result.choose}" if result.choose else "a person said that none of these is meant"
+    if result.readings:
+        return ["it may mean:", *shown(result.readings), f"{choose}; {_PAGE}"]
+    return [f"nothing that the rules know comes near; {_PAGE}"] if result.needs_model else []
 
 
 def print_build(session: Session, result: BuildResult) -> int:

@@ -20,6 +20,7 @@ from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
     Judged,
     Places,
+    SentBack,
     check_all,
     checker_folder,
     checker_of,
@@ -42,6 +43,7 @@ from transom.cli.answers import (
     verdict_for,
 )
 from transom.cli.check_reports import parse_reports
+from transom.cli.meaning import load_checked, with_readings
 from transom.cli.options import manner_of, places_of, session_of
 from transom.cli.output import counted, say
 from transom.cli.playbook import Scope, opened
@@ -78,18 +80,18 @@ async def resume_check(today: Session, entry: Mapping[str, Any]) -> int:
 
 async def spec_command(session: Session, options: Options) -> int:
     """`check spec`."""
-    item = load_item(_item_path(options), strict=options.strict)
+    item = load_checked(session, _item_path(options), strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
     entry = options.entry("spec", session)
     async with session.open_store() as store, _run_of(session, store, item, entry) as run:
         spec = await spec_of(run, item, places, manner_of(session, options, needs_sandbox=False))
         if isinstance(spec, WrittenSpec):
             await register_spec(store, item, spec.document.value)
-        result = spec if isinstance(spec, SpecResult) else spec.result
+        result = await with_readings(session, run, item, places, spec) if isinstance(spec, SpecResult) else spec.result
         if options.debug:
             await _copy_rounds(run, places.out or run.folder / "spec", item.item_id)
-        await _finish(run, result.status)
-    return print_spec(session, result)
+        await _finish(run, result)
+    return print_spec(session, result) if result else await spec_command(session, options)
 
 
 async def build_command(session: Session, itemspec: Path, options: Options) -> int:
@@ -120,7 +122,7 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
             _say_inputs(item, places, run.folder, result)
             if isinstance(built, BuiltChecker) and built.judges and item:
                 await register_checker(store, item, built.folder, spec.text)
-            await _finish(run, result.status)
+            await _finish(run, result)
     return print_build(session, result)
 
 
@@ -168,22 +170,39 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, all_
         options: `item` names it.
         all_items: the items of the whole command where there are several.
     """
+    answer: Answer | None = None
+    while answer is None:  # once more where Section 4 is corrected by what the files show, which happens once
+        answer = await _answer_once(session, store, options, all_items)
+    return answer
+
+
+async def _answer_once(
+    session: Session, store: SqliteStore, options: Options, all_items: Sequence[Path]
+) -> Answer | None:
+    """As `answer_of`; None where Section 4 has to be corrected first."""
     started = time.monotonic()
     path = _item_path(options)
-    item = load_item(path, strict=options.strict)
+    item = load_checked(session, path, strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
     copy = _verdict_copy(places, item.item_id, several=len(all_items) > 1)
     entry = options.entry("all", session, all_items or [path])
     async with _run_of(session, store, item, entry) as run:
         with opened(session, LEARNED, making=True) as playbook:
             result = await check_all(run, item, places, manner_of(session, options, playbook=playbook), copy_to=copy)
+        if isinstance(result, SentBack):
+            return None
         _say_inputs(item, places, run.folder, result.verdict if isinstance(result, Judged) else result)
-        if not isinstance(result, Judged):
-            await _finish(run, result.status)
-            return result
-        spec = (result.checker / SPEC_FILE).read_text(encoding="utf-8")
-        await register_checker(store, item, result.checker, spec)
-        await _finish(run, result.verdict.counted_as)
+        if isinstance(result, Judged):
+            spec = (result.checker / SPEC_FILE).read_text(encoding="utf-8")
+            await register_checker(store, item, result.checker, spec)
+            await _finish(run, result.verdict)
+        else:
+            stopped: SpecResult | BuildResult | None = result
+            if isinstance(result, SpecResult):
+                stopped = await with_readings(session, run, item, places, result)
+            await _finish(run, stopped)
+    if not isinstance(result, Judged):
+        return stopped or await answer_of(session, store, options, all_items)
     if result.verdict.doubted:
         say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
     return _shown(result.verdict, run.id, started)
@@ -212,7 +231,11 @@ async def _opened(
         yield run
 
 
-async def _finish(run: Run, status: str) -> None:
+async def _finish(run: Run, result: SpecResult | BuildResult | Verdict | None) -> None:
+    """Close the run; one that waits for a person's answer stays open, and one that was answered goes on."""
+    if result is None or (isinstance(result, SpecResult) and result.choose):
+        return
+    status = result.counted_as if isinstance(result, Verdict) else result.status
     await run.finish(status)
     _log.info("run %s: %s", run.id, status)
 
@@ -237,7 +260,7 @@ async def _run_one(
             raise InputError(what, where=str(target), hint="run it by itself, with an -o of its own")
         taken |= {copy_to} if copy_to else set()
         verdict = await verdict_of(run, checker, item, places, manner_of(session, options), copy_to=copy_to)
-        await _finish(run, verdict.counted_as)
+        await _finish(run, verdict)
     _say_inputs(item or checker.item, places, checker.folder, verdict)
     return _shown(verdict, run.id, started)
 

@@ -16,19 +16,30 @@ from transom.cli.session import Session
 from transom.errors import InputError
 
 if TYPE_CHECKING:
-    from transom.evals import Evaluation, Runner
+    from transom.evals import Evaluation, Runner, Suite
     from transom.llm import Chain
+    from transom.store import SqliteStore
 
 eval_app = group("eval", "Scenario suites: how well a product answers, and what changed.")
 
 
-def _product(session: Session, chain: Chain, name: str, suite: Path) -> tuple[Runner, str]:
-    """A product's runner, and a digest of its prompts and rules."""
-    if name == "checklist":
+def _product(session: Session, store: SqliteStore, suite: Suite) -> tuple[Runner, Chain, str]:
+    """A product's runner, who answers it, and a digest of its prompts and rules."""
+    if suite.product == "checklist":
         from transom.cli.eval_checklist import checklist_prompts, checklist_runner
 
-        return checklist_runner(session, chain), checklist_prompts(session.settings, chain)
-    raise InputError(f"no product {name!r} can be evaluated", where=str(suite / "suite.yaml"), hint="write checklist")
+        chain = session.chain(store)
+        return checklist_runner(session, chain), chain, checklist_prompts(session.settings, chain)
+    if suite.product == "investigator":
+        from transom.cli.eval_investigator import investigator_prompts, investigator_runner, written_replies
+        from transom.cli.investigate import chain_of
+
+        chain = chain_of(session, store, written_replies(session.settings.model, session.cwd))
+        return investigator_runner(session, chain), chain, investigator_prompts(chain)
+    where = str(suite.folder / "suite.yaml")
+    raise InputError(
+        f"no product {suite.product!r} can be evaluated", where=where, hint="write checklist or investigator"
+    )
 
 
 @command(eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True)
@@ -78,8 +89,7 @@ async def _run(session: Session, entry: dict[str, Any]) -> int:
 
     suite = load_suite(Path(entry["targets"][0])).only(entry["only"] or [])
     async with session.open_store() as store:
-        chain = session.chain(store)
-        runner, prompts = _product(session, chain, suite.product, suite.folder)
+        runner, chain, prompts = _product(session, store, suite)
         other = entry["baseline"]
         known = find_evaluation(store, other, suite.name) if other else newest_baseline(store, suite.name)
         fingerprint = Fingerprint(transom=__version__, model=chain.name, prompts=prompts)

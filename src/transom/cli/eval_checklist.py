@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from transom.canonical import digest
 from transom.checklist.results import BuildResult, SpecResult
@@ -15,7 +13,7 @@ from transom.checklist.run import Verdict
 from transom.checklist.run.verdict import CheckedItem
 from transom.checklist.spec.views import VIEWS
 from transom.cli.checking import answer_of
-from transom.cli.live import Live
+from transom.cli.eval_cases import apart, below, inside, records_of, used_by
 from transom.cli.session import Session
 from transom.cli.told import Options
 from transom.config import Settings
@@ -23,7 +21,6 @@ from transom.errors import InputError
 from transom.evals import Case, Evidence, Outcome, Runner, Used
 from transom.llm import Chain
 from transom.llm.naming import Surroundings
-from transom.store import Store
 
 
 def checklist_runner(session: Session, chain: Chain) -> Runner:
@@ -35,14 +32,16 @@ def checklist_runner(session: Session, chain: Chain) -> Runner:
     """
 
     async def run(case: Case) -> Outcome:
-        item, folders = _below(case, "item"), _variables(case)
-        apart = _apart(session, case)
+        item, folders = below(case, "item"), _variables(case)
+        own = apart(session, case)
         variables = tuple(f"{name}={folder}" for name, folder in folders.items())
-        async with apart.open_store() as store:
-            around = Surroundings(apart.cwd, apart.settings, apart.base_url, store)
-            apart.chains.append((around, case.chain(chain)))
-            answer = await answer_of(apart, store, Options(item=item, variables=variables))
-            made = _outcome(answer, _used(store, answer.run_id or ""), [*folders.values()], case.data)
+        async with own.open_store() as store:
+            around = Surroundings(own.cwd, own.settings, own.base_url, store)
+            own.chains.append((around, case.chain(chain)))
+            answer = await answer_of(own, store, Options(item=item, variables=variables))
+            made = _outcome(
+                answer, used_by(records_of(store, [answer.run_id or ""], "model_reply")), [*folders.values()], case.data
+            )
         return made.model_copy(update={"egress": session.settings.egress.logs})
 
     return run
@@ -56,43 +55,11 @@ def checklist_prompts(settings: Settings, chain: Chain) -> str:
     return digest([told, dict(knowledge)])[:16]
 
 
-def _apart(session: Session, case: Case) -> Session:
-    """A session whose workspace is the case's own, so that no epoch is answered from another one's journal."""
-    settings = session.settings
-    state = settings.state_dir / digest(str(case.folder))[:16] if settings.state_dir else None
-    own = settings.model_copy(update={"workspace": case.folder / ".transom", "state_dir": state})
-    return replace(session, settings=own, verbosity=-1, open_runs=[], chains=[], live=Live())
-
-
-def _below(case: Case, key: str) -> Path:
-    name = case.scenario.input.get(key)
-    if case.data is None or not isinstance(name, str):
-        hint = f"write `{key}` below `input`, and `data` in the scenario or in suite.yaml"
-        raise InputError(f"the scenario names no {key}", where=case.scenario.id, hint=hint)
-    return _inside(case, name)
-
-
-def _inside(case: Case, name: str) -> Path:
-    root = (case.data or case.folder).resolve()
-    path = (root / name).resolve()
-    if not path.is_relative_to(root):
-        raise InputError(f"{name} lies outside the data", where=case.scenario.id, hint="name a path below the data")
-    return path
-
-
 def _variables(case: Case) -> dict[str, Path]:
     given = case.scenario.input.get("variables") or {}
     if not isinstance(given, dict):
         raise InputError("input.variables is no mapping", where=case.scenario.id, hint="write NAME: folder lines")
-    return {name: _inside(case, str(folder)) for name, folder in given.items()}
-
-
-def _used(store: Store, run_id: str) -> Used:
-    replies: list[Any] = [record.data for record in store.read(f"run/{run_id}") if record.kind == "model_reply"]
-    usages = [reply["reply"]["usage"] for reply in replies]
-    costs = [usage["cost"] for usage in usages if usage.get("cost") is not None]
-    tokens = {name: sum(usage[name] for usage in usages) for name in ("input_tokens", "output_tokens", "cached_tokens")}
-    return Used(**tokens, cost_usd=sum(costs) if costs else None)
+    return {name: inside(case, str(folder)) for name, folder in given.items()}
 
 
 def _outcome(

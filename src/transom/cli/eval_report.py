@@ -45,12 +45,15 @@ def evaluation_lines(made: Evaluation) -> Iterator[str]:
             part for part in (style(f"{row.status:5}", _COLOURS[row.status]), row.id, passed, scores) if part
         )
         why = list(dict.fromkeys(text for epoch in row.details.epochs for text in epoch.why))
+        if row.abstains:
+            yield f"         abstains, as foreseen: {row.abstains}"
         yield from (f"         {text}" for text in why[:_SHOWN])
         if len(why) > _SHOWN:
             yield f"         and {len(why) - _SHOWN} more (--format json lists all)"
     summary = made.summary
     k, always = list(summary.pass_k.items())[-1]
     shown = [f"{summary.passed} of {counted(summary.total_scenarios, 'scenario')} passed"]
+    shown += [f"{summary.abstained} of them by an abstention that was foreseen"] if summary.abstained else []
     shown += [f"pass rate {summary.pass_rate:.2f}", *([f"pass^{k} {always:.2f}"] if k != "1" else [])]
     yield ""
     yield style(", ".join(shown), "bold")

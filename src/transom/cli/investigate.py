@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from transom.canonical import Json
     from transom.investigator.inquiry import Inquiry
     from transom.investigator.result import Investigation
-    from transom.llm import Chain
+    from transom.llm import Chain, Provider
     from transom.runs import Run
     from transom.store import SqliteStore
 
@@ -73,7 +73,7 @@ async def investigate(
         return await _follow_up(session, go_on, question)
     reports = [_report(text, session.cwd) for text in options.reports]
     inquiry = inquiry_of(session, question, options)
-    async with _memory(session, inquiry, options) as inquiry, _opened(session, inquiry, options) as run:
+    async with _memory(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
         result, waits = await answered(run, inquiry)
         if waits is None:
             await run.finish(result.verdict)
@@ -140,24 +140,35 @@ async def _memory(session: Session, inquiry: Inquiry, options: InvestigateOption
 
 
 @asynccontextmanager
-async def _opened(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Run]:
+async def opened_run(
+    session: Session, inquiry: Inquiry, options: InvestigateOptions, chain: Chain | None = None
+) -> AsyncIterator[Run]:
+    """The run of an inquiry, fresh or resumed.
+
+    Args:
+        chain: who answers; None: as the `model` setting says.
+    """
     data, target = str(inquiry.data.root), inquiry.target
     inputs: dict[str, Json] = {"question": inquiry.question, "data": data, "target": target, "jira": options.jira}
     entry = _entry(session, inquiry, options)
     words = "".join(sign if sign.isalnum() else " " for sign in inquiry.question.lower()).split()
     name = "-".join(words)[:40] or KIND
     async with session.open_store() as store:
-        chain = _chain(session, store)
+        chain = chain or chain_of(session, store)
         async with session.open_run(KIND, inputs, name=name, store=store, chain=chain, entry=entry) as run:
             yield run
 
 
-def _chain(session: Session, store: SqliteStore) -> Chain:
-    """Who answers, from the `model` setting; `rules` are the investigator's own."""
+def chain_of(session: Session, store: SqliteStore, more: Mapping[str, Callable[[], Provider]] = {}) -> Chain:
+    """Who answers, from the `model` setting; `rules` are the investigator's own.
+
+    Args:
+        more: further providers that the setting may name, and how to make them.
+    """
     from transom.investigator.rules import investigator_rules
     from transom.llm.naming import Surroundings, named_chain
 
-    own = {"rules": investigator_rules}
+    own = {"rules": investigator_rules, **more}
     around = Surroundings(session.cwd, session.settings, session.base_url, store, own=own)
     chain = named_chain(session.settings.model, around)
     session.chains.append((around, chain))
@@ -204,7 +215,7 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     session = replace(session_of(entry, session), format=session.format)
     options = _options(entry)
     inquiry = inquiry_of(session, str(entry["question"]), replace(options, jira=None))
-    async with _memory(session, inquiry, options) as inquiry, _opened(session, inquiry, options) as run:
+    async with _memory(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
         said = await follow_up(run, question, inquiry.data, await dependants(inquiry.memory, question))
     struck = [f"not supported: {one.text} ({one.why})" for one in said.unsupported_claims]
     print_json(said) if session.format == "json" else print_text(*said.answer.splitlines(), *struck)
@@ -229,7 +240,7 @@ async def demo(session: Session, data: Path) -> list[Investigation]:
     for feature in DataFolder(data).features[:4]:
         options = InvestigateOptions(data=data, as_of="2026-09-20")
         inquiry = inquiry_of(session, f"Is {feature.summary} ready for its next stage?", options)
-        async with _opened(session, inquiry, options) as run:
+        async with opened_run(session, inquiry, options) as run:
             found.append((await answered(run, inquiry))[0])
     return found
 

@@ -11,7 +11,7 @@ from transom.cli.output import counted, print_json, print_text, style, table
 from transom.cli.playbook import Scoped, opened
 from transom.cli.session import Session
 
-session_app = group("session", "The session of a workspace: what is being done, and what was relied on.")
+session_app = group("session", "The session of a workspace: what is done and relied on.")
 learning_app = group("learning", "What was learned.")
 cache_app = group("cache", "What vendors' caches did.")
 
@@ -25,7 +25,7 @@ def open_(
     objective: Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")] = "",
     study: Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")] = None,
 ) -> int:
-    """Open a session; at its end `transom session close` says what came of it."""
+    """Open a session. At its end `transom session close` says what came of it."""
     from transom.learning.sessions import open_session
 
     state = open_session(session.workspace.root, task, objective, study)
@@ -39,7 +39,7 @@ def note(
     error: Texts = None,
     used: Annotated[list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")] = None,
 ) -> int:
-    """Note in the open session what was done, what went wrong, and which insights were relied on."""
+    """Note what was done, what went wrong, and what was relied on."""
     from transom.learning.sessions import note as note_in
 
     with opened(session) as playbook:
@@ -61,7 +61,7 @@ def show(session: Session) -> int:
 
 @command(session_app, "context", example="transom session context")
 def context(session: Session, scope: Scoped) -> int:
-    """Print what a model would be shown: the session, and the insights that its task needs."""
+    """Print what a model would be shown: session and insights."""
     from transom.learning.sessions import session_of
 
     state = session_of(session.workspace_root)
@@ -79,7 +79,7 @@ def close(
     scope: Scoped,
     good: Annotated[bool, typer.Option("--good/--bad", help="How it ended.")],
 ) -> int:
-    """Close the session: how it ended counts for the insights that it relied on, its errors become insights."""
+    """Close the session. Its end counts for the insights relied on; its errors become insights."""
     from transom.learning.sessions import close_session
 
     with opened(session, scope, making=True) as playbook:
@@ -91,7 +91,7 @@ def close(
 
 @command(learning_app, "report", example="transom learning report")
 def report(session: Session, scope: Scoped) -> int:
-    """Say what was learned, what stands best and worst, and what a person should look at."""
+    """Say what was learned, and what a person should look at."""
     from transom.cli.playbook import document_of
     from transom.learning.figures import learning_report
 
@@ -117,7 +117,7 @@ def report(session: Session, scope: Scoped) -> int:
 
 @command(cache_app, "stats", example="transom cache stats")
 def stats(session: Session) -> int:
-    """Say how much of the newest calls was read from vendors' caches, as they reported it."""
+    """Say how much of the newest calls came from vendors' caches."""
     from transom.learning.figures import cache_stats
 
     found = cache_stats(session.workspace_root)

@@ -71,7 +71,12 @@ def list_all(
         where, values = playbook.view.visible
         known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
         found = [one for one in known if wanted in (None, one.category) and {*(tag or ())} <= {*one.tags}]
-    return _listed(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
+        elsewhere = playbook.elsewhere
+    code = _listed(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
+    for place, number in elsewhere.items():
+        level, _, name = place.partition("/")
+        session.progress(f"{counted(number, 'more insight')} in {place}: transom playbook list --{level} {name}")
+    return code
 
 
 @command(playbook_app, "show", example="transom playbook show mis-00002")
@@ -290,7 +295,7 @@ def bootstrap(
     session: Session,
     folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
 ) -> int:
-    """Write a coding agent's skill file: open a session, load what is known, record, close."""
+    """Write the skill file of a coding agent. It opens a session, loads what is known, records, closes."""
     from transom.learning.sessions import SKILL
     from transom.runs import write_file
 
@@ -305,7 +310,7 @@ def merge(
     others: Annotated[list[str], typer.Argument(metavar="ID...", help="What becomes part of it.")],
     by: By = "a person",
 ) -> int:
-    """Make insights part of one; it gets their counts, tags and sources."""
+    """Make insights part of one. It gets their counts, tags and sources."""
     from transom.learning import Curator
 
     with opened(session) as playbook:

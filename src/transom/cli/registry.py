@@ -49,7 +49,7 @@ async def register_checker(store: SqliteStore, item: Item, folder: Path, spec: s
     """Remember an item's newest checker, and for the checker whose it is."""
     row: dict[str, Json] = {
         "folder": place(folder),
-        "description": digest(item.description),
+        "description": digest(item.meaning),
         "itemspec": digest(clean(spec)),
     }
     await register_spec(store, item, spec)
@@ -75,7 +75,7 @@ def _why_not(store: SqliteStore, item: Item, row: dict[str, str] | None) -> str:
         return "no checker was built for this item"
     if not Path(row["folder"]).is_dir():
         return f"its checker {row['folder']} is gone"
-    if row["description"] != digest(item.description):
+    if row["description"] != digest(item.meaning):
         return "its description changed since its checker was built"
     if store.get(SPECS, place(item.path)) != row["itemspec"]:
         return "its ItemSpec changed since its checker was built"

@@ -131,6 +131,7 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
         reviews=told.reviews,
         attempts=told.attempts,
         parallel=told.parallel,
+        turns=told.max_turns,
         tokens=told.max_tokens,
     )
 

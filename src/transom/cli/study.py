@@ -35,7 +35,8 @@ async def run(
 ) -> int:
     """Run a study, or go on with one that was interrupted.
 
-    Started twice at once, the second process helps with the trials of the first.
+    Started twice at once, the second process helps with the trials of the first. With `--model` a model explains the
+    failures at the end and proposes rules; they count only where the solves bear them out.
     """
     found = _found(session, study)
     from transom.studies.pipeline import run_study
@@ -47,7 +48,9 @@ async def run(
         with _opened(session, found) as opened:
             try:
                 async with session.open_run("study", inputs, name=found.study, store=store, entry=entry) as run_:
-                    result = await run_study(run_, opened, trials)
+                    advise = session.settings.model != "rules"
+                    result = await run_study(run_, opened, trials, advise=advise)
+                    await run_.finish("done" if result.best else "failed")
             except RunBusy:
                 return await _help_along(session, opened, trials)
             return _show(session, found, opened, result, run_.folder / "report" / "report.html")
@@ -140,6 +143,7 @@ async def demo_study(session: Session, folder: Path) -> StudyResult:
             session.progress(f"bracket: {found.budget.trials} designs, solved by {opened.solver}")
             async with session.open_run("study", inputs, name=found.study, store=store) as run_:
                 result = await run_study(run_, opened)
+                await run_.finish("done")
             if session.format != "json":
                 report = run_.folder / "report" / "report.html"
                 _show(session, found, opened, result, report)

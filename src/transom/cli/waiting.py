@@ -43,10 +43,16 @@ class OpenQuestion:
     options: tuple[str, ...]
 
     @property
+    def long(self) -> bool:
+        """Whether an option is a sentence, so that its number is what one types."""
+        return any(" " in option for option in self.options)
+
+    @property
     def command(self) -> str:
         """The command that answers it."""
         which = f" --question {self.question}" if self.question else ""
-        words = " | ".join(map(shlex.quote, self.options)) or '"YOUR WORDS"'
+        listed = "--choose N" if self.long else " | ".join(map(shlex.quote, self.options))
+        words = listed or '"YOUR WORDS"'
         return f"transom answer {self.runs[0]}{which} {words}"
 
     def to_json(self) -> dict[str, Any]:
@@ -78,9 +84,9 @@ async def waiting(
         return 0
     for one in found:
         more = f"  (in {counted(len(one.runs), 'run')})" if len(one.runs) > 1 else ""
-        print_text(
-            style(one.asks, "bold") + more, f"  since {one.since[:16].replace('T', ' ')} UTC", f"  {one.command}"
-        )
+        options = [f"  {n}: {option}" for n, option in enumerate(one.options, 1)] if one.long else []
+        since = f"  since {one.since[:16].replace('T', ' ')} UTC"
+        print_text(style(one.asks, "bold") + more, since, *options, f"  {one.command}")
     if not found:
         print_text("nothing waits for a person")
     elif out:

@@ -270,7 +270,8 @@ class StoriesSettings(_Section):
         reviews: how often PO may send a story back.
         attempts: how often Dev may try.
         parallel: stories at once, where they touch different files.
-        max_tokens: that the stages of one story may take; None: as many as it takes.
+        max_tokens: that the stages of one story may take; None: as many as it takes. Held within each stage.
+        max_turns: replies of a model that may call tools, in one stage.
     """
 
     workers: Workers = Workers()
@@ -285,6 +286,7 @@ class StoriesSettings(_Section):
     attempts: int = Field(default=3, ge=1)
     parallel: int = Field(default=1, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)
+    max_turns: int = Field(default=60, ge=1)
 
 
 class HandoffSettings(_Section):

@@ -10,11 +10,15 @@ from transom.evals.shapes import Shape, Used
 
 Status = Literal["pass", "fail", "error"]
 
-DETERMINISTIC = frozenset({"rules", "replay", "scripted"})
+DETERMINISTIC = frozenset({"rules", "replay", "replies", "scripted"})
 
 
 class EpochRow(Shape):
-    """One epoch: `scores` by scorer; `why` says what is missing, for people."""
+    """One epoch: `scores` by scorer; `why` says what is missing, for people.
+
+    Attributes:
+        abstains: why it was foreseen that there is no definite verdict; empty where there is one.
+    """
 
     status: Status
     verdict: str | None = None
@@ -22,6 +26,7 @@ class EpochRow(Shape):
     scores: dict[str, float] = Field(default_factory=dict)
     why: tuple[str, ...] = ()
     used: Used = Field(default_factory=Used)
+    abstains: str = ""
 
 
 class Details(Shape):
@@ -44,6 +49,11 @@ class ScenarioRow(Shape):
     details: Details
 
     @property
+    def abstains(self) -> str:
+        """Why a pass is an abstention that was foreseen; empty where none is."""
+        return next((one.abstains for one in self.details.epochs if self.status == "pass" and one.abstains), "")
+
+    @property
     def passes(self) -> list[bool]:
         """Whether each epoch passed."""
         return [one.status == "pass" for one in self.details.epochs]
@@ -54,6 +64,7 @@ class Summary(Shape):
 
     Attributes:
         pass_rate: mean over scenarios of the share of epochs that passed.
+        abstained: how many of those that passed abstained, as was foreseen.
         pass_k: k -> how likely all of k runs pass, mean over scenarios.
         avg_scores: dimension -> mean over the scenarios that have it.
     """
@@ -63,6 +74,7 @@ class Summary(Shape):
     passed: int
     failed: int
     errors: int
+    abstained: int = 0
     pass_k: dict[str, float]
     avg_scores: dict[str, float]
 
@@ -129,6 +141,7 @@ def summarise(rows: tuple[ScenarioRow, ...]) -> Summary:
         passed=sum(row.status == "pass" for row in rows),
         failed=sum(row.status == "fail" for row in rows),
         errors=sum(row.status == "error" for row in rows),
+        abstained=sum(row.abstains != "" for row in rows),
         pass_k={str(k): _mean([pass_k(row.passes, k) for row in rows]) for k in range(1, least + 1)},
         avg_scores={name: _mean([row.scores[name] for row in rows if name in row.scores]) for name in dimensions},
     )

@@ -10,14 +10,16 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
-from transom.errors import InputError, NetworkFailed, ProviderError, RateLimited, RequestRefused, StoreError
+from transom.errors import InputError, MemoryUnavailable, NetworkFailed, ProviderError, RateLimited, RequestRefused
 from transom.evals.shapes import Fault, Scenario
-from transom.llm import Chain, OnDelta, Provider, Reply, Request
+from transom.llm import Chain, OnDelta, Provider, Reply, Request, render
 
 T = TypeVar("T")
 
+_LONG_BYTES = 8 << 20
 _FAILURES: dict[str, Callable[[str], ProviderError]] = {
     "network": lambda by: NetworkFailed("the connection broke (injected fault)", where=by),
+    "timeout": lambda by: NetworkFailed("no answer within the time limit (injected fault)", where=by),
     "rate_limit": lambda by: RateLimited("too many requests (injected fault)", where=by, retryable=True),
     "refused": lambda by: RequestRefused("the request is not accepted (injected fault)", where=by),
     "server": lambda by: ProviderError("the server failed (injected fault)", where=by, retryable=True),
@@ -50,7 +52,7 @@ class Case:
         return replace(chain, providers=counted.around(chain.providers), seats=seats)
 
     def memory(self, memory: T) -> T:
-        """The memory as this scenario has it: where it is down, whatever is asked of it raises `StoreError`."""
+        """The memory as this scenario has it: where it is down, whatever is asked of it raises `MemoryUnavailable`."""
         down = any(fault.memory for fault in self.scenario.faults)
         return cast("T", _Down()) if down else memory
 
@@ -65,8 +67,9 @@ class _Calls:
         return tuple(cast("Provider", _Failing(one, self)) for one in providers)
 
     def fail(self, request: Request, by: str) -> None:
+        text = render(request).as_text()
         for fault, count in self._seen:
-            if fault.provider and fnmatchcase(request.role, fault.roles):
+            if fault.provider and fnmatchcase(request.role, fault.roles) and fault.sees in text:
                 count[0] += 1
                 if not fault.calls or count[0] in fault.calls:
                     raise _FAILURES[fault.provider](by)
@@ -89,27 +92,29 @@ class _Failing:
 
 class _Down:
     def __getattr__(self, name: str) -> NoReturn:
-        raise StoreError("the memory does not answer (injected fault)", where=name)
+        raise MemoryUnavailable("the memory does not answer (injected fault)", where=name)
 
 
 @contextmanager
 def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
-    """The case of one epoch. Where files shall break, the data is copied into `folder`, and removed afterwards.
+    """The case of one epoch. Where files shall differ, the data is copied into `folder`, and removed afterwards.
 
     Raises:
-        InputError: a fault's pattern fits no file.
+        InputError: a fault's pattern fits no file; there is no folder `files`.
     """
-    faults = [fault for fault in scenario.faults if fault.missing_file or fault.broken_json or fault.empty_file]
-    if not faults:
+    faults = [fault.file for fault in scenario.faults if fault.file]
+    if not faults and scenario.files is None:
         yield Case(scenario, epoch, folder, scenario.data_folder)
         return
     if scenario.data_folder is None:
-        raise InputError("faults in files need `data`", where=scenario.id, hint="name the data's folder")
+        raise InputError("other files need `data`", where=scenario.id, hint="name the data's folder")
     copy = folder / "data"
     _copy(scenario.data_folder, copy)
     try:
-        for fault in faults:
-            _break(copy, fault, scenario.id)
+        if scenario.files is not None:
+            _put_over(scenario.folder / scenario.files, copy)
+        for kind, pattern in faults:
+            _break(copy, kind, pattern, scenario.id)
         yield Case(scenario, epoch, folder, copy)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
@@ -126,17 +131,25 @@ def _copy(data: Path, copy: Path) -> None:
         raise InputError("the data cannot be copied", where=str(data), hint="make room, check permissions") from error
 
 
-def _break(data: Path, fault: Fault, scenario: str) -> None:
-    pattern, root = fault.missing_file or fault.broken_json or fault.empty_file or "", data.resolve()
+def _put_over(files: Path, copy: Path) -> None:
+    if not files.is_dir():
+        raise InputError("there is no such folder", where=str(files), hint="mend the key files")
+    shutil.copytree(files, copy, dirs_exist_ok=True)
+
+
+def _break(data: Path, kind: str, pattern: str, scenario: str) -> None:
+    root = data.resolve()
     fits = [path for path in sorted(data.glob(pattern)) if path.is_file() and not path.is_symlink()]
     files = [path for path in fits if path.resolve().is_relative_to(root)]  # a linked folder is no part of the copy
     if not files:
         raise InputError(f"no file of the data fits {pattern!r}", where=f"{scenario}: faults", hint="mend the pattern")
     for path in files:
-        if fault.missing_file:
+        whole = path.read_bytes()
+        if kind == "missing_file":
             path.unlink()
-        elif fault.empty_file:
+        elif kind == "empty_file":
             path.write_bytes(b"")
+        elif kind == "long_file":
+            path.write_bytes(whole * (1 + _LONG_BYTES // max(1, len(whole))))
         else:
-            whole = path.read_bytes()
             path.write_bytes(whole[: max(1, len(whole) * 2 // 3)].rstrip(b" \n\r\t}]"))

@@ -11,7 +11,7 @@ from transom.errors import EgressError, ProviderError, ReplyError, TransomError
 from transom.evals.document import Details, EpochRow, Evaluation, Fingerprint, ScenarioRow, summarise
 from transom.evals.faults import Case, prepared
 from transom.evals.judge import judge
-from transom.evals.scorers import DIMENSIONS, below, by_dimension, score
+from transom.evals.scorers import DIMENSIONS, VERDICT, below, by_dimension, score
 from transom.evals.shapes import Outcome, Scenario, Used
 from transom.evals.suite import Suite
 from transom.runs import Run, Stage, model_file
@@ -52,7 +52,7 @@ async def run_suite(
 
     async def one(scenario: Scenario, epoch: int) -> EpochRow:
         async with slots:
-            row = await _epoch(run, scenario, epoch, runner, judged=judged)
+            row = await _epoch(run, scenario, epoch, runner, model=fingerprint.model, judged=judged)
         run.progress(f"{scenario.id}/{epoch}: {row.status}" + "".join(f"; {why}" for why in row.why[:1]))
         return row
 
@@ -76,7 +76,7 @@ async def run_suite(
     )
 
 
-async def _epoch(run: Run, scenario: Scenario, epoch: int, runner: Runner, *, judged: bool) -> EpochRow:
+async def _epoch(run: Run, scenario: Scenario, epoch: int, runner: Runner, *, model: str, judged: bool) -> EpochRow:
     stage = f"{scenario.id}/{epoch}"
     with prepared(scenario, epoch, run.folder / stage / "work") as case:
 
@@ -94,7 +94,9 @@ async def _epoch(run: Run, scenario: Scenario, epoch: int, runner: Runner, *, ju
                 scores.append(await judge(run, f"{stage}/judge", scenario, outcome))
             except (EgressError, ProviderError, ReplyError) as error:
                 notes.append(f"the rubric was not judged: {error}")
-    failed = below(scenario, scores)
+    foreseen = scenario.abstains.get(model)
+    abstains = foreseen is not None and outcome.verdict == foreseen.verdict
+    failed = [one for one in below(scenario, scores) if not (abstains and one.scorer == VERDICT)]
     scores.sort(key=lambda one: one not in failed)  # what made it fail is said first
     said = [outcome.error] if outcome.error else [f"{one.scorer}: {why}" for one in scores for why in one.why]
     return EpochRow(
@@ -104,6 +106,7 @@ async def _epoch(run: Run, scenario: Scenario, epoch: int, runner: Runner, *, ju
         scores={one.scorer: one.value for one in scores},
         why=(*said, *notes),
         used=outcome.used,
+        abstains=foreseen.why if foreseen and abstains else "",
     )
 
 

@@ -18,7 +18,7 @@ DIMENSIONS = (
     "memory_utilization",
     "error_handling",
 )
-RUBRIC = "rubric"
+RUBRIC, VERDICT = "rubric", "verdict"
 
 Parts = Iterable[tuple[bool | float, str]]
 """What is counted: whether (or how far) each part holds, and what to say where it does not."""
@@ -199,7 +199,7 @@ SCORERS: Mapping[str, Scorer] = {
     "tools": Scorer("tool_usage", _tools),
     "tool_arguments": Scorer("tool_usage", _arguments, least=0.0),
     "tool_calls": Scorer("tool_usage", _most("tool calls", lambda one: len(one.tools), lambda at: at.tool_calls)),
-    "verdict": Scorer("decision_quality", _verdict),
+    VERDICT: Scorer("decision_quality", _verdict),
     "criteria": Scorer("decision_quality", _criteria),
     "values": Scorer("decision_quality", _values),
     "mentions": Scorer(

@@ -18,7 +18,8 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, coerce_numbers_to_str=True)
 
 
-def _listed(value: object) -> object:
+def listed(value: object) -> object:
+    """One value as a list of one."""
     return value if isinstance(value, list | tuple) else [value]
 
 
@@ -26,7 +27,7 @@ def _named(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(listed)]
 """One text or a list of texts."""
 
 
@@ -90,28 +91,40 @@ class Limits(Shape):
     seconds: float | None = None
 
 
+_FILE_FAULTS = ("missing_file", "broken_json", "empty_file", "long_file")
+
+
 class Fault(Shape):
     """Something that breaks while the scenario runs: files of the data (a pattern), the provider, or the memory.
 
     Attributes:
+        long_file: its text is repeated until it has 8 MB.
         calls: which calls of the provider fail, from 1; all where none is named.
         roles: of which roles, as a pattern.
+        sees: a text that a call must be shown to fail.
     """
 
     missing_file: str | None = None
     broken_json: str | None = None
     empty_file: str | None = None
-    provider: Literal["network", "rate_limit", "refused", "server"] | None = None
+    long_file: str | None = None
+    provider: Literal["network", "timeout", "rate_limit", "refused", "server"] | None = None
     calls: tuple[int, ...] = ()
     roles: str = "*"
+    sees: str = ""
     memory: Literal["down"] | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Fault:
-        kinds = [self.missing_file, self.broken_json, self.empty_file, self.provider, self.memory]
-        if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("name one of missing_file, broken_json, empty_file, provider, memory")
+        if sum(kind is not None for kind in (self.file, self.provider, self.memory)) != 1:
+            raise ValueError(f"name one of {', '.join(_FILE_FAULTS)}, provider, memory")
         return self
+
+    @property
+    def file(self) -> tuple[str, str] | None:
+        """What becomes of files, and the pattern of their names."""
+        told = [(name, pattern) for name in _FILE_FAULTS if (pattern := getattr(self, name))]
+        return told[0] if told else None
 
 
 class Defaults(Shape):
@@ -132,6 +145,13 @@ class Defaults(Shape):
     least: dict[str, Share] = Field(default_factory=dict)
 
 
+class Abstention(Shape):
+    """That a model was foreseen not to decide: what it answers instead of the right verdict, and why."""
+
+    verdict: str
+    why: str
+
+
 class Scenario(Defaults):
     """`scenario.yaml`: one question with its right answer.
 
@@ -141,6 +161,8 @@ class Scenario(Defaults):
         input: what the product's runner is given.
         rubric: criteria in words, for a model as judge.
         faults: what breaks while it runs.
+        files: a folder beside `scenario.yaml` whose files are put over a copy of the data.
+        abstains: model -> where it was foreseen to abstain; the verdict alone then fails nothing.
     """
 
     id: str = ""
@@ -152,12 +174,16 @@ class Scenario(Defaults):
     rubric: Texts = ()
     tags: Texts = ()
     faults: tuple[Fault, ...] = ()
+    files: str | None = None
+    abstains: dict[str, Abstention] = Field(default_factory=dict)
     limits: Limits = Field(default_factory=Limits)
 
     @property
     def digest(self) -> str:
         """Changes with whatever changes what is asked or what is right; not with epochs, time-outs or thresholds."""
-        return digest(self.model_dump(mode="json", include={"input", "expected", "rubric", "faults", "limits"}))[:16]
+        return digest(
+            self.model_dump(mode="json", include={"input", "expected", "rubric", "faults", "files", "limits"})
+        )[:16]
 
 
 class Evidence(Shape):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from transom.errors import InputError
 from transom.evals.shapes import Evidence, Outcome
+from transom.formats.release.places import Source as Place
+from transom.formats.release.places import stands_in
 from transom.formats.text_files import TextFile
 from transom.gates.facts import Source, facts_of
 from transom.once import once
@@ -40,11 +41,10 @@ class Sources:
         text = self.text(piece.source)
         if text is None:
             return piece.formula is not None
-        place = _located(text, piece.locator)
-        if place is None:
-            return False
-        value = "" if piece.formula else piece.value
-        return _has(place, value) and (_has(place, piece.quote) or (not piece.value and _has(text, piece.quote)))
+        place = _located(text, piece.locator, piece.source)
+        if piece.formula or not place:
+            return bool(place)
+        return _has(place, piece.value) and (_has(place, piece.quote) or (not piece.value and _has(text, piece.quote)))
 
     @once
     def everything(self) -> Source:
@@ -55,32 +55,20 @@ class Sources:
         return Source("\n".join([*pieces, *texts]))
 
 
-def _located(text: str, locator: str) -> str | None:
-    """What stands at a line number, a JSON pointer (`/summary/failed`) or, for any other locator, anywhere."""
-    if locator.isdecimal():
-        lines = text.split("\n")
-        return lines[int(locator) - 1] if 0 < int(locator) <= len(lines) else None
-    if not locator.startswith("/"):
+def _located(text: str, locator: str, name: str) -> str:
+    """What stands at a line (`12`, `line:12`, `lines:12-14`) or below a JSON pointer; without a locator the whole."""
+    if not locator:
         return text
     try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    for part in locator[1:].split("/"):
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and key in value:
-            value = value[key]
-        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
-            value = value[int(key)]
-        else:
-            return None
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return Place(text.encode(), name).at(f"line:{locator}" if locator.isdecimal() else locator)
+    except InputError:
+        return ""
 
 
 def _has(text: str, said: str) -> bool:
     """Whether a text says that: to the letter but for white space, or the same numbers in another notation."""
     words = " ".join(said.split())
-    if not words or words in " ".join(text.split()):
+    if not words or stands_in(words, text):
         return True
     facts = list(facts_of(words))
     only_numbers = bool(facts) and all(fact.value is not None for fact in facts) and len(words) < 40

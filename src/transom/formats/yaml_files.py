@@ -246,6 +246,33 @@ def _value(kind: str, text: str) -> Json:
     return text
 
 
+def add_key(file: YamlFile, key: str, value: Json, comment: str = "") -> str:
+    """The text of a mapping with one more key at its end; every character that stands there stays as it is.
+
+    Args:
+        file: whose text; it must not have the key.
+        key: which, at the left edge.
+        value: its value.
+        comment: one line above it.
+
+    Raises:
+        InputError: the file does not end in such a way that a key can follow.
+    """
+    end = "\r\n" if "\r\n" in file.text else "\n"
+    above = f"# {' '.join(comment.split())}\n" if comment else ""
+    added = f"{above}{dump_yaml({key: value})}".replace("\n", end)
+    text = file.text + ("" if file.text.endswith("\n") else end) + added
+    try:
+        now = parse_yaml(text, file.path).data
+    except InputError:
+        now = None
+    if not isinstance(file.data, dict) or now != {**file.data, key: value}:
+        raise InputError(
+            f"{key} cannot be added", where=str(file.path), hint=f"write it yourself: {' '.join(added.split())}"
+        )
+    return text
+
+
 def dump_yaml(data: object) -> str:
     """Plain data as block-style YAML, keys in the order given, long texts on one line."""
     writer = YAML(typ="safe", pure=True)

@@ -62,14 +62,14 @@ def decide(
     target: str,
     waivers: Sequence[Waiver],
     as_of: date,
-    left_out: Sequence[str] = (),
+    unread: Sequence[Unread] = (),
 ) -> Decision:
     """Judge a feature for a stage.
 
     Args:
         current: the stage that Jira tells; None where it tells none.
         target: the stage that it is judged for.
-        left_out: files that were not read, since they lead out of the feature's folder.
+        unread: what was not read beside what the readings tell.
     """
     judge = Judge(readings, ledger)
     asked = policy.criteria_for(target)
@@ -79,11 +79,11 @@ def decide(
     valid, expired = [one for one in given if one.expires >= as_of], [one for one in given if one.expires < as_of]
     criteria, used = _waived(judged, valid, expired, feature)
     verdict = verdict_of(criteria)
-    unread = [Unread(source=one.source, why=one.why) for one in readings if one.state in ("unreadable", "in_part")]
-    unread += [Unread(source=one, why="leads out of the feature's folder") for one in left_out]
+    told = [Unread(source=one.source, why=one.why) for one in readings if one.state in ("unreadable", "in_part")]
+    missed = [*told, *unread]
     return Decision(
         verdict=verdict,
-        confidence=_confidence(criteria, contradictions, unread, readings),
+        confidence=_confidence(criteria, contradictions, missed, readings),
         stage_fit=_stage_fit(policy, criteria, current),
         criteria=criteria,
         risks=_risks(criteria, readings, ledger, contradictions),
@@ -91,7 +91,7 @@ def decide(
         waivers=used,
         unsupported=_claims(readings),
         injections=_injections(readings),
-        unread=unread,
+        unread=missed,
         questions=_questions(criteria, target),
     )
 

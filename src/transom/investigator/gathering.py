@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from transom.agent import call
 from transom.canonical import Json, digest
-from transom.errors import InputError, OutOfTurns, ReplyError, WindowOverflow
+from transom.errors import InputError, NetworkFailed, OutOfTurns, ReplyError, RequestRefused, WindowOverflow
 from transom.formats.release.analysis import read_analysis_file
 from transom.formats.release.documents import read_document
 from transom.formats.release.issues import read_changelog_file, read_issue_file
@@ -15,7 +15,7 @@ from transom.formats.release.shapes import Kind, Observation, Reading, Shape
 from transom.gates.cutting import cut
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.replies import CITED, read_plain, recited
-from transom.investigator.result import Unsupported
+from transom.investigator.result import Unread, Unsupported
 from transom.investigator.roles import MERGE, READER, json_rows, ours, role_of
 from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
 from transom.investigator.tools import reading_tools
@@ -27,6 +27,8 @@ _MOST_SHOWN = 14  # observations of a source that its reader is shown
 _MOST_SUMMARIES = 24
 _GROUP = 12
 _SUMMARY = 900  # characters
+_NOTHING = (ReplyError, OutOfTurns, WindowOverflow, NetworkFailed, RequestRefused)
+"""What one source's reader may fail with while the others go on; what the rules read in it still counts."""
 _OF_MANY = 260  # characters of one summary where there are many
 
 
@@ -87,13 +89,18 @@ def read_source(data: DataFolder, ref: SourceRef) -> Reading:
 
 
 class SourceReport(Shape):
-    """What came of one source: its reading, and what its reader said of it, with the evidence under ids of its own."""
+    """What came of one source: its reading, and what its reader said of it, with the evidence under ids of its own.
+
+    Attributes:
+        failed: why its reader said nothing; empty where it did.
+    """
 
     key: str
     reading: Reading
     summary: str
     evidence: list[Evidence]
     struck: list[Unsupported]
+    failed: str = ""
     tokens_read: int = 0
     tokens_returned: int = 0
 
@@ -150,11 +157,13 @@ async def summarised(
         json_rows("observations", rows),
     ]
     tools = Toolbox(reading_tools(data, data.feature(feature_id)))
+    failed = ""
     try:
         answer = await call(stage, role, blocks, read_plain, tools=tools)
         text, read = answer.value, stage.host.chain.estimate_tokens(answer.request)
-    except (ReplyError, OutOfTurns, WindowOverflow) as error:
-        text, read = f"Its reader came to nothing: {error.what}", 0
+    except _NOTHING as error:
+        text, read, failed = "", 0, f"its reader came to nothing: {error.what}"
+        stage.memoise = not getattr(error, "retryable", False)  # another run of the process asks again
     checked = ledger.check(_within(text, _SUMMARY), names=[question, ref.source])
     struck = [Unsupported(text=one.sentence, why=one.why, where=ref.source) for one in checked.struck]
     return SourceReport(
@@ -163,6 +172,7 @@ async def summarised(
         summary=checked.text,
         evidence=ledger.rows(checked.cited),
         struck=struck,
+        failed=failed,
         tokens_read=read,
         tokens_returned=len(checked.text) // 4,
     )
@@ -182,6 +192,12 @@ def _row(ledger: Ledger, one: Observation, reading: Reading) -> dict[str, Json]:
     evidence = ledger[ledger.add(one, reading)]
     told = one.model_dump(include={"measure", "label", "unit", "nature", "limit", "locator"})
     return {**told, "id": evidence.id, "value": evidence.value, "fact": evidence.fact, "quote": one.quote[:160]}
+
+
+def unread(data: DataFolder, feature: Feature, reports: Sequence[SourceReport] = ()) -> list[Unread]:
+    """Files that lead out of the feature's folder, and sources whose readers failed."""
+    outside = [Unread(source=one, why="leads out of the feature's folder") for one in data.left_out(feature)]
+    return [*outside, *(Unread(source=one.reading.source, why=one.failed) for one in reports if one.failed)]
 
 
 def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger, dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
@@ -54,7 +55,8 @@ class Evidence(Shape):
             text = self.label if self.label and "{" in self.value else self.value
             if self.label and text != self.label and not self.measure.startswith("performance."):
                 name = f"{name} of {self.label}"
-            shown = f'"{text[:160]}"'
+            said = textwrap.shorten(text.replace('"', ""), 160, placeholder="…")
+            shown = f'"{said}"'
         return f"{name} {shown} [{self.id}]"
 
 
@@ -172,6 +174,8 @@ class Ledger:
         """An entry as a claim is held to it, with the passage at its locator."""
         row = self._rows[evidence_id]
         about = " ".join((row.measure.replace(".", " "), row.label, row.locator.replace("/", " "), row.formula or ""))
+        if row.measure.startswith("uat.") and not row.measure.startswith("uat.issues"):
+            about += " tests"
         text = row.quote if row.source == CALCULATED else f"{row.quote} {self._passage(row.source, row.locator)}"
         unit = _UNITS.get(row.unit, row.unit)
         value = self.value_of(evidence_id)

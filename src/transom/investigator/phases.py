@@ -10,7 +10,7 @@ from transom.errors import InputError, ReplyError
 from transom.formats.release.shapes import Shape
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
-from transom.investigator.gathering import gather, merge, together
+from transom.investigator.gathering import gather, merge, together, unread
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.remembering import changed, recall, remember
 from transom.investigator.replies import read_as
@@ -51,7 +51,7 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         target=target,
         waivers=inquiry.waivers,
         as_of=inquiry.as_of,
-        left_out=inquiry.data.left_out(feature),
+        unread=unread(inquiry.data, feature, reports),
     )
     digests = [one.reading.sha256 for one in reports]
     before = await recall(run, inquiry.memory, feature.feature_id, target, digests)

@@ -49,7 +49,7 @@ async def recall(run: Run, memory: Memory | None, feature_id: str, target: str, 
         if memory is None:
             return Remembered(status="off")
         try:
-            entry = await memory.get(_key(feature_id, target))
+            entry = await memory.get(assessment_key(feature_id, target))
         except MemoryUnavailable:
             return Remembered(status="broken")
         earlier = Earlier.model_validate(entry.metadata["assessment"]) if entry is not None else None
@@ -96,7 +96,7 @@ async def _keep(memory: Memory, result: Investigation, readings: Sequence[Readin
     text = f"{result.feature_name} was judged {result.verdict} for {result.target_stage} on {as_of}"
     text += f"; open: {', '.join(open_)}" if open_ else ""
     await memory.store(f"{result.feature_name} ({result.feature_id})", {**about, "kind": "feature"}, key=feature)
-    key = _key(result.feature_id, result.target_stage)
+    key = assessment_key(result.feature_id, result.target_stage)
     assessment: dict[str, Json] = {**about, "kind": "assessment", "assessment": told.model_dump(mode="json")}
     await memory.store(text, assessment, key=key)
     await memory.relate(key, feature, "assesses")
@@ -148,7 +148,8 @@ def _names(found: Sequence[Neighbour]) -> str:
     return "; ".join(dict.fromkeys(one.entry.content for one in found))
 
 
-def _key(feature_id: str, target: str) -> str:
+def assessment_key(feature_id: str, target: str) -> str:
+    """Under what memory keeps the last assessment of a feature for a stage."""
     return f"assessment/{feature_id}/{target}"
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,16 +12,14 @@ from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml, read_text
 from transom.stories.listed import read_stories_yaml, read_tasks
 from transom.stories.markdown_story import read_epics, read_story_file
+from transom.stories.search import Search, number_of, same_epic
 from transom.stories.status import Drift, SprintStatus, find_drift, read_gate, read_sprint_status
 from transom.stories.story import Story, read_status
 
 Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit"]
 
-_SKIPPED = {"node_modules", "target", "build", "dist", "venv", "__pycache__", "site-packages", "vendor"}
-_HIDDEN_ALLOWED = {".bmad-core", ".specify", "_bmad-output"}
 _STORY_FILE = re.compile(r"^(?:story[-_. ])?(\d+)[.-](\d+[a-z]?)(?:[.-].*)?\.md$")
 _PAGE = re.compile(r"epics?\.md|epic-\d+.*\.md")
-_MOST_FILES = 50_000
 
 
 @dataclass(frozen=True)
@@ -51,26 +48,27 @@ def find_backlog(project: Path, epic: str) -> Backlog:
 
     Args:
         project: its folder.
-        epic: `epic-1`, `1`, the id in `stories.yaml`, the folder of a feature, or the path of a backlog's file.
+        epic: `epic-1`, `1`, the id in `stories.yaml`, the name of a feature, or the path of a backlog's file or folder.
 
     Raises:
         InputError: no such epic, naming those that there are; two backlogs that have it; a file that cannot be read.
     """
     if not project.is_dir():
         raise InputError("is no folder", where=str(project), hint="name the project's folder")
-    files = _files(project)
-    found = [one for read in (_stories_yaml, _v6, _v4, _spec_kit) if (one := read(project, files, epic))]
-    found = found or [one for one in (_epics(project, files, epic),) if one]
+    search = Search.of(project, epic)
+    found = [one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)] or [*_epics(search)]
+    if not found and search.place and search.place.is_file():
+        story = read_any(search.place)  # says why, where it is no backlog
+        found = [Backlog(epic, "bmad-v4", (story,), search.relative(search.place))] if isinstance(story, Story) else []
     if not found:
-        known = _known(project, files)
+        known = _known(search)
         hint = f"there are {', '.join(known)}" if known else "write docs/epics/EPIC/stories.yaml, or name its file"
         raise InputError(f"no epic {epic!r} was found", where=str(project), hint=hint)
     if len(found) > 1:
         names = " and ".join(one.source for one in found)
         raise InputError(f"the epic {epic!r} is in {names}", where=str(project), hint="name one of them with --epic")
-    backlog = found[0]
-    _check_dependencies(backlog)
-    return backlog
+    _check_dependencies(found[0])
+    return found[0]
 
 
 def read_any(path: Path) -> Any:
@@ -101,93 +99,62 @@ def read_any(path: Path) -> Any:
     return read_story_file(text, source)
 
 
-def _files(project: Path) -> list[Path]:
-    """Candidates below the project, sorted; links are not followed, and folders of packages are passed over."""
-    found: list[Path] = []
-    for folder, folders, names in os.walk(project):
-        folders[:] = sorted(
-            one for one in folders if one not in _SKIPPED and (not one.startswith(".") or one in _HIDDEN_ALLOWED)
-        )
-        found += [Path(folder, name) for name in sorted(names) if name.endswith((".md", ".yaml", ".yml"))]
-        if len(found) > _MOST_FILES:
-            raise InputError("holds too many files to look through", where=str(project), hint="name the backlog's file")
-    return found
-
-
-def _named(path: Path, project: Path, epic: str) -> bool:
-    """Whether the epic was asked for by the path of this file."""
-    return epic.endswith((".md", ".yaml", ".yml")) and (project / epic).resolve() == path.resolve()
-
-
-def _same(epic: str, other: str) -> bool:
-    return epic.lower() == other.lower() or (_number(epic) != "" and _number(epic) == _number(other))
-
-
-def _number(epic: str) -> str:
-    match = re.fullmatch(r"(?:epic[-_ ]?)?(\d+[a-z]?)", epic.strip(), re.IGNORECASE)
-    return match[1].lower() if match else ""
-
-
-def _stories_yaml(project: Path, files: Sequence[Path], epic: str) -> Backlog | None:
-    for path in files:
-        if path.name not in ("stories.yaml", "stories.yml") and not _named(path, project, epic):
+def _stories_yaml(search: Search) -> Iterator[Backlog]:
+    for path in search.files:
+        named = search.place == path and path.suffix != ".md" and not path.name.startswith("sprint-status")
+        if path.name not in ("stories.yaml", "stories.yml") and not named:
             continue
-        if path.suffix == ".md" or path.name.startswith("sprint-status"):
-            continue
-        source = path.relative_to(project).as_posix()
-        if not (_named(path, project, epic) or _same(epic, path.parent.name) or _declares(path, epic)):
-            continue
-        stories = read_stories_yaml(load_yaml(path), source)
-        specified = [_with_file(project, path.parent / "stories", one) for one in stories]
-        return Backlog(epic, "stories.yaml", tuple(specified), source)
-    return None
+        if search.names(path) or same_epic(search.epic, path.parent.name) or _declares(path, search.epic):
+            source = search.relative(path)
+            stories = read_stories_yaml(load_yaml(path), source)
+            filed = tuple(_with_file(search, path.parent / "stories", one) for one in stories)
+            yield Backlog(search.epic, "stories.yaml", filed, source)
 
 
 def _declares(path: Path, epic: str) -> bool:
     text = path.read_text(encoding="utf-8", errors="replace")
     return any(
-        _same(epic, one.strip(" \"'")) for one in re.findall(r"^epic(?:_id)?:\s*([^#\n]+?)\s*(?:#.*)?$", text, re.M)
+        same_epic(epic, one.strip(" \"'")) for one in re.findall(r"^epic(?:_id)?:\s*([^#\n]+?)\s*(?:#.*)?$", text, re.M)
     )
 
 
-def _with_file(project: Path, folder: Path, story: Story) -> Story:
+def _with_file(search: Search, folder: Path, story: Story) -> Story:
     """The entry with the text of its own file, where that was written."""
     found = sorted(folder.glob(f"{story.id}-*.md")) if folder.is_dir() else []
     if not found:
         return story
-    written = read_story_file(read_text(found[0]), found[0].relative_to(project).as_posix())
-    kept = {"id": story.id, "key": written.key, "epic": story.epic, "depends_on": story.depends_on}
-    checkpoints = {"spec_checkpoint": story.spec_checkpoint, "done_checkpoint": story.done_checkpoint}
-    return written.model_copy(
-        update={**kept, **checkpoints, "instructions": story.instructions, "allowed": story.allowed}
-    )
+    written = read_story_file(read_text(found[0]), search.relative(found[0]))
+    kept = ("id", "epic", "depends_on", "spec_checkpoint", "done_checkpoint", "instructions", "allowed")
+    return written.model_copy(update={name: getattr(story, name) for name in kept})
 
 
-def _story_files(project: Path, files: Iterable[Path]) -> list[Story]:
-    named = [path for path in files if _STORY_FILE.match(path.name)]
-    return [read_story_file(read_text(path), path.relative_to(project).as_posix()) for path in named]
+def _story_files(search: Search, paths: Iterable[Path]) -> list[Story]:
+    return [read_story_file(read_text(path), search.relative(path)) for path in paths if _STORY_FILE.match(path.name)]
 
 
-def _v6(project: Path, files: Sequence[Path], epic: str) -> Backlog | None:
-    sheets = [path for path in files if path.name.startswith("sprint-status") and path.suffix in (".yaml", ".yml")]
+def _v6(search: Search) -> Iterator[Backlog]:
+    sheets = [path for path in search.files if _is_sheet(path)]
     for path in sheets:
-        source = path.relative_to(project).as_posix()
-        sprint = read_sprint_status(load_yaml(path), source)
-        rows = sprint.of_epic(_number(epic)) if _number(epic) else {}
-        if _named(path, project, epic):
-            rows = dict(sprint.stories)
+        sprint = read_sprint_status(load_yaml(path), search.relative(path))
+        rows = dict(sprint.stories) if search.names(path) else sprint.of_epic(search.number) if search.number else {}
         if not rows:
             continue
-        folders = {path.parent, path.parent / "stories", project / sprint.location.removeprefix("{project-root}/")}
-        filed = {one.key: one for one in _story_files(project, [path for path in files if path.parent in folders])}
-        pages = [path for path in files if _PAGE.fullmatch(path.name)]
-        planned = {one.id: one for path in pages for one in _on_page(project, path)}
+        location = search.project / sprint.location.removeprefix("{project-root}/")
+        folders = {path.parent, path.parent / "stories", location}
+        filed = {one.key: one for one in _story_files(search, [one for one in search.files if one.parent in folders])}
+        pages = [one for one in search.files if _PAGE.fullmatch(one.name)]
+        planned = {one.id: one for page in pages for one in _on_page(search, page)}
         stories = [filed.get(key) or _planned_story(key, status, planned, sprint) for key, status in rows.items()]
-        mine = [one for one in filed.values() if one.key in rows or _number(one.epic) == _number(epic)]
+        mine = [one for one in filed.values() if one.key in rows or number_of(one.epic) == search.number]
         drift = find_drift(mine, replace(sprint, stories=rows))
-        known = [one.model_copy(update={"epic": epic, "key": key}) for one, key in zip(stories, rows, strict=True)]
-        return Backlog(epic, "bmad-v6", tuple(known), source, sprint, tuple(drift))
-    return None
+        known = [
+            one.model_copy(update={"epic": search.epic, "key": key}) for one, key in zip(stories, rows, strict=True)
+        ]
+        yield Backlog(search.epic, "bmad-v6", tuple(known), sprint.source, sprint, tuple(drift))
+
+
+def _is_sheet(path: Path) -> bool:
+    return path.name.startswith("sprint-status") and path.suffix in (".yaml", ".yml")
 
 
 def _planned_story(key: str, status: str, planned: dict[str, Story], sprint: SprintStatus) -> Story:
@@ -202,66 +169,83 @@ def _planned_story(key: str, status: str, planned: dict[str, Story], sprint: Spr
     return Story.model_validate({"id": f"{epic}.{number}", "title": title, "text": text, **told, **where})
 
 
-def _v4(project: Path, files: Sequence[Path], epic: str) -> Backlog | None:
+def _v4(search: Search) -> Iterator[Backlog]:
+    """Story files by their names, in the folder that is configured or in one called `stories`, or below it."""
+    if any(map(_is_sheet, search.files)):
+        return
+    place = _location(search.project)
+    folders: dict[Path, list[Path]] = {}
+    for path in search.files:
+        match = _STORY_FILE.match(path.name)
+        known = path.is_relative_to(place) or "stories" in path.relative_to(search.project).parts
+        if match and (search.names(path) or (known and number_of(match[1]) == search.number)):
+            folders.setdefault(path.parent, []).append(path)
+    for folder, paths in folders.items():
+        stories = sorted(_story_files(search, paths), key=lambda one: [*map(int, re.findall(r"\d+", one.id))])
+        mine = tuple(one.model_copy(update={"epic": search.epic}) for one in stories)
+        yield Backlog(search.epic, "bmad-v4", mine, search.relative(folder))
+
+
+def _location(project: Path) -> Path:
+    """Where the story files of BMAD v4 lie."""
     config = project / ".bmad-core" / "core-config.yaml"
     data = load_yaml(config).data if config.is_file() else {}
-    place = str(data.get("devStoryLocation") or "docs/stories") if isinstance(data, dict) else "docs/stories"
-    folder = project / place
-    if not _number(epic) or not folder.is_dir() or any(path.name.startswith("sprint-status") for path in files):
-        return None
-
-    def of_epic(path: Path) -> bool:
-        match = _STORY_FILE.match(path.name)
-        return path.parent == folder and match is not None and match[1] == _number(epic)
-
-    stories = _story_files(project, filter(of_epic, files))
-    if not stories:
-        return None
-    stories.sort(key=lambda one: [int(re.sub(r"\D", "", piece) or 0) for piece in one.id.split(".")])
-    return Backlog(epic, "bmad-v4", tuple(one.model_copy(update={"epic": epic}) for one in stories), place)
+    place = data.get("devStoryLocation") if isinstance(data, dict) else None
+    return project / str(place or "docs/stories")
 
 
-def _spec_kit(project: Path, files: Sequence[Path], epic: str) -> Backlog | None:
-    for path in files:
+def _spec_kit(search: Search) -> Iterator[Backlog]:
+    for path in search.files:
         feature = path.parent.name
         short = feature.partition("-")[0]
-        asked = _named(path, project, epic) or epic == feature or (short.isdigit() and epic == short)
-        if path.name != "tasks.md" or not asked:
-            continue
-        page = path.parent / "spec.md"
-        source = path.relative_to(project).as_posix()
-        stories = read_tasks(read_text(path), source, read_text(page) if page.is_file() else "")
-        return Backlog(epic, "spec-kit", stories, source)
-    return None
+        asked = search.names(path) or search.epic == feature or (short.isdigit() and search.epic == short)
+        if path.name == "tasks.md" and asked:
+            page, source = path.parent / "spec.md", search.relative(path)
+            stories = read_tasks(read_text(path), source, read_text(page) if page.is_file() else "")
+            yield Backlog(search.epic, "spec-kit", stories, source)
 
 
-def _epics(project: Path, files: Sequence[Path], epic: str) -> Backlog | None:
-    named = [path for path in files if _named(path, project, epic)]
-    for path in named or [path for path in files if _PAGE.fullmatch(path.name)]:
-        stories = [one for one in _on_page(project, path) if named or one.epic == f"epic-{_number(epic)}"]
-        if stories:
-            return Backlog(epic, "epics.md", tuple(stories), path.relative_to(project).as_posix())
-    return None
+def _epics(search: Search) -> Iterator[Backlog]:
+    """Pages of epics by their names; else any page that has them, such as a PRD."""
+    pages = [path for path in search.files if path.suffix == ".md"]
+    for chosen in ([path for path in pages if _PAGE.fullmatch(path.name)], pages):
+        backlogs = []
+        for path in chosen:
+            stories = _on_page(search, path) if search.number or search.names(path) else ()
+            mine = tuple(one for one in stories if search.names(path) or one.epic == f"epic-{search.number}")
+            backlogs += [Backlog(search.epic, "epics.md", mine, search.relative(path))] if mine else []
+        yield from backlogs
+        if backlogs:
+            return
 
 
-def _on_page(project: Path, path: Path) -> tuple[Story, ...]:
-    """The stories of a page of epics; none where it holds none."""
+def _on_page(search: Search, path: Path) -> tuple[Story, ...]:
+    """The stories of a page of epics; none where it holds none, or is a template that nobody asked for."""
     text = read_text(path)
-    return read_epics(text, path.relative_to(project).as_posix()) if re.search(r"^##+ Story \d", text, re.M) else ()
+    if not re.search(r"^##+ Story \d", text, re.MULTILINE):
+        return ()
+    try:
+        return read_epics(text, search.relative(path))
+    except InputError:
+        if search.names(path) or _PAGE.fullmatch(path.name):
+            raise
+        return ()
 
 
-def _known(project: Path, files: Sequence[Path]) -> list[str]:
+def _known(search: Search) -> list[str]:
     names: list[str] = []
-    for path in files:
+    for path in search.files:
         if path.name in ("stories.yaml", "stories.yml"):
-            names.append(path.relative_to(project).as_posix())
+            names.append(search.relative(path))
         elif path.name == "tasks.md":
             names.append(path.parent.name)
-        elif path.name.startswith("sprint-status"):
+        elif _is_sheet(path):
             text = path.read_text(encoding="utf-8", errors="replace")
             names += re.findall(r"^\s+(epic-\d+[a-z]?):", text, re.MULTILINE)
         elif match := _STORY_FILE.match(path.name):
             names.append(f"epic-{match[1]}")
+        elif _PAGE.fullmatch(path.name):
+            names += [one.epic for one in _on_page(search, path)]
     return list(dict.fromkeys(names))[:10]
 
 

@@ -20,6 +20,8 @@ from transom.stories.results import EpicResult, StoryResult
 from transom.stories.roles import blocks_for, window_sizes
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
+from transom.stories.testrun import check_command
+from transom.stories.validators import AgentValidator
 
 OUTCOME_FILE = "outcome.json"
 
@@ -67,6 +69,10 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
         InputError, SandboxError: nothing can be done at all.
     """
     wanted = chosen(epic.backlog, story)
+    check_command(epic.settings.tests)
+    if mine := (await Git(epic.project)("diff", "--name-only", "HEAD")).splitlines():
+        told = "your changes are not committed, so stories do not have them and cannot be merged over them"
+        epic.run.progress(f"{', '.join(mine[:5])}: {told}")
     before = _outcome(epic.run.folder / OUTCOME_FILE)
     merged = await merged_stories(epic.project, epic.backlog.epic, epic.settings.target)
     results: dict[str, StoryResult] = {}
@@ -202,11 +208,18 @@ def plan(project: Path, epic: str, story: str | None, settings: StorySettings) -
         handoff = StoryHandoff(one.id, limits=replace(settings.limits))
         windows = {seat: window_sizes(seat, blocks_for(seat, one, handoff)) for seat in STAGES}
         waits = [other for other in one.depends_on if any(other == two.id for two in backlog.stories)]
-        status, reason = ("done", "it is done") if one.status == "done" else ("planned", "")
-        reason = reason or (f"after {', '.join(waits)}" if waits else "")
+        status, reason = ("done", "it is done") if one.status == "done" else ("planned", understood(one))
+        reason += f"; after {', '.join(waits)}" if waits and status == "planned" else ""
         told: dict[str, Json] = {"id": one.id, "title": one.title, "status": status, "reason": reason}
         rows.append(StoryResult.model_validate({**told, "windows": windows}))
     return EpicResult(epic=epic, dry_run=True, stories=rows, drift=[str(one) for one in backlog.drift])
+
+
+def understood(story: Story) -> str:
+    """What was read of a story, and what SM has still to write."""
+    read = f"{story.source}:{story.line}: {len(story.criteria)} acceptance criteria, {len(story.tasks)} tasks"
+    valid, lacks = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
+    return read if valid else f"{read}; SM has to mend: {lacks.removeprefix(f'{story.source}: ')}"
 
 
 def in_order(stories: Sequence[Story]) -> list[Story]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from transom.canonical import digest
 from transom.errors import InputError
+from transom.sandbox.process import kill_group, start_group
 from transom.stories.handoff import Action
 
 _SAFE = (
@@ -83,12 +84,14 @@ class Git:
         around |= {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", **(env or {})}
         pipe = asyncio.subprocess.PIPE
         try:
-            process = await asyncio.create_subprocess_exec(
-                "git", *options, *args, cwd=self.folder, env=around, stdin=pipe, stdout=pipe, stderr=pipe
-            )
+            line = ("git", *options, *args)
+            process = await start_group(*line, cwd=self.folder, env=around, stdin=pipe, stdout=pipe, stderr=pipe)
         except FileNotFoundError as error:
             raise InputError("cannot run git", where=str(self.folder), hint="install git; check the folder") from error
-        out, err = await process.communicate((stdin or "").encode())
+        try:
+            out, err = await process.communicate((stdin or "").encode())
+        finally:
+            kill_group(process)  # where it was cancelled: it must not write on
         return process.returncode or 0, out.decode("utf-8", "surrogateescape"), err.decode("utf-8", "replace")
 
     async def commit_of(self, name: str) -> str | None:
@@ -164,6 +167,11 @@ class Git:
         pieces = out.split("\0")
         rows = zip(pieces[0::2], pieces[1::2], strict=False)
         return tuple(Change(path, _ACTIONS.get(meta.split()[4], "modified"), meta.split()[1]) for meta, path in rows)
+
+    async def diff(self, base: str, head: str) -> str:
+        """What differs between two commits, line by line."""
+        out = await self("diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", base, head)
+        return out.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     async def text(self, commit: str, path: str) -> str | None:
         """A file of a commit; None where it is not there."""

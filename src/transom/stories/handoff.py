@@ -29,6 +29,7 @@ class HandoffLimits:
         files: modified files, the newest.
         passed_on: characters of a summary that the next stage sees.
         files_passed_on: files that QA sees, the newest.
+        diff: characters of the diff that QA sees.
     """
 
     summary: int = 2000
@@ -36,6 +37,7 @@ class HandoffLimits:
     files: int = 20
     passed_on: int = 500
     files_passed_on: int = 10
+    diff: int = 40_000
 
 
 def now() -> str:
@@ -128,7 +130,7 @@ class StoryHandoff:
         if stage not in STAGES:
             raise InputError(f"there is no stage {stage!r}", where=self.story_id, hint=f"say {', '.join(STAGES)}")
         at = at or self._clock()
-        kept = self._cut(summary.strip(), self.limits.summary, f"{stage} summary")
+        kept = self.cut(summary.strip(), self.limits.summary, f"{stage} summary")
         self.stages[stage] = {"summary": kept, "decision": decision, "timestamp": at}
         if decision is not None:
             self.decisions.append({"stage": stage, "decision": decision, "timestamp": at})
@@ -147,7 +149,7 @@ class StoryHandoff:
 
     def add_blocker(self, blocker: str, stage: str, *, at: str | None = None) -> None:
         """Record what keeps the story from going on."""
-        kept = self._cut(blocker.strip(), self.limits.summary, f"{stage} blocker")
+        kept = self.cut(blocker.strip(), self.limits.summary, f"{stage} blocker")
         self.blockers.append({"stage": stage, "blocker": kept, "timestamp": at or self._clock()})
 
     def set_acceptance_criteria(self, criteria: Sequence[str]) -> None:
@@ -238,9 +240,10 @@ class StoryHandoff:
                 old.unlink()
 
     def _passed(self, of: str, to: str) -> str:
-        return self._cut(self.stages.get(of, {}).get("summary") or "", self.limits.passed_on, f"{of} summary for {to}")
+        return self.cut(self.stages.get(of, {}).get("summary") or "", self.limits.passed_on, f"{of} summary for {to}")
 
-    def _cut(self, text: str, most: int, what: str) -> str:
+    def cut(self, text: str, most: int, what: str) -> str:
+        """A text as long as it may be; that something was cut is recorded."""
         if len(text) <= most:
             return text
         self._record(what, most, len(text))

@@ -13,6 +13,13 @@ from transom.formats.yaml_files import YamlFile, dump_yaml
 from transom.stories.markdown_story import refuse_template
 from transom.stories.story import Criterion, Story, Task, read_status
 
+_NAMES = {
+    **dict.fromkeys(("acceptance", "criteria", "ac", "acs"), "acceptance_criteria"),
+    **dict.fromkeys(("story", "user_story", "goal"), "description"),
+    **dict.fromkeys(("name", "summary"), "title"),
+    **dict.fromkeys(("depends", "depends_on", "blocked_by"), "dependencies"),
+}
+"""What else people call the fields of a story."""
 _ID = re.compile(r"[A-Za-z0-9-]+")
 _PHASE = re.compile(r"^phase\s+(\w+)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
 _USER_STORY = re.compile(r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)\s*(?:\(priority.*)?$", re.IGNORECASE)
@@ -58,6 +65,8 @@ def _entry(
     if listed and "status" in data:
         what = "a story in this list has no status; it stands in the story's own file"
         raise InputError(what, where=f"{source}:{file.line_of(*at, 'status')}", hint="remove the line")
+    written, data = data, {_snake(name): value for name, value in data.items()}
+    data = {_NAMES[name]: value for name, value in data.items() if name in _NAMES} | data
     identity = data.get("id")
     if not isinstance(identity, str) or not (_ID.fullmatch(identity) if listed else identity.strip()):
         hint = 'write it in quotes, with letters, digits and dashes: id: "1"'
@@ -78,12 +87,12 @@ def _entry(
         key=identity,
         title=title.strip(),
         epic=epic,
-        text=dump_yaml(data),
+        text=dump_yaml(written),
         goal=description.strip(),
         criteria=tuple(Criterion(number=number, text=one) for number, one in enumerate(criteria, 1)),
         status=read_status(str(data.get("status", "backlog"))),
         status_text=str(data.get("status", "")),
-        depends_on=_texts(data.get("dependencies") or data.get("depends_on")),
+        depends_on=_texts(data.get("dependencies")),
         creates=creates,
         changes=changes,
         allowed=(*creates, *changes, *_texts(files.get("allow"))),
@@ -93,6 +102,11 @@ def _entry(
         done_checkpoint=data.get("done_checkpoint") is True,
         instructions=str(data.get("invoke_dev_with") or data.get("technical_notes") or "").strip(),
     )
+
+
+def _snake(name: object) -> str:
+    """`acceptanceCriteria`, `Acceptance-Criteria` and `acceptance_criteria` are one name."""
+    return re.sub(r"[-_\s]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name))).lower()
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -125,45 +139,47 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
     lines = text.splitlines(keepends=True)
     stories: list[Story] = []
     for number, part in enumerate(parts):
-        phase = _PHASE.match(part.title)
-        if phase is None or part.level != 2:
-            continue
+        phase = _PHASE.match(part.title) if part.level == 2 else None
         body = region(parts, number)
         tasks = tuple(
             task for one in body for block in one.blocks if isinstance(block, Bullets) for task in _boxes(block)
         )
-        if not tasks:
-            continue
-        after = parts[number + len(body)].line - 1 if number + len(body) < len(parts) else len(lines)
-        about = _USER_STORY.match(phase[2])
-        goal, criteria = wanted.get(about[1], ("", ())) if about else ("", ())
-        stated = "\n".join(line.text for one in body for block in one.blocks for line in getattr(block, "lines", ()))
-        said = re.search(r"^Goal:\s*(.+)$", stated, re.MULTILINE) or re.search(
-            r"^Purpose:\s*(.+)$", stated, re.MULTILINE
-        )
-        test = re.search(r"^Independent Test:\s*(.+)$", stated, re.MULTILINE)
-        criteria = criteria or ((test[1],) if test else ())
-        named = tuple(dict.fromkeys(one for task in tasks for one in _FILE.findall(task.text)))
-        stories.append(
-            Story(
-                id=f"US{about[1]}" if about else f"phase-{phase[1].lower()}",
-                title=(about[2] if about else phase[2]).strip(),
-                epic=Path(source).parent.name,
-                text="".join(lines[part.line - 1 : after]).rstrip() + "\n",
-                goal=goal or (said[1] if said else ""),
-                criteria=tuple(Criterion(number=n, text=one) for n, one in enumerate(criteria, 1)),
-                tasks=tasks,
-                status="done" if all(task.done for task in tasks) else "backlog",
-                depends_on=_waits_for(stories, is_user_story=about is not None),
-                changes=named,
-                source=source,
-                line=part.line,
+        if phase and tasks:
+            after = parts[number + len(body)].line - 1 if number + len(body) < len(parts) else len(lines)
+            whole = "".join(lines[part.line - 1 : after]).rstrip() + "\n"
+            about = _USER_STORY.match(phase[2])
+            goal, criteria = _wanted(body, wanted.get(about[1]) if about else None)
+            named = tuple(dict.fromkeys(one for task in tasks for one in _FILE.findall(task.text)))
+            stories.append(
+                Story(
+                    id=f"US{about[1]}" if about else f"phase-{phase[1].lower()}",
+                    title=(about[2] if about else phase[2]).strip(),
+                    epic=Path(source).parent.name,
+                    text=whole,
+                    goal=goal,
+                    criteria=tuple(Criterion(number=n, text=one) for n, one in enumerate(criteria, 1)),
+                    tasks=tasks,
+                    status="done" if all(task.done for task in tasks) else "backlog",
+                    depends_on=_waits_for(stories, is_user_story=about is not None),
+                    changes=named,
+                    source=source,
+                    line=part.line,
+                )
             )
-        )
     if not stories:
         hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ..."'
         raise InputError("holds no phase with tasks", where=source, hint=hint)
     return tuple(stories)
+
+
+def _wanted(body: Sequence[Part], told: tuple[str, tuple[str, ...]] | None) -> tuple[str, tuple[str, ...]]:
+    """Goal and criteria of a phase: those of the specification, else what the phase says of itself."""
+    goal, criteria = told or ("", ())
+    stated = "\n".join(line.text for one in body for block in one.blocks for line in getattr(block, "lines", ()))
+    said = {name: match[1] for name in ("Goal", "Purpose", "Independent Test")
+            if (match := re.search(rf"^{name}:\s*(.+)$", stated, re.MULTILINE))}  # fmt: skip
+    goal = goal or said.get("Goal") or said.get("Purpose") or ""
+    return goal, criteria or ((said["Independent Test"],) if "Independent Test" in said else ())
 
 
 def _boxes(block: Bullets) -> list[Task]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from transom.errors import InputError
-from transom.formats.markdown import Bullets, Item, Node, Paragraph, Part, Table, iter_lines, parse, region
+from transom.formats.markdown import Bullets, Item, Node, Paragraph, Part, Table, iter_lines, parse
 from transom.stories.story import Criterion, Story, Task, placeholders, read_status
 
 _TITLE = re.compile(r"^(?:user\s+)?story\s+(\d+(?:\.\d+)*[a-z]?)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE)
@@ -16,8 +16,18 @@ _STATUS = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
 _BOX = re.compile(r"^\[([ xX])\]\s+")
 _SERVES = re.compile(r"\bACs?\s*:?\s*((?:#?\d+[\s,&]*(?:and\s+)?)+)", re.IGNORECASE)
 _OWN_MARK = re.compile(r"\s*\(ACs?\s*:?\s*#?\d[^)]*\)\s*$", re.IGNORECASE)
-_GIVEN = re.compile(r"^(?:given|when)\b", re.IGNORECASE)
-_CRITERIA = re.compile(r"^acceptance\s+(?:criteria|scenarios)\b", re.IGNORECASE)
+_BEGINS = re.compile(r"^(?:given\b|(?:AC\s*#?)?\d+\s*[:.)])", re.IGNORECASE)
+_NUMBER = re.compile(r"^(?:AC\s*#?)?\d+\s*[:.)]\s*", re.IGNORECASE)
+_LABEL = re.compile(r"^[A-Z][\w /-]{2,30}:(?:\s|$)")
+_LONGEST_LABEL = 40
+_CRITERIA = (
+    re.compile(r"^(?:acceptance\b(?!\s+\w+\s+\w)|ACs?\b)", re.IGNORECASE),
+    re.compile(r"^(?:success\s+criteria|conditions\s+of\s+satisfaction|requirements)\W*$", re.IGNORECASE),
+)
+"""Headings of criteria; one of the second form counts where there is none of the first."""
+_SECTION = re.compile(
+    r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b", re.IGNORECASE
+)
 _FILES = re.compile(r"^files?\s+to\s+(?:create|modify|change|touch)", re.IGNORECASE)
 _NEW = re.compile(r"\b(?:new|create[ds]?)\b", re.IGNORECASE)
 _PATH = re.compile(r"^[\w.@-]+(?:/[\w.@+-]+)*\.?\w*$")
@@ -35,7 +45,8 @@ def read_story_file(text: str, source: str) -> Story:
     Raises:
         InputError: no story, or a template that nobody filled in; with file:line.
     """
-    if text.startswith("---\n") and "## Intent" in text:
+    front, rest = front_matter(text)
+    if front and re.search(r"^## Intent", rest, re.MULTILINE):
         return _read_spec(text, source)
     parts = parse(text)
     found = next(((number, match) for number, part in enumerate(parts) if (match := _TITLE.match(_full(part)))), None)
@@ -48,7 +59,11 @@ def read_story_file(text: str, source: str) -> Story:
     refuse_template(text, source)
     body = parts[number:]
     status = next((hit[1] for line in iter_lines(body[0].blocks) if (hit := _STATUS.match(line.text))), "")
-    status = status or next((_plain(part.blocks) for part in body if part.title.lower() == "status"), "")
+    status = (
+        status
+        or front.get("status", "")
+        or next((_plain(part.blocks) for part in body if part.title.lower() == "status"), "")
+    )
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
     creates, changes = _named_files(body)
     return Story(
@@ -84,7 +99,7 @@ def read_epics(text: str, source: str, epic: str | None = None) -> tuple[Story, 
         match = _TITLE.match(_full(part))
         if match is None or not part.level:
             continue
-        body = region(parts, number, lambda one: bool(_TITLE.match(_full(one)) or _EPIC.match(_full(one))))
+        body = _region(parts, number)
         after = parts[number + len(body)].line - 1 if number + len(body) < len(parts) else len(lines)
         creates, changes = _named_files(body)
         stories.append(
@@ -112,6 +127,18 @@ def read_epics(text: str, source: str, epic: str | None = None) -> tuple[Story, 
     return tuple(story for story in stories if epic is None or story.epic == epic)
 
 
+def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
+    """A story's heading with what belongs to it; its sections may be headings of its own level."""
+    stop = start + 1
+    while stop < len(parts):
+        one = parts[stop]
+        own = one.level > parts[start].level or (one.level == parts[start].level and _SECTION.match(one.title))
+        if not own or _TITLE.match(_full(one)) or _EPIC.match(_full(one)):
+            break
+        stop += 1
+    return parts[start:stop]
+
+
 def refuse_template(text: str, source: str) -> None:
     """Refuse a file whose heading or story is a placeholder: it is a template, and no work.
 
@@ -128,14 +155,20 @@ def refuse_template(text: str, source: str) -> None:
             raise InputError(f"is a template: {found} is not filled in", where=f"{source}:{line}", hint="fill it in")
 
 
+def front_matter(text: str) -> tuple[dict[str, str], str]:
+    """The fields between two lines `---` at the beginning, and the rest; no fields where there are no such lines."""
+    match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, re.DOTALL)
+    if match is None:
+        return {}, text
+    rows = (line.partition(":") for line in match[1].splitlines())
+    fields = {name.strip(): value.partition(" #")[0].strip().strip("'\"") for name, _, value in rows}
+    return fields, text[match.end() :]
+
+
 def _read_spec(text: str, source: str) -> Story:
     """A specification that BMAD's build-auto writes: front matter, intent, tasks."""
     refuse_template(text, source)
-    front, _, rest = text.removeprefix("---\n").partition("\n---\n")
-    fields = {
-        name.strip(): value.partition(" #")[0].strip().strip("'\"")
-        for name, _, value in (line.partition(":") for line in front.splitlines())
-    }
+    fields, rest = front_matter(text)
     body = parse(rest)
     stem = PurePosixPath(source).name.removesuffix(".md")
     identity = _SLUG_ID.match(stem)
@@ -170,48 +203,49 @@ def _goal(blocks: Sequence[Node]) -> str:
     """What stands before the first bold label: the sentence of the user story."""
     kept: list[str] = []
     for block in blocks:
-        if not isinstance(block, Paragraph) or block.lines[0].lead.rstrip(":").lower().startswith("acceptance"):
+        if not isinstance(block, Paragraph) or _is_label(block, _CRITERIA[0]):
             break
         kept += [line.text for line in block.lines]
     return " ".join(kept)
 
 
 def _criteria(parts: Sequence[Part]) -> tuple[Criterion, ...]:
-    """List items, or groups that begin with Given, below a heading or bold label "Acceptance Criteria"."""
-    blocks: list[Node] = []
-    for part in parts:
-        if _CRITERIA.match(part.title):
-            blocks = [*part.blocks]
-            break
-        at = next((n for n, one in enumerate(part.blocks) if isinstance(one, Paragraph) and _labels(one)), None)
-        if at is not None:
-            blocks = [*part.blocks[at + 1 :]]
-            first = part.blocks[at]
-            if isinstance(first, Paragraph) and len(first.lines) > 1:
-                blocks.insert(0, Paragraph(first.lines[1:], first.line))
-            break
+    """List items, or groups that begin with Given, below a heading or bold label such as "Acceptance Criteria"."""
+    blocks: Sequence[Node] = next((found for heading in _CRITERIA if (found := _below(parts, heading))), ())
     texts: list[str] = []
-    for block in blocks:
+    for number, block in enumerate(blocks):
         if isinstance(block, Bullets):
             texts += [_item_text(item) for item in block.items]
         elif isinstance(block, Paragraph):
-            if texts and block.lines[0].lead.endswith(":") and not _GIVEN.match(block.lines[0].text):
-                break  # the next label
+            begins = _BEGINS.match(block.lines[0].text)
+            label = block.lines[0].lead.endswith(":") or _LABEL.match(block.lines[0].text)
+            if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
+                break  # something else begins
             for line in block.lines:
-                begins = re.match(r"(?:given\b|\d+\s*[:.)])", line.text, re.IGNORECASE)
                 alone = line.text.lower().startswith("when") and texts and not texts[-1].lower().startswith("given")
-                if begins or alone or not texts:
+                if _BEGINS.match(line.text) or alone or not texts:
                     texts.append(line.text)
                 else:
                     texts[-1] = f"{texts[-1]} {line.text}"
-    cleaned = [
-        re.sub(r"^(?:AC\s*#?)?\d+\s*[:.)]\s*", "", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts
-    ]
+    cleaned = [_NUMBER.sub("", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts]
     return tuple(Criterion(number=number, text=one) for number, one in enumerate(filter(None, cleaned), 1))
 
 
-def _labels(block: Paragraph) -> bool:
-    return bool(_CRITERIA.match(block.lines[0].lead or block.lines[0].text)) and len(block.lines[0].text) < 40
+def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> list[Node]:
+    """What stands below the first heading, or the first label within a text, of that form."""
+    for part in parts:
+        if heading.match(part.title):
+            return [*part.blocks]
+        for number, block in enumerate(part.blocks):
+            if isinstance(block, Paragraph) and _is_label(block, heading):
+                rest = [Paragraph(block.lines[1:], block.line)] if len(block.lines) > 1 else []
+                return [*rest, *part.blocks[number + 1 :]]
+    return []
+
+
+def _is_label(block: Paragraph, heading: re.Pattern[str]) -> bool:
+    first = block.lines[0]
+    return bool(heading.match(first.lead or first.text)) and len(first.text) < _LONGEST_LABEL
 
 
 def _item_text(item: Item) -> str:

@@ -10,32 +10,28 @@ where it begins, so that after a kill git tells how far it came.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transom.agent import call
 from transom.canonical import Json
-from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyError
+from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyError, WindowOverflow
 from transom.formats.tags import read_tag
-from transom.learning import Outcome, cited_in
-from transom.learning.playbook import PLAYBOOK_TOKENS
 from transom.llm import Usage
-from transom.runs import Artifact, PersonAnswer, Stage, model_file, text_file
+from transom.runs import PersonAnswer, Stage, model_file
 from transom.stories.decisions import Read, read_reply
 from transom.stories.evidence import Evidence, judge
 from transom.stories.git import Git
 from transom.stories.handoff import StoryHandoff, now
 from transom.stories.markdown_story import read_story_file
 from transom.stories.merge import merge
-from transom.stories.records import Baseline, Begun, Merged, Said, Worked
+from transom.stories.records import Baseline, Merged, Worked
 from transom.stories.results import StageRow, StoryResult, quality
-from transom.stories.roles import blocks_for, listed, make_role
+from transom.stories.roles import listed
+from transom.stories.seats import Seats
 from transom.stories.shared import Epic, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun, compare, run_tests
 from transom.stories.validators import AgentValidator
-from transom.tools import Toolbox
 
 
 class StoryFlow:
@@ -53,10 +49,9 @@ class StoryFlow:
         self.name = story.slug if not again else f"{story.slug}/again{again}"
         self.blocked_before = blocked_before
         self.result = StoryResult(id=story.id, title=story.title, rounds=again, was_blocked=blocked_before)
-        self.usage, self._last, self._by = Usage(), dict[str, int](), ""
-        self._hints: list[Artifact[str]] = []
         self.base: Baseline
         self.handoff: StoryHandoff
+        self.seats: Seats
 
     async def work(self) -> StoryResult:
         """Go the whole way, or as far as it goes.
@@ -76,18 +71,19 @@ class StoryFlow:
             result.was_blocked = result.was_blocked or stop.status == "blocked"
         except (Paused, NeedsModel) as pause:
             result.status, result.reason = "paused", str(pause)
-        except (ProviderError, ReplyError) as error:
+        except (ProviderError, ReplyError, WindowOverflow) as error:
             result.status, result.reason = ("failed" if isinstance(error, ReplyError) else "paused"), str(error)
+        seats: Seats | None = getattr(self, "seats", None)  # none where it did not even begin
         if result.status != "done":
             result.blockers.append(result.reason)
             if result.status != "paused":
                 self.handoff.add_blocker(result.reason, result.stages[-1].stage if result.stages else "sm")
             self.handoff.save()
-            if base := getattr(self, "base", None):
-                await self.epic.places.remove(base.branch, unless_beyond=base.base)
+            if seats:
+                await self.epic.places.remove(self.base.branch, unless_beyond=self.base.base)
         result.truncations = self.handoff.truncations
         result.parked = [one for one in self.epic.places.parked if f"/{self.story.slug}" in one]
-        result.usage = _tokens(self.usage)
+        result.usage = _tokens(seats.usage if seats else Usage())
         return result
 
     async def _begin(self) -> None:
@@ -113,6 +109,7 @@ class StoryFlow:
         path = self.run.folder / "handoffs" / f"{self.story.slug}.yaml"
         self.handoff = StoryHandoff(self.story.id, path, limits=self.settings.limits, created_at=self.base.at)
         self.handoff.set_acceptance_criteria([one.text for one in self.story.criteria])
+        self.seats = Seats(self.epic, self.name, self.base, self.handoff)
 
     async def _reclaim(self, project: Git) -> None:
         """Worktrees of this story that other runs left: a person says what becomes of them."""
@@ -136,14 +133,14 @@ class StoryFlow:
         """SM and PO, until the story may be built."""
         feedback = ""
         for number in range(1, self.settings.reviews + 2):
-            said = await self._seat("sm", number, {"feedback": feedback}, self.base.base)
+            said = await self.seats.ask("sm", number, self.story, {"feedback": feedback}, self.base.base)
             self.story = _drafted(self.story, said.reply)
             self.handoff.set_acceptance_criteria([one.text for one in self.story.criteria])
             self._record("sm", number, read_reply(said.reply), said.at, None)
             valid, feedback = AgentValidator.validate_sm_output(self.story, self.handoff)
             if not valid:
                 continue
-            said = await self._seat("po", number, {}, self.base.base)
+            said = await self.seats.ask("po", number, self.story, {}, self.base.base)
             read = read_reply(said.reply, "po")
             self._record("po", number, read, said.at, read.decision or None)
             valid, decision = AgentValidator.validate_po_output(said.reply, self.handoff)
@@ -178,13 +175,13 @@ class StoryFlow:
         findings: tuple[str, ...] = ()
         before = await self._tests("tests-before", start)
         for number in range(1, self.settings.attempts + 1):
-            worked = await self._develop(number, start, findings)
+            worked = await self.seats.develop(number, self.story, start, findings)
             evidence, tests = await self._look(number, start, worked, before)
             start, seen = worked.head, findings
             findings = evidence.findings
             if not findings:
                 findings = await self._inspect(number, worked, evidence, tests)
-            self._learn(number, worked, findings)
+            self.seats.learn(number, worked, findings)
             if not findings:
                 await self._merge(number, worked.head, before)
                 return
@@ -195,113 +192,6 @@ class StoryFlow:
                     break
                 findings = (*findings, *([f"A person says: {answer.reason}"] if answer.reason else []))
         raise Stopped("failed", f"after {number} attempts: {findings[0]}")
-
-    async def _seat(self, seat: str, number: int, more: Mapping[str, Json], commit: str) -> Said:
-        """Ask SM, PO or QA. Whatever it changed in the worktree is parked: only Dev changes files."""
-        await self._within_cap(f"{seat}#{number}")
-        kind, places, branch = self.settings.kinds[seat], self.epic.places, self.base.branch
-        tools = self.epic.tools(seat, places.git(branch).folder) if kind == "model" and self.epic.tools else Toolbox()
-        tools.max_turns = self.settings.turns
-        role = make_role(seat, tools.specs)
-        at: Json = {"story": self.story.id, "branch": branch, "commit": commit, "attempt": number}
-        blocks = blocks_for(seat, self.story, self.handoff, {**more, "workplace": at})
-
-        def read(text: str) -> str:
-            if seat in ("po", "qa") and (problem := read_reply(text, "po" if seat == "po" else "qa").problem):
-                raise ReplyError(problem)
-            return text
-
-        async def step(stage: Stage, *_: object) -> Said:
-            if tools.specs:
-                await places.ensure(branch, commit)
-            answer = await call(stage, role, blocks, read, tools=tools)
-            kept = await places.restore(branch, commit) if kind in ("command", "replay") else ""
-            return Said(reply=answer.reply.text, at=now(), kept=kept)
-
-        told = [block.to_json() for block in blocks]
-        out = model_file("reply.json", Said)
-        found = await self.run.stage(f"{self.name}/{seat}#{number}", step, told, out=out, uses=[role])
-        self._count(found)
-        if found.value.kept:
-            self.run.progress(f"{self.story.id}: {seat} changed files; they are kept on {found.value.kept}")
-        return found.value
-
-    async def _develop(self, number: int, start: str, findings: Sequence[str]) -> Worked:
-        """One attempt of Dev: what it leaves is committed on the story's branch."""
-        project, places, branch = Git(self.epic.project), self.epic.places, self.base.branch
-        merges = self.epic.merges
-
-        async def begin(_: Stage, start: str) -> Begun:
-            return Begun(start=start, outside=await project.state())
-
-        name = f"{self.name}/dev#{number}"
-        await self._within_cap(f"dev#{number}")
-        begun = await self.run.stage(f"{name}/begin", begin, start, out=model_file("begin.json", Begun))
-        kind = self.settings.kinds["dev"]
-        tools = self.epic.tools("dev", places.git(branch).folder) if kind == "model" and self.epic.tools else Toolbox()
-        tools.max_turns = self.settings.turns
-        role = make_role("dev", tools.specs)
-        at: Json = {"story": self.story.id, "branch": branch, "commit": start, "attempt": number}
-        hints = await self._recall()
-        more: dict[str, Json] = {"findings": listed(findings), "playbook": hints, "workplace": at}
-        blocks = blocks_for("dev", self.story, self.handoff, more)
-
-        async def step(stage: Stage, *_: object) -> Worked:
-            here = await places.ensure(branch, start)
-            answer = await call(stage, role, blocks, lambda text: text, tools=tools)
-            strayed = await self._strayed(here, start)
-            if strayed:
-                strayed += f"; what it left is kept on {await places.restore(branch, start)}"
-            title = f"{self.story.label.capitalize()}: {self.story.title}"
-            head = await here.commit_all(f"{title}\n\nAttempt {number} of Dev.\n")
-            was, is_ = begun.value.outside, await project.state()
-            new_refs = {key for key in is_ if key.startswith("refs/") and key not in was}  # of Dev's own commits
-            differs = sorted(key for key in {**was, **is_}.keys() - new_refs if was.get(key) != is_.get(key))
-            outside = () if merges != self.epic.merges else tuple(differs)
-            return Worked(reply=answer.reply.text, at=now(), head=head, strayed=strayed, outside=outside)
-
-        told = [block.to_json() for block in blocks]
-        out = model_file("work.json", Worked)
-        found = await self.run.stage(name, step, told, begun, out=out, uses=[role])
-        self._count(found)
-        worked = found.value
-        if worked.outside:
-            where = ", ".join(worked.outside[:5])
-            prompt = (
-                f"While Dev worked on {self.story.label}, this changed outside its worktree: {where}; who did that?"
-            )
-            options = ["a person did; go on", "Dev did; refuse its work"]
-            if (await self._ask(f"dev#{number}/outside", prompt, *options)).text != options[0]:
-                raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
-        return worked
-
-    async def _recall(self) -> str:
-        """What the playbook has for the story; it is recalled once, so that a resumed story is told the same."""
-        playbook = self.epic.playbook
-        if playbook is None:
-            return ""
-
-        async def step(_: Stage, query: str) -> str:
-            return "\n".join([block.text for block in await playbook.blocks(query, PLAYBOOK_TOKENS)])
-
-        if not self._hints:
-            query = f"{self.story.title} {self.story.goal}"
-            self._hints = [await self.run.stage(f"{self.name}/recall", step, query, out=text_file("playbook.txt"))]
-        return self._hints[0].value
-
-    def _learn(self, number: int, worked: Worked, findings: Sequence[str]) -> None:
-        """Count an attempt for or against the insights that Dev named."""
-        if self.epic.playbook and self._hints:
-            cited = cited_in(worked.reply, [one for one in self.epic.playbook.items if one in self._hints[0].value])
-            outcome = Outcome(not findings, self.run.id, f"{self.name}/dev", number)
-            self.epic.playbook.record(outcome, cited)
-
-    async def _strayed(self, here: Git, start: str) -> str:
-        """What Dev did to the branch itself; "" where nothing."""
-        if (branch := await here.branch()) != self.base.branch:
-            return f"Dev left its branch for {branch or 'no branch'}"
-        head = await here.commit_of("HEAD")
-        return "" if head and await here.is_ancestor(start, head) else "Dev rewrote commits that were there before"
 
     async def _tests(self, name: str, commit: str) -> TestRun:
         """Run the tests on a commit; what they leave behind goes."""
@@ -345,7 +235,9 @@ class StoryFlow:
             "covered": {str(key): list(value) for key, value in evidence.covered.items()},
             "uncovered": list(evidence.uncovered),
         }
-        said = await self._seat("qa", number, {"tests": told}, worked.head)
+        diff = await Git(self.epic.project).diff(self.base.base, worked.head)
+        diff = self.handoff.cut(diff, self.settings.limits.diff, "diff for qa")
+        said = await self.seats.ask("qa", number, self.story, {"tests": told, "diff": diff}, worked.head)
         read = read_reply(said.reply, "qa")
         valid, decision = AgentValidator.validate_qa_output(said.reply, self.handoff, tests)
         self._record("qa", number, read, said.at, read.decision or None, evidence={"tests": tests.after.counts})
@@ -378,26 +270,13 @@ class StoryFlow:
         self.handoff.save()
         summary = self.handoff.stages[seat]["summary"]
         row = StageRow(stage=seat, decision=decision, attempt=number, summary=summary, evidence=evidence or {})
-        row.usage, row.by = self._last, self._by
+        row.usage, row.by = _tokens(self.seats.last), self.seats.by
         self.result.stages.append(row)
         return row
 
     async def _ask(self, name: str, prompt: str, *options: str) -> PersonAnswer:
         """Ask a person; the story is paused until there is an answer."""
         return await self.run.ask(f"{self.name}/{name}", prompt, options=options)
-
-    async def _within_cap(self, stage: str) -> None:
-        """Before a stage that costs: a story that took more tokens than it may waits for a person; its work is kept."""
-        used, most = self.usage.input_tokens + self.usage.output_tokens, self.settings.tokens
-        if most is not None and used > most:
-            prompt = f"{self.story.label} took {used} tokens and may take {most}; may it go on with {stage}?"
-            if (await self._ask(f"tokens/{stage}", prompt, "go on", "give up")).text == "give up":
-                raise Stopped("failed", f"it took {used} tokens and may take {most}")
-
-    def _count(self, found: Artifact[Any]) -> None:
-        """What a stage took, and who answered in it."""
-        self.usage += found.usage
-        self._last, self._by = _tokens(found.usage), found.by
 
 
 def _tokens(usage: Usage) -> dict[str, int]:

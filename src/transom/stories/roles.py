@@ -22,7 +22,7 @@ VIEWS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "sm": ("story", "feedback"),
         "po": ("story", "sm_summary"),
         "dev": ("story", "playbook", "po_decision", "po_summary", "findings"),
-        "qa": ("story", "dev_summary", "files", "tests"),
+        "qa": ("story", "dev_summary", "files", "diff", "tests"),
     }
 )
 """Seat -> blocks that it sees beside its own prompt and `workplace`. The story is whole; summaries are cut short."""

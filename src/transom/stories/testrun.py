@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict
 from transom.errors import InputError
 from transom.formats.junit import CaseStatus, read_junit
 from transom.formats.yaml_files import read_bytes
-from transom.sandbox import CommandLimits, Done, run_command
+from transom.sandbox import CommandLimits, Done, Level, run_command
+from transom.sandbox.levels import require
 from transom.stories.process import run_openly
 
 _GRAVITY: tuple[CaseStatus, ...] = ("passed", "skipped", "failed", "error")
@@ -117,8 +118,8 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
     return Comparison(after, tuple(new), old, tuple(gone), tuple(skipped), tuple(problems))
 
 
-async def run_tests(command: TestCommand, worktree: Path, project: Path) -> TestRun:
-    """Run the tests in a worktree; the report's name is a fresh one, so that none of before can be taken for it.
+def check_command(command: TestCommand) -> None:
+    """Whether tests can be run at all, before anybody is paid.
 
     Raises:
         SandboxUnavailable: this machine has no sandbox for commands.
@@ -127,6 +128,17 @@ async def run_tests(command: TestCommand, worktree: Path, project: Path) -> Test
     if not command.argv:
         hint = 'e.g. stories: {tests: ["{project}/.venv/bin/python", "-m", "pytest", "--junitxml={junit}"]}'
         raise InputError("no command for the tests is set", where="stories.tests", hint=hint)
+    if command.sandbox:
+        require(Level.L3)
+
+
+async def run_tests(command: TestCommand, worktree: Path, project: Path) -> TestRun:
+    """Run the tests in a worktree; the report's name is a fresh one, so that none of before can be taken for it.
+
+    Raises:
+        SandboxUnavailable, InputError: see `check_command`.
+    """
+    check_command(command)
     report = worktree / f".transom-junit-{token_hex(8)}.xml"
     values = {"junit": str(report), "python": str(Path(sys.executable).resolve()), "project": str(project)}
     argv = [_filled(word, values) for word in command.argv]

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.canonical import Json
-from transom.errors import InputError
+from transom.errors import InputError, Paused, TransomError
 from transom.runs import Run, model_file, text_file
 from transom.studies.advice import RULE, AdviceStore, FileAdvice, FileRows, active_rules
+from transom.studies.advisor import Advised, Advisor
 from transom.studies.failures import load_taxonomy
 from transom.studies.guide import Guide
 from transom.studies.hooks import Hook, Hooks, Moment, Occasion
@@ -20,10 +21,10 @@ from transom.studies.runner import StudyRunner
 from transom.studies.solver import make_solver, write_json
 from transom.studies.storage import TRIALS, open_storage
 from transom.studies.study import Study, load_study
-from transom.studies.trials import Trial
+from transom.studies.trials import Trial, failures
 from transom.studies.verify import Verification, verify
 
-STUDIES, STUDY, VERIFICATION = "studies", "study.json", "verification.json"
+STUDIES, STUDY, VERIFICATION, ADVICE = "studies", "study.json", "verification.json", "advice.json"
 _DAY = 86400.0
 
 
@@ -140,16 +141,21 @@ def standing(study: Study, root: Path) -> tuple[OpenStudy, list[Trial], StudyRes
     kept = opened.folder / VERIFICATION
     asked = study.verify is not None
     verification = Verification.model_validate_json(kept.read_bytes()) if kept.is_file() else Verification(asked=asked)
-    return opened, trials, result_of(study, trials, verification, opened.used(trials), opened.solver)
+    result = result_of(study, trials, verification, opened.used(trials), opened.solver)
+    advice = opened.folder / ADVICE
+    if advice.is_file():
+        result = result.model_copy(update={"advice": Advised.model_validate_json(advice.read_bytes())})
+    return opened, trials, result
 
 
-async def run_study(run: Run, opened: OpenStudy, trials: int | None = None) -> StudyResult:
+async def run_study(run: Run, opened: OpenStudy, trials: int | None = None, *, advise: bool = False) -> StudyResult:
     """Run a study inside a run; killed at any moment, the same call goes on.
 
     Args:
         run: of kind `study`.
         opened: the study.
         trials: solves in all, in the place of the study's budget.
+        advise: whether the run's model explains the failures and proposes rules at the end.
 
     Raises:
         StudyStopped: it cannot go on as things are.
@@ -179,10 +185,29 @@ async def run_study(run: Run, opened: OpenStudy, trials: int | None = None) -> S
         await run.stage("verification", verified, records, out=model_file("verification.json", Verification))
     ).value
     counted = opened.conclude(done, verification)
+    advised = await _advised(run, opened, done, counted, records) if advise and failures(done) else None
+    if advised:
+        counted = counted.model_copy(update={"added": counted.added + len(advised.added)})
     insights = list(opened.runner.guide.advice.insights(study.scope))
-    result = result_of(study, done, verification, counted, opened.solver)
+    result = result_of(study, done, verification, counted, opened.solver).model_copy(update={"advice": advised})
     await run.stage("report", report, result, records, out=text_file("report.html"))
     return result.model_copy(update={"session_id": run.id})
+
+
+async def _advised(
+    run: Run, opened: OpenStudy, trials: list[Trial], counted: InsightCounts, records: Json
+) -> Advised | None:
+    """What a model has to say; a study has its report also where nobody can advise."""
+    advisor = Advisor(opened.study, opened.folder, trials, opened.runner.guide)
+    try:
+        advised = await advisor.advise(run, counted.used, records)
+        write_json(opened.folder / ADVICE, advised.model_dump(mode="json"))
+        return advised
+    except Paused:
+        raise
+    except TransomError as error:
+        run.progress(f"no advice: {error}")
+        return None
 
 
 async def _in_thread(opened: OpenStudy, trials: int | None) -> list[Trial]:

@@ -110,6 +110,7 @@ def _draw_failures(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
     found = failures(trials)
     axes.barh([name.replace("_", " ") for name in found], list(found.values()), color=_COLOURS["failed"])
     axes.invert_yaxis()
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel=f"failed solves of {study.study}")
 
 
@@ -139,7 +140,8 @@ def report_html(
 
     loader = jinja2.FileSystemLoader(_TEMPLATES)
     template = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True).get_template("study_report.html")
-    images = {path.stem: base64.b64encode(path.read_bytes()).decode("ascii") for path in pictures}
+    first = sorted(pictures, key=lambda path: path.stem != "best")
+    images = {path.stem: base64.b64encode(path.read_bytes()).decode("ascii") for path in first}
     return template.render(
         study=study,
         result=result,
@@ -174,7 +176,8 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
     """The report for a terminal."""
     made = result.trials
     lines = [f"{study.study}: {made.complete} solved, {made.failed} failed, {made.pruned} rejected, by {result.solver}"]
-    lines += [f"  best: {best_line(study, result.best)}"] if result.best else ["  no feasible design was found"]
+    by = f" by {study.objectives[0].name}" if len(study.objectives) > 1 else ""
+    lines += [f"  best{by}: {best_line(study, result.best)}"] if result.best else ["  no feasible design was found"]
     if result.front:
         lines.append(
             f"  front: {len(result.front)} designs, trials {', '.join(str(one.number) for one in result.front)}"
@@ -191,6 +194,9 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
     if shown:
         lines.append("  insights:")
         lines += [f"    {row['id']} {row['content']}" + (f" ({row['did']})" if row["did"] else "") for row in shown[:8]]
+    if result.advice:
+        lines += [f"  {one.failure.replace('_', ' ')}: {one.text}" for one in result.advice.explanations]
+        lines += [f"  refused: {one}" for one in result.advice.refused]
     return "\n".join(lines) + "\n"
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from transom.studies.advisor import Advised
 from transom.studies.study import Number, Study
 from transom.studies.trials import Trial, Wanted, counts, failures
 from transom.studies.verify import Verification, Verified
@@ -54,6 +55,7 @@ class StudyResult(_Model):
     failures: dict[str, int]
     insights: InsightCounts
     exploited: list[Verified] = []
+    advice: Advised | None = None
     solver: str = ""
     session_id: str | None = None
 
@@ -69,7 +71,8 @@ def result_of(
     front = {one.number for one in wanted.front(trials)} if len(study.objectives) > 1 else set()
     best = next((one.model_copy(update={"verified": False if verification.asked else None}) for one in ranked), None)
     if verified := verification.best:
-        best = Best(number=verified.number, values=list(verified.values), params=verified.params, verified=True)
+        params = {name: verified.params[name] for name in study.variables}  # in the study's order
+        best = Best(number=verified.number, values=list(verified.values), params=params, verified=True)
     return StudyResult(
         study=study.study,
         trials=Counts(**counts(trials)),

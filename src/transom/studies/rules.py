@@ -90,7 +90,7 @@ class Rule:
         return {"conditions": conditions, "failure": self.failure, "hits": self.hits, "total": self.total}
 
     @staticmethod
-    def from_data(data: Mapping[str, Any], *, helpful: int = 0, harmful: int = 0, id: str = "") -> Rule:  # noqa: A002
+    def from_data(data: Mapping[str, Any], *, helpful: int = 0, harmful: int = 0, id: str = "") -> Rule:  # noqa: A002  the field's name
         conditions = tuple(Condition(str(name), bool(above), float(at)) for name, above, at in data["conditions"])
         return Rule(conditions, data["failure"], data["hits"], data["total"], helpful, harmful, id)
 
@@ -127,6 +127,19 @@ class Row:
 
     features: Mapping[str, float]
     failure: str | None
+
+
+def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Rule | None, str]:
+    """A rule as the rows bear it out, by the measure of learned ones; None and the reason where they do not."""
+    known = set().union(*(row.features for row in rows)) if rows else set()
+    if unknown := next((one.feature for one in conditions if one.feature not in known), None):
+        return None, f"there is no feature {unknown}"
+    covered = [row for row in rows if all(one.holds(row.features) for one in conditions)]
+    kinds = Counter(row.failure for row in covered if row.failure)
+    hits, total = kinds.total(), len(covered)
+    if hits < _FEWEST or wilson(hits, total) < CERTAIN:
+        return None, f"{hits} of {total} solves failed"
+    return Rule(conditions, kinds.most_common(1)[0][0], hits, total), ""
 
 
 def learn(rows: Sequence[Row], most: int = 12) -> list[Rule]:

@@ -42,6 +42,7 @@ _LOST_IN_A_ROW, _WAIT = 3, 0.2
 _REJECTIONS = (
     100  # designs in a row that may be rejected; the next is solved all the same, to see whether that is right
 )
+_SHOWN = 90  # characters of a reason in a line of progress
 _SOLVED = "solved.json"
 _log = logging.getLogger("transom.studies")
 
@@ -202,6 +203,9 @@ class StudyRunner:
             claim = self._claim(frozen.number)
             if not claim.acquire(wait=False):
                 continue
+            if self._optuna.get_trials(deepcopy=False)[frozen.number].state.is_finished():
+                claim.release()  # its worker came to the end between the look and the lock
+                continue
             if frozen.params.keys() == self._ranges.keys():
                 end_marked(folder=str(self._trial_folder(frozen.number)))
                 return optuna.Trial(self._optuna, frozen._trial_id), claim  # Optuna has no public way to take one over
@@ -309,8 +313,10 @@ class StudyRunner:
         left = (time.monotonic() - self._began) / max(1, finished - self._done_before) * max(0, budget - finished)
         span = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
         best = f"best {ranked[0].values[0]:.4g} (trial {ranked[0].number})" if ranked else "nothing feasible yet"
-        how = "solved" if done.feasible else "violates a constraint" if done.kind == "solved" else str(done.failure)
-        line = f"{finished}/{budget} trial {done.number}: {how.replace('_', ' ')}; {best}"
+        how = "solved" if done.feasible else "violates a constraint"
+        if done.failure:
+            how = f"{done.failure.replace('_', ' ')} ({' '.join(done.reason.split())[:_SHOWN]})"
+        line = f"{finished}/{budget} trial {done.number}: {how}; {best}"
         self.progress(f"{line}; {made['pruned']} rejected; {span} left")
 
 

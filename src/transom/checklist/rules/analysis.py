@@ -9,13 +9,14 @@ from typing import Final
 
 from transom.canonical import Json
 from transom.checklist.atoms import TYPE_NAMES, checker_type
+from transom.checklist.item import ReadsAs
 from transom.checklist.rules.knowledge import Knowledge
+from transom.checklist.rules.meaning import read_as
 from transom.checklist.rules.plan import (
     MIN_SCENARIOS,
     block,
     categories_for,
     item_name,
-    items_for,
     listed,
     reply,
     scenarios_for,
@@ -38,7 +39,8 @@ def answer_analysis(request: Request, knowledge: Knowledge) -> Reply:
         NeedsModel: the description is not understood, or asks for patterns or waivers that the domain does not know.
     """
     config = read_configuration(block(request, "configuration"))
-    reading = read_description(str(config.get("description") or ""), knowledge)
+    text, told = str(config.get("description") or ""), _reads_as(config.get("reads_as"))
+    reading = read_as(told, text, knowledge) if told else read_description(text, knowledge)
     text = write_analysis(reading, _value(config, "requirements"), _value(config, "waivers"))
     return reply(knowledge, reading.domain, f"<analysis>\n{text}</analysis>\n")
 
@@ -49,9 +51,8 @@ def write_analysis(reading: Reading, requirements: int | None, waivers: int | No
     Raises:
         NeedsModel: patterns or waivers are given that the domain does not know.
     """
-    items = items_for(reading.domain, reading.entities, reading.choices)
-    kind, reason = _kind(reading.domain, items, requirements, waivers)
-    return _render(reading, items, kind, reason)
+    kind, reason = _kind(reading.domain, reading.items, requirements, waivers)
+    return _render(reading, reading.items, kind, reason)
 
 
 def read_configuration(text: str) -> dict[str, Json]:
@@ -68,6 +69,16 @@ def read_configuration(text: str) -> dict[str, Json]:
     if not isinstance(data, dict):
         raise NeedsModel([NotUnderstood("no description", "configuration")])
     return data
+
+
+def _reads_as(told: Json) -> ReadsAs | None:
+    """What a person says that the description means, as `simplified` writes it."""
+    if not isinstance(told, dict):
+        return None
+    item, parameters = told.get("item"), told.get("parameters")
+    items = tuple(map(str, item)) if isinstance(item, list) else (str(item),)
+    chosen = {name: str(value) for name, value in parameters.items()} if isinstance(parameters, dict) else {}
+    return ReadsAs(str(told.get("domain")), items, chosen)
 
 
 def _value(config: dict[str, Json], name: str) -> int | None:

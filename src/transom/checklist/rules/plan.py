@@ -21,7 +21,7 @@ from transom.llm import AnsweredFrom, Reply, Request, Text
 
 RELATIONS: Final = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
-_SLOT: Final = re.compile(r"\{(\w+)\}")
+SLOT: Final = re.compile(r"\{(\w+)\}")
 
 # A checker needs that many scenarios for waivers to be more than a switch.
 MIN_SCENARIOS: Final = 2
@@ -136,7 +136,7 @@ def condition_of(item: KnownItem, choices: Mapping[str, str]) -> Condition | Non
 
 def item_name(item: KnownItem, choices: Mapping[str, str]) -> str:
     """The item's name with what was chosen, or without it."""
-    said = _SLOT.sub(lambda match: _said(match[1], choices.get(match[1], "")), item.name)
+    said = SLOT.sub(lambda match: _said(match[1], choices.get(match[1], "")), item.name)
     return " ".join(said.split())
 
 
@@ -147,7 +147,7 @@ def _said(slot: str, value: str) -> str:
 def named_item(domain: Domain, name: str) -> tuple[KnownItem, dict[str, str]] | None:
     """The item that has a name, and what the name says was chosen."""
     for item in domain.items:
-        slots = _SLOT.findall(item.name)
+        slots = SLOT.findall(item.name)
         finite = [slot for slot in slots if slot != "limit"]
         found = re.search(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?![\w.])", name) if "limit" in slots else None
         given = {"limit": found[0]} if found else {}

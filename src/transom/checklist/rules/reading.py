@@ -11,8 +11,9 @@ from transom.checklist.rules.chart import NUMBER, SOFT, Row, is_number
 from transom.checklist.rules.forms import MAX_WORDS, FormError, Match, normal, sentences
 from transom.checklist.rules.grammar import Language, Speech
 from transom.checklist.rules.knowledge import Knowledge
+from transom.checklist.rules.plan import items_for
 from transom.checklist.rules.saying import SentenceKind
-from transom.checklist.rules.shapes import Domain
+from transom.checklist.rules.shapes import Domain, KnownItem
 from transom.errors import InputError, NeedsModel, NotUnderstood
 
 WHERE: Final = "description"
@@ -43,11 +44,13 @@ class Reading:
     """What a description says.
 
     Attributes:
+        items: what is to be checked, in the order of the domain.
         entities: keys of the things it is about, in the order of the domain; empty where the domain names none.
         choices: what narrows it, e.g. `{"check": "setup"}`.
     """
 
     domain: Domain
+    items: tuple[KnownItem, ...]
     entities: tuple[str, ...]
     choices: Mapping[str, str]
     clauses: tuple[Clause, ...]
@@ -196,7 +199,8 @@ def _reading(domain: Domain, told: Sequence[Sequence[Clause]]) -> Reading:
     if len({frozenset(choice for clause in found for choice in clause.match.choices) for found in claims if found}) > 1:
         said = [clause.text for found in claims for clause in found][-1]
         raise NeedsModel([NotUnderstood(said, f"{WHERE}: it asks for something else than what stands before")])
-    return Reading(domain, tuple(key for key in keys if key in named or not named), choices, tuple(clauses))
+    entities = tuple(key for key in keys if key in named or not named)
+    return Reading(domain, tuple(items_for(domain, entities, choices)), entities, choices, tuple(clauses))
 
 
 def _narrowing(

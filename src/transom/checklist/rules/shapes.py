@@ -52,9 +52,11 @@ class Limit(Shape):
 
     Attributes:
         units: key of the choice `unit` -> how many of the field's own units it is.
+        usual: the relation that is meant most often, shown first where a description names none.
     """
 
     field: DottedField
+    usual: Literal["ge", "le"] = "le"
     units: dict[Key, Decimal] = Field(default_factory=dict)
 
 

@@ -10,12 +10,13 @@ from transom.formats.yaml_files import dump_yaml
 
 
 def simplified(item: Item) -> str:
-    """Description, requirements and waivers; of the input files only how many there are."""
+    """Description and what it means, requirements and waivers; of the input files only how many there are."""
     requirements, waivers = item.requirements, item.waivers
     count = len(item.input_files)
     return dump_yaml(
         {
             "description": item.description,
+            **({"reads_as": item.reads_as.to_json()} if item.reads_as else {}),
             "requirements": {
                 "value": _value(requirements.value if requirements else None),
                 "pattern_items": list(requirements.pattern_items) if requirements else [],

@@ -225,7 +225,7 @@ def _of_cases(cases: Node, bad: list[Node], prefix: str) -> list[Observation]:
     statuses = [case_status(child) for child in cases.children]
     ran = [child for child, status in zip(cases.children, statuses, strict=True) if status in ("pass", "fail")]
     if not ran:
-        return [observe(f"{prefix}.planned", cases, float(len(statuses)), nature="planned")]
+        return [observe(f"{prefix}.planned", cases, float(len(statuses)), nature="planned", formula="count of cases")]
     failed, executed = float(len(bad)), float(len(ran))
     found = [
         derived(f"{prefix}.failed", cases, failed, "count of failing cases", _units(bad)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import islice
@@ -13,6 +14,9 @@ from transom.formats.release.tree import Node, parse_json
 from transom.formats.xml_paths import read_xml, value_at
 
 _MOST_PASSAGE = 20_000
+_MAY_BE_CUT = 200  # characters from which a quotation may end within a word
+_SPACES = r"\s*"
+_UNQUOTED = str.maketrans("", "", '"\\')
 
 
 class Source:
@@ -64,12 +68,15 @@ class Source:
 
 
 def stands_in(value: str, passage: str) -> bool:
-    """Whether a value stands in a passage: a number as a number, words to the letter but for spaces."""
-    return bool(value.strip()) and (_squeezed(value) in _squeezed(passage) or _number_in(value, passage))
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.rstrip("…").split())
+    """Whether a value stands in a passage: a number as a number, words as whole ones, to the letter but for spaces."""
+    signs = "".join(value.translate(_UNQUOTED).split())
+    if not signs:
+        return False
+    if _number_in(value, passage):
+        return True
+    end = "" if signs.endswith("…") or len(value) > _MAY_BE_CUT else r"(?!\w|[.,]\d)"
+    pattern = rf"(?<!\w)(?<!\d[.,]){_SPACES.join(map(re.escape, signs.rstrip('…')))}{end}"
+    return re.search(pattern, passage.translate(_UNQUOTED)) is not None
 
 
 def _number_in(shown: str, text: str) -> bool:

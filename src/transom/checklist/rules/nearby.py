@@ -1,0 +1,202 @@
+"""Readings that come near a description which no grammar understands: shown to a person, and never chosen here."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rapidfuzz import fuzz, process
+
+from transom.checklist.item import ReadsAs
+from transom.checklist.rules.chart import Row
+from transom.checklist.rules.forms import normal
+from transom.checklist.rules.grammar import Language
+from transom.checklist.rules.knowledge import Knowledge
+from transom.checklist.rules.meaning import needed, parameters_of
+from transom.checklist.rules.shapes import Domain, KnownItem
+
+MOST: Final = 3
+
+_ALIKE: Final = 80  # of 100: so much alike are a slip and the word that was meant
+_LONG: Final = 4  # letters of a word that may be a slip, a plural, or a name among small words
+_CONTEXT: Final = 0.5  # what a word counts that a domain uses, and that names nothing of it
+_STRANGE: Final = 0.7  # what a word weighs that no domain uses; the rarest known one weighs about 2
+_NEAR: Final = 0.3  # the least share of a description that a reading must explain
+
+
+@dataclass(frozen=True)
+class _Topic:
+    """What a reading may be about: items of one domain.
+
+    Attributes:
+        names: words by which they are called.
+        context: other words of the domain.
+    """
+
+    language: Language
+    items: tuple[KnownItem, ...]
+    names: frozenset[str]
+    context: frozenset[str]
+
+    @property
+    def domain(self) -> Domain:
+        return self.language.domain
+
+
+def near_readings(text: str, knowledge: Knowledge) -> list[ReadsAs]:
+    """Up to three readings that come near, the nearest first; none where nothing does."""
+    small = _small(knowledge)
+    topics = [topic for language in knowledge.languages for topic in _topics(language, small)]
+    words = _respelled(normal(text), knowledge, topics)
+    weights = _weights(words, topics, small)
+    found: list[tuple[float, int, int, int, ReadsAs]] = []
+    for topic in topics:
+        things = len({item.entity for item in topic.items})
+        for turn, told in enumerate(_parametrised(topic, words, knowledge)):
+            score = _score(topic, told, weights)
+            if score >= _NEAR:
+                found.append((-round(score, 3), turn, things, -len(topic.items), told))
+    return [one[-1] for one in sorted(found, key=lambda one: one[:-1])][:MOST]
+
+
+def _respelled(words: Sequence[str], knowledge: Knowledge, topics: Sequence[_Topic]) -> list[str]:
+    """The words, each that nobody knows replaced by a known one that is spelled almost alike."""
+    spoken = (language.vocabulary for language in knowledge.languages)
+    known = frozenset[str]().union(*spoken, *(topic.names | topic.context for topic in topics))
+    long = sorted(word for word in known if len(word) >= _LONG and word.isalpha())
+
+    def meant(word: str) -> str:
+        if word in known or len(word) < _LONG or not word.isalpha():
+            return word
+        found = process.extractOne(word, long, scorer=fuzz.ratio, score_cutoff=_ALIKE)
+        return found[0] if found else word
+
+    return [meant(word) for word in words]
+
+
+def _weights(words: Sequence[str], topics: Sequence[_Topic], small: set[str]) -> dict[str, float]:
+    """What each word weighs: the fewer domains use it the more, and a small word nothing."""
+    used = Counter(word for _, word in {(t.domain.domain, word) for t in topics for word in t.names | t.context})
+    domains = len({topic.domain.domain for topic in topics})
+    told = [word for word in words if word.isalpha() and (word in used or word not in small)]
+    return {word: math.log(1 + domains / used[word]) if word in used else _STRANGE for word in told}
+
+
+def _score(topic: _Topic, told: ReadsAs, weights: Mapping[str, float]) -> float:
+    """The share of the description's weight that a reading explains; 0 where nothing of it is called by its name."""
+    chosen = _words(_templates(topic.domain, told.parameters.items()))
+    by_name = sum(weight for word, weight in weights.items() if word in topic.names | chosen)
+    around = sum(weight for word, weight in weights.items() if word in topic.context - topic.names - chosen)
+    narrowing = [(name, value) for name, value in told.parameters.items() if name in topic.domain.narrows]
+    named = any(word in weights for word in topic.names | _words(_templates(topic.domain, narrowing)))
+    return (by_name + _CONTEXT * around) / sum(weights.values()) if named else 0.0
+
+
+def _parametrised(topic: _Topic, words: Sequence[str], knowledge: Knowledge) -> Iterator[ReadsAs]:
+    """The topic with what the description says of its parameters: both relations of a limit where it names none."""
+    known = parameters_of(topic.domain, topic.items, knowledge)
+    row = Row(words)
+    amount = _said(topic.language, row, "{number:limit} {unit_word}")
+    if amount and "zero" in known:
+        return  # a number is named, so zero is not meant
+    wanted = {name for item in topic.items for name in needed(item)}
+    usual = [item.limit.usual for item in topic.items if item.limit]
+    given: dict[str, list[str]] = {}
+    for name, values in known.items():
+        found = amount.get(name) or (_said(topic.language, row, f"{{{name}}}").get(name) if values else None) or []
+        if name == "relation":
+            found = found or list(dict.fromkeys([*usual, "ge", "le"]))
+        elif name in wanted:
+            found = found or list(values)
+        if len(found) == 1 or (found and name == "relation"):
+            given[name] = found
+    if wanted <= given.keys():
+        keys = tuple(item.key for item in topic.items)
+        for chosen in itertools.product(*given.values()):
+            yield ReadsAs(topic.domain.domain, keys, dict(zip(given, chosen, strict=True)))
+
+
+def _said(language: Language, row: Row, template: str) -> dict[str, list[str]]:
+    """The choices that the words make by a template; a longer way of saying one hides the shorter ones within it."""
+    form = language.grammar.compile(template)
+    found: dict[str, list[str]] = {}
+    at = 0
+    while at < len(row.words) - 1:
+        end, match = max(form.ends(row, at), key=lambda one: one[0], default=(at + 1, None))
+        for name, value in match.choices if match else ():
+            found[name] = list(dict.fromkeys([*found.get(name, []), value]))
+        at = end
+    return found
+
+
+def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
+    """All things of a domain together, each by itself, and each item by itself; items of one `when` at a time."""
+    domain = language.domain
+    things = {entity.key: _words(map(_needed, (entity.name, *entity.words))) for entity in domain.entities}
+    every = set[str]().union(*things.values())
+    around = _context(domain) - small
+    claimed = _words(_needed(say) for one in domain.claims for say in one.subject)
+    groups: dict[tuple[str, ...], list[KnownItem]] = {}
+    for when in dict.fromkeys(item.when for item in domain.items):
+        about = [item for item in domain.items if item.when in (None, when)]
+        by_thing = [[item for item in about if item.entity == key] for key in things]
+        groups |= {tuple(one.key for one in group): group for group in (about, *by_thing, *([one] for one in about))}
+    for items in filter(None, groups.values()):
+        mine = set[str]().union(*(things[item.entity] for item in items if item.entity))
+        called = _words([domain.title, *(text for item in items for text in (item.name, *item.hints))]) | mine
+        names = {word for word in called if word not in small or len(word) >= _LONG} | (claimed - small)
+        others = every - mine
+        yield _Topic(language, tuple(items), frozenset(names - others), frozenset(around - names - others))
+
+
+def _context(domain: Domain) -> set[str]:
+    """Words of everything else that a domain says: claims, word lists, items, guides, examples."""
+    told = [
+        domain.question,
+        domain.extracts,
+        *(say for one in domain.claims for words in one.slots().values() for say in words),
+    ]
+    for item in domain.items:
+        told += [item.purpose, item.passes, item.fails, item.completeness, *(example.text for example in item.examples)]
+    told += [say for entity in domain.entities for say in entity.words]
+    told += [word for category in domain.categories for word in (*category.guide.keywords, category.guide.method)]
+    lists = {name: words for name, words in domain.lists.items() if name not in domain.shared}
+    told += [say for words in lists.values() if not isinstance(words, dict) for say in words]
+    return _words(
+        [*told, *_templates(domain, ((name, key) for name, words in domain.choices().items() for key in words))]
+    )
+
+
+def _templates(domain: Domain, chosen: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """How choices are said."""
+    for name, value in chosen:
+        words = domain.lists.get(name)
+        yield from words.get(value, ()) if isinstance(words, dict) else ()
+
+
+def _small(knowledge: Knowledge) -> set[str]:
+    """Words of the language that say nothing of a matter."""
+    common = knowledge.common
+    lists = [words for words in common.lists.values() if not isinstance(words, dict)]
+    return _words([*common.waiver_words, *common.frames, *(say for words in lists for say in words)])
+
+
+def _needed(template: str) -> str:
+    """A template without its optional parts."""
+    while (shorter := re.sub(r"\[[^\[\]]*\]", " ", template)) != template:
+        template = shorter
+    return template
+
+
+def _words(told: Iterable[str]) -> set[str]:
+    """The words of templates and sentences, each also without the s of a plural."""
+    found = {word for text in told for word in normal(re.sub(r"\{[^}]*\}|[\[\]()|]", " ", text)) if word.isalpha()}
+    return found | {word[:-1] for word in found if word.endswith("s") and len(word) > _LONG}
+
+
+__all__ = ["MOST", "near_readings"]

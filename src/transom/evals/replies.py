@@ -1,0 +1,110 @@
+"""Replies that a person wrote for a suite: a model's part, played from a small YAML file.
+
+    schema: transom.replies/1
+    replies:
+    - role: investigator.main
+      sees: ["Is the kiosk ready?"]           # texts that must all stand in the request
+      says: ["first reply", {tool: cite, arguments: {source: a.md}}]
+
+The first entry fits whose role and texts do. Its replies are given in turn, one a request of the message.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from transom.canonical import Json, digest
+from transom.errors import NeedsModel, NotUnderstood
+from transom.evals.shapes import Shape, Texts, listed
+from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_models import validate_yaml
+from transom.llm import (
+    AssistantMessage,
+    OnDelta,
+    Reply,
+    Request,
+    Role,
+    Text,
+    ToolCall,
+    Usage,
+    UserMessage,
+    estimate_tokens,
+    render,
+)
+from transom.llm.capabilities import Capabilities
+from transom.llm.deltas import tell
+from transom.llm.reply import AnsweredFrom
+
+
+class CalledTool(Shape):
+    """A tool call instead of a text."""
+
+    tool: str
+    arguments: dict[str, Json] = Field(default_factory=dict)
+
+
+class WrittenReply(Shape):
+    """What a role says, as a pattern of its name, to a request that holds some texts."""
+
+    role: str
+    sees: Texts = ()
+    says: Annotated[tuple[str | CalledTool, ...], BeforeValidator(listed), Field(min_length=1)]
+
+
+class RepliesFile(Shape):
+    """The whole file."""
+
+    schema_: Literal["transom.replies/1"] = Field(alias="schema")
+    replies: tuple[WrittenReply, ...]
+
+
+class WrittenReplies:
+    """A provider that answers from such a file, and abstains from what nobody wrote a reply for.
+
+    Raises:
+        InputError: the file cannot be read, with file:line.
+    """
+
+    name = "replies"
+    local = True
+    caps = Capabilities(structured_output=True)
+
+    def __init__(self, path: Path) -> None:
+        self._rows = validate_yaml(RepliesFile, load_yaml(path)).replies
+        self._digest = digest(path.read_bytes())[:16]
+
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
+        text = render(request).as_text()
+        said = _said_in_message(request)
+        for row in self._rows:
+            if fnmatchcase(request.role, row.role) and all(one in text for one in row.sees) and said < len(row.says):
+                return tell(_reply(row.says[said], said, estimate_tokens(text)), on_delta)
+        raise NeedsModel([NotUnderstood(request.role, "role")], hint="write a reply for it, or name rules behind")
+
+    def estimate_tokens(self, request: Request) -> int:
+        return estimate_tokens(render(request).as_text())
+
+    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
+        return self._digest
+
+    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
+        return True
+
+
+def _said_in_message(request: Request) -> int:
+    """How many replies the message that is asked about has already."""
+    count = 0
+    for turn in request.window.turns:
+        count = 0 if isinstance(turn, UserMessage) else count + isinstance(turn, AssistantMessage)
+    return count
+
+
+def _reply(said: str | CalledTool, number: int, tokens: int) -> Reply:
+    if isinstance(said, str):
+        return Reply((Text(said),), usage=Usage(tokens, estimate_tokens(said)), by=WrittenReplies.name)
+    call = ToolCall(f"call{number}", said.tool, said.arguments)
+    return Reply((call,), stop="tool_calls", usage=Usage(tokens, 0), by=WrittenReplies.name)

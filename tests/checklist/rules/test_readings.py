@@ -1,0 +1,105 @@
+"""Readings that come near a description: the one that is meant is among them, and none is chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.checklist.rules.support import ask, configuration, shipped, tagged
+from transom.checklist.item import load_item, parse_item
+from transom.checklist.rules.meaning import check_reads_as, find_slip, said
+from transom.checklist.rules.nearby import MOST, near_readings
+from transom.checklist.rules.preview import evidence_of
+from transom.checklist.rules.reading import read_description
+from transom.checklist.spec.configuration import simplified
+from transom.errors import InputError, NeedsModel
+from transom.formats.yaml_files import add_key, load_yaml, parse_yaml
+
+DATA: Any = load_yaml(Path(__file__).parent / "data" / "readings.yaml").data
+LINES = [*(row["text"] for row in DATA["reworded"]), *DATA["near"], *DATA["unknown"]]
+ITEM = "description: {}\nrequirements: {{value: N/A, pattern_items: []}}\ninput_files: [a.rpt]\n"
+
+
+def shown(text: str) -> list[dict[str, Any]]:
+    return [reading.to_json() for reading in near_readings(text, shipped())]
+
+
+def test_the_reading_that_is_meant_is_among_the_three() -> None:
+    told = DATA["reworded"]
+    missed = [row["text"] for row in told if row["reads_as"] not in shown(row["text"])]
+    assert len(missed) <= 0.1 * len(told), f"{len(told) - len(missed)} of {len(told)} have it; missed: {missed}"
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_none_is_chosen_and_all_can_be(text: str) -> None:
+    with pytest.raises(NeedsModel):
+        read_description(text, shipped())
+    near = near_readings(text, shipped())
+    assert len(near) <= MOST
+    assert len({said(one, shipped()) for one in near}) == len(near), "the person can tell them apart"
+    assert [find_slip(one, shipped()) for one in near] == [None] * len(near)
+    assert bool(near) == (text not in DATA["unknown"])
+
+
+def test_what_a_person_says_is_read_like_a_description(tmp_path: Path) -> None:
+    """The rounds that follow are those of the sentence that the rules understand."""
+    item = tmp_path / "ITEM.yaml"
+    told = "reads_as: {domain: worst_slack, item: hold_limit, parameters: {relation: ge, limit: 50, unit_word: ps}}\n"
+    item.write_text(ITEM.format("Hold looks good.") + told, "utf-8")
+    by_person = tagged(ask("analysis", configuration=simplified(load_item(item))), "analysis")
+    by_words = tagged(ask("analysis", configuration=configuration("Worst hold slack is at least 50 ps.")), "analysis")
+    assert (
+        by_person.partition("### Step 5")[2].partition("### Conclusion")[0]
+        == (by_words.partition("### Step 5")[2].partition("### Conclusion")[0])
+    )
+    assert "a person says that it means: Worst Hold Slack at least 50 ps" in by_person
+
+
+@pytest.mark.parametrize(
+    ("told", "line", "says"),
+    [
+        ("domain: worst_slak\n  item: hold_zero", 5, "there is no domain worst_slak; did you mean worst_slack?"),
+        ("domain: versions\n  item: spef_versoin", 6, "no item in versions spef_versoin; did you mean spef_version?"),
+        ("domain: worst_slack\n  item: [setup_zero, hold_zer]", 6, "did you mean hold_zero?"),
+        ("domain: sta_endpoints\n  item: endpoint_timing\n  parameters:\n    chek: hold", 8, "did you mean check?"),
+        ("domain: sta_endpoints\n  item: endpoint_timing\n  parameters:\n    check: hodl", 8, "did you mean hold?"),
+        (
+            "domain: total_power\n  item: power_limit",
+            6,
+            "power_limit needs the parameter relation; write `relation: ge",
+        ),
+        ("domain: total_power", 4, "reads_as.item is no name"),
+        ("domian: total_power\n  item: power_limit", 5, "unknown key domian; did you mean domain?"),
+    ],
+)
+def test_a_slip_is_one_error_with_its_line_and_the_nearest_name(told: str, line: int, says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check_reads_as(parse_item(f"{ITEM.format('x')}reads_as:\n  {told}\n", Path("I.yaml")), shipped())
+    assert str(caught.value).startswith(f"I.yaml:{line}: ")
+    assert says in str(caught.value)
+
+
+def test_evidence_is_what_the_check_would_read(root: Path) -> None:
+    report = root / "examples" / "checks" / "data" / "updown" / "setup_signoff.rpt"
+    setup, hold = (near_readings(f"Verify {check} timing is clean", shipped())[0] for check in ("setup", "hold"))
+    assert evidence_of(setup, shipped(), [report]).startswith("setup_signoff.rpt:6 count_reg[7]/D")
+    assert "this check reads hold only" in evidence_of(hold, shipped(), [report])
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [
+        ("a: 1 # one", "\n# by ann\nb: {}\n"),
+        ("a: 1\r\n", "# by ann\r\nb: {}\r\n"),
+        ("a: |+\n  text\n\n", "# by ann\nb: {}\n"),
+    ],
+)
+def test_a_key_is_added_and_nothing_else_changes(text: str, added: str) -> None:
+    assert add_key(parse_yaml(text, Path("a.yaml")), "b", {}, "by\nann") == text + added
+
+
+def test_a_key_that_cannot_follow_is_left_to_the_person() -> None:
+    with pytest.raises(InputError, match=r"a\.yaml: b cannot be added; write it yourself: b: 1"):
+        add_key(parse_yaml("{a: 1}\n", Path("a.yaml")), "b", 1)

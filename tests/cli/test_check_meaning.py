@@ -1,0 +1,102 @@
+"""A description that the rules do not understand: readings are shown, a person decides, the item keeps it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checks import Desk
+from tests.cli.helpers import COMMAND, clean_environment
+
+ITEM = """\
+# Ours; the order of the keys is ours, too.
+input_files: ['${CHECKLIST_ROOT}/updown/setup_signoff.rpt']   # of today
+description: Verify setup timing
+  is clean
+requirements: {value: N/A, pattern_items: []}
+"""
+CHOSEN = """\
+reads_as:
+  domain: sta_endpoints
+  item: endpoint_timing
+  parameters:
+    check: setup
+"""
+
+
+@pytest.fixture
+def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+    (here / "CLEAN.yaml").write_text(ITEM, "utf-8")
+    return Desk.at(here, capfd)
+
+
+@pytest.mark.slow
+def test_a_person_decides_and_the_item_keeps_it(desk: Desk) -> None:
+    item = desk.here / "CLEAN.yaml"
+    first = desk.check("all", "CLEAN.yaml", "-q")
+    assert first.code == 3, first
+    assert "1: Endpoint Setup Timing: proves that" in first.out
+    assert "evidence: setup_signoff.rpt:6 count_reg[7]/D" in first.out
+    assert "--model" in first.out
+    assert item.read_text("utf-8") == ITEM, "nothing is chosen by the program"
+    (question,) = desk("waiting", "--format", "json").document["questions"]
+    assert question["options"][-1] == "none of these"
+    run = desk.run_of("CLEAN").name
+    assert question["command"].startswith(f"transom answer {run} ")
+    assert f"choose with: transom answer {run} --choose N --by NAME" in first.out
+    assert desk("answer", run, "--choose", "1", "--by", "Ann\nLee").code == 0
+    again = desk("resume", run, "--format", "json", "-q")
+    assert (again.code, again.document["status"], again.document["item_id"]) == (0, "PASS", "CLEAN")
+    assert item.read_text("utf-8") == f"{ITEM}# chosen by Ann Lee\n{CHOSEN}"
+    assert desk("waiting", "--format", "json").document["questions"] == []
+    assert desk.check("all", "CLEAN.yaml", "-q").code == 0
+    assert desk.check("run", "CLEAN.yaml", "-q").code == 0
+    item.write_text(f"{ITEM}{CHOSEN.replace('setup', 'hold')}", "utf-8")
+    assert "its description changed" in desk.check("run", "CLEAN.yaml", "-q").line()
+
+
+def test_none_of_these_is_an_answer_and_asked_once(desk: Desk) -> None:
+    desk("check", "spec", "CLEAN.yaml", "-q")
+    assert desk("answer", "CLEAN", "none of these").code == 0
+    again = desk("check", "spec", "CLEAN.yaml", "--format", "json", "-q")
+    assert (again.code, again.document["status"], again.document["choose"]) == (3, "NEEDS_MODEL", None)
+    assert len(again.document["readings"]) == 3
+    assert desk("waiting", "--format", "json").document["questions"] == []
+    assert (desk.here / "CLEAN.yaml").read_text("utf-8") == ITEM
+
+
+def test_nothing_comes_near_is_said(desk: Desk) -> None:
+    (desk.here / "CLEAN.yaml").write_text(ITEM.replace("setup timing", "antenna ratios"), "utf-8")
+    assert "nothing that the rules know comes near" in desk("check", "spec", "CLEAN.yaml", "-q").out
+    assert desk("waiting", "--format", "json").document["questions"] == []
+
+
+def test_a_slip_in_reads_as_is_one_line(desk: Desk) -> None:
+    (desk.here / "CLEAN.yaml").write_text(f"{ITEM}{CHOSEN.replace('check: ', 'chek: ')}", "utf-8")
+    line = "CLEAN.yaml:10: there is no parameter here chek; did you mean check?"
+    assert desk.check("all", "CLEAN.yaml", "-q").line() == line
+    lint = desk("check", "lint", "CLEAN.yaml")
+    assert (lint.code, lint.out) == (1, f"{line} [item]\n")
+
+
+@pytest.mark.slow
+def test_a_terminal_is_asked(desk: Desk) -> None:
+    """Also after a word that is no number; then on to the verdict, in one command."""
+    ours, theirs = pty.openpty()
+    command = [*COMMAND, "check", "all", "CLEAN.yaml", "--var", "CHECKLIST_ROOT=data"]
+    environ = clean_environment(USER="ann", NO_COLOR="1")
+    with subprocess.Popen(
+        command, cwd=desk.here, env=environ, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE
+    ) as process:
+        os.close(theirs)
+        os.write(ours, b"yes\n1\n")
+        assert process.stderr
+        told = process.stderr.read()
+        assert process.wait() == 0
+        printed = (os.read(ours, 100_000) + told).decode()
+    assert printed.count("1 to 4 (empty: later)") == 2, printed
+    assert (desk.here / "CLEAN.yaml").read_text("utf-8") == f"{ITEM}# chosen by ann\n{CHOSEN}"
