@@ -43,6 +43,12 @@ def test_none_is_chosen_and_all_can_be(text: str) -> None:
     assert bool(near) == (text not in DATA["unknown"])
 
 
+def test_what_cannot_be_built_is_not_proposed() -> None:
+    text = "Setup WNS is not negative."
+    assert {one.domain for one in near_readings(text, shipped())} == {"worst_slack"}
+    assert near_readings(text, shipped(), requirements=2) == [], "its domain knows no patterns"
+
+
 def test_what_a_person_says_is_read_like_a_description(tmp_path: Path) -> None:
     """The rounds that follow are those of the sentence that the rules understand."""
     item = tmp_path / "ITEM.yaml"

@@ -13,12 +13,15 @@ from typing import Final
 from rapidfuzz import fuzz, process
 
 from transom.checklist.item import ReadsAs
+from transom.checklist.rules.analysis import write_analysis
 from transom.checklist.rules.chart import Row
 from transom.checklist.rules.forms import normal
 from transom.checklist.rules.grammar import Language
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.meaning import needed, parameters_of
+from transom.checklist.rules.meaning import needed, parameters_of, read_as
+from transom.checklist.rules.reading import Reading
 from transom.checklist.rules.shapes import Domain, KnownItem
+from transom.errors import NeedsModel
 
 MOST: Final = 3
 
@@ -48,8 +51,17 @@ class _Topic:
         return self.language.domain
 
 
-def near_readings(text: str, knowledge: Knowledge) -> list[ReadsAs]:
-    """Up to three readings that come near, the nearest first; none where nothing does."""
+def near_readings(
+    text: str, knowledge: Knowledge, *, requirements: int | None = None, waivers: int | None = None
+) -> list[ReadsAs]:
+    """Up to three readings that come near, the nearest first; none where nothing does.
+
+    Args:
+        text: the description.
+        knowledge: whose items are proposed.
+        requirements: `value` of the item; None is N/A. What knows no patterns is not proposed for an item with some.
+        waivers: the same for waivers.
+    """
     small = _small(knowledge)
     topics = [topic for language in knowledge.languages for topic in _topics(language, small)]
     words = _respelled(normal(text), knowledge, topics)
@@ -61,7 +73,17 @@ def near_readings(text: str, knowledge: Knowledge) -> list[ReadsAs]:
             score = _score(topic, told, weights)
             if score >= _NEAR:
                 found.append((-round(score, 3), turn, things, -len(topic.items), told))
-    return [one[-1] for one in sorted(found, key=lambda one: one[:-1])][:MOST]
+    near = (told for *_, told in sorted(found, key=lambda one: one[:-1]))
+    fitting = (told for told in near if _fits(read_as(told, text, knowledge), requirements, waivers))
+    return list(itertools.islice(fitting, MOST))
+
+
+def _fits(reading: Reading, requirements: int | None, waivers: int | None) -> bool:
+    try:
+        write_analysis(reading, requirements, waivers)
+    except NeedsModel:
+        return False
+    return True
 
 
 def _respelled(words: Sequence[str], knowledge: Knowledge, topics: Sequence[_Topic]) -> list[str]:
