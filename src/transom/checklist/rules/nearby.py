@@ -39,12 +39,14 @@ class _Topic:
     Attributes:
         names: words by which they are called.
         context: other words of the domain.
+        things: of each thing that they are of, words by which no other thing of the domain is called.
     """
 
     language: Language
     items: tuple[KnownItem, ...]
     names: frozenset[str]
     context: frozenset[str]
+    things: tuple[frozenset[str], ...]
 
     @property
     def domain(self) -> Domain:
@@ -116,6 +118,8 @@ def _score(topic: _Topic, told: ReadsAs, weights: Mapping[str, float]) -> float:
     around = sum(weight for word, weight in weights.items() if word in topic.context - topic.names - chosen)
     narrowing = [(name, value) for name, value in told.parameters.items() if name in topic.domain.narrows]
     named = any(word in weights for word in topic.names | _words(_templates(topic.domain, narrowing)))
+    if len({thing.isdisjoint(weights) for thing in topic.things}) > 1:
+        return 0.0  # one of its things is named, and another one is not
     return (by_name + _CONTEXT * around) / sum(weights.values()) if named else 0.0
 
 
@@ -159,8 +163,9 @@ def _said(language: Language, row: Row, template: str) -> dict[str, list[str]]:
 def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
     """All things of a domain together, each by itself, and each item by itself; items of one `when` at a time."""
     domain = language.domain
-    things = {entity.key: _words(map(_needed, (entity.name, *entity.words))) for entity in domain.entities}
-    every = set[str]().union(*things.values())
+    told = {entity.key: _words(_called(domain, (entity.name, *entity.words))) for entity in domain.entities}
+    every = Counter(word for words in told.values() for word in words)
+    things = {key: frozenset(word for word in words if every[word] == 1) for key, words in told.items()}
     around = _context(domain) - small
     claimed = _words(_needed(say) for one in domain.claims for say in one.subject)
     groups: dict[tuple[str, ...], list[KnownItem]] = {}
@@ -169,11 +174,13 @@ def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
         by_thing = [[item for item in about if item.entity == key] for key in things]
         groups |= {tuple(one.key for one in group): group for group in (about, *by_thing, *([one] for one in about))}
     for items in filter(None, groups.values()):
-        mine = set[str]().union(*(things[item.entity] for item in items if item.entity))
+        keys = dict.fromkeys(item.entity for item in items if item.entity)
+        mine = set[str]().union(*(told[key] for key in keys))
         called = _words([domain.title, *(text for item in items for text in (item.name, *item.hints))]) | mine
         names = {word for word in called if word not in small or len(word) >= _LONG} | (claimed - small)
-        others = every - mine
-        yield _Topic(language, tuple(items), frozenset(names - others), frozenset(around - names - others))
+        others = every.keys() - mine
+        own = tuple(things[key] for key in keys)
+        yield _Topic(language, tuple(items), frozenset(names - others), frozenset(around - names - others), own)
 
 
 def _context(domain: Domain) -> set[str]:
@@ -206,6 +213,15 @@ def _small(knowledge: Knowledge) -> set[str]:
     common = knowledge.common
     lists = [words for words in common.lists.values() if not isinstance(words, dict)]
     return _words([*common.waiver_words, *common.frames, *(say for words in lists for say in words)])
+
+
+def _called(domain: Domain, templates: Iterable[str]) -> Iterator[str]:
+    """Templates without their optional parts, and the words of the choices that they name."""
+    choices = domain.choices()
+    for template in map(_needed, templates):
+        yield template
+        named = [name for name in re.findall(r"\{(\w+)", template) if name in choices]
+        yield from _templates(domain, ((name, value) for name in named for value in choices[name]))
 
 
 def _needed(template: str) -> str:
