@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from transom.checklist.build.artifacts import CHECKER, file_of, split
 from transom.checklist.build.checker import BUILD_FILE, SPEC_FILE
 from transom.checklist.build.gates import Held
@@ -23,7 +25,7 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import DOUBTS, FindingRow, LintResult
+from transom.checklist.results import DOUBTS, AnswerRow, BuildRecord, FindingRow, LintResult
 from transom.checklist.run import APPROVAL, LoadedChecker, approval_bytes, approve, load_checker
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
@@ -82,8 +84,20 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
     if session.format == "json":
         print_json(approval)
     else:
+        for row in _answers(checker):
+            print_text(f"question: {row.question}")
+            print_text(f"  answer: {row.answer}")
         print_text(f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}")
     return 0
+
+
+def _answers(checker: LoadedChecker) -> list[AnswerRow]:
+    """The gates' questions with the answers of whoever wrote atom A; an open one says so."""
+    try:
+        record = BuildRecord.model_validate(dict(checker.build))
+    except ValidationError:
+        return []
+    return [*record.answers, *(AnswerRow(question=row.message, answer="(nobody answered)") for row in record.questions)]
 
 
 @dataclass(frozen=True)
