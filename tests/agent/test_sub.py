@@ -107,7 +107,7 @@ async def test_the_journal_has_what_the_model_was_told_in_place_of_a_large_resul
 
 
 def test_a_memory_that_there_is_not_is_said_before_anything_begins() -> None:
-    with pytest.raises(InputError, match=r"t\.seat: its strategy is memory, and there is no memory; .*truncate"):
+    with pytest.raises(InputError, match=r"t\.seat: its strategy is memory, and there is no memory; .*sources="):
         Agent(replace(SEAT, strategy="memory"), provider=by_role([], []))
 
 

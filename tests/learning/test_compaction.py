@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.fuzzing import examples
 from transom.errors import InputError
-from transom.learning import CompactionManager, ContextBudgetManager
+from transom.learning import CompactionManager
 from transom.llm import estimate_tokens
 
 
@@ -92,21 +92,3 @@ def test_every_error_and_milestone_survives_in_order_and_the_figures_are_exact(
     else:
         assert manager.summary == ""
     assert len(manager.history.live) <= max(threshold, keep)
-
-
-def test_a_budget_says_what_is_left() -> None:
-    manager = ContextBudgetManager()
-    assert manager.budget["total"] == 100_000
-    assert {"stable_prefix", "playbook", "session_state", "conversation"} <= {*manager.usage}
-    manager.update_usage("playbook", 4_000)
-    manager.update_usage("session_state", "x" * 9_000)
-    assert manager.get_available("playbook") == 1_000
-    assert manager.is_over_budget("session_state")
-    assert not manager.is_over_budget()
-    assert manager.total_used == 4_000 + manager.estimate_tokens("x" * 9_000)
-    assert manager.get_status()["available"] == 100_000 - manager.total_used
-    small = ContextBudgetManager({"a": 10, "total": 5})
-    small.update_usage("a", 6)
-    assert small.is_over_budget()
-    with pytest.raises(InputError, match=r"no part 'b'.*use a"):
-        small.update_usage("b", 1)

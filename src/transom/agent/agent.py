@@ -23,7 +23,7 @@ from transom.agent.home import (
     stage_of,
     warn_of_undeclared,
 )
-from transom.agent.messages import again, checked_text, say
+from transom.agent.messages import again, checked_text, keep_answer, say
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, SubConversation
 from transom.agent.record import context_of, conversations, write_recording
@@ -33,7 +33,7 @@ from transom.agent.sub_conversation import check_turns_alone, close_program_sub,
 from transom.agent.views import Response
 from transom.canonical import whole_text
 from transom.context import Mark
-from transom.context.oversized import BlockSource
+from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import Summary
 from transom.errors import InputError, RunError
 from transom.llm import Block, Chain, Provider, Role
@@ -93,12 +93,12 @@ class Agent:
         self._sub_agents = [one for one in given if isinstance(one, SubAgent)]
         own = as_tools([one for one in given if not isinstance(one, SubAgent)])
         setup = given_setup(provider, at)
-        role = setup.role(given_role(role, own))
+        role = setup.role(given_role(role, own), memory=any(isinstance(one, KeepsAnswers) for one in sources))
         stage = stage_of(at)
-        shelf = DeferredStore()
-        chain = stage.host.chain if stage else setup.chain(role.name, shelf)
+        limits = DeferredStore()
+        chain = stage.host.chain if stage else setup.chain(role.name, limits)
         box = Toolbox(own, redact=Redactor(secrets=chain.secrets))
-        self._config = config = AgentConfig(role, box, setup, chain, at, sources=tuple(sources), shelf=shelf)
+        self._config = config = AgentConfig(role, box, setup, chain, at, sources=tuple(sources), limits=limits)
         config.meter.hold(budget or Budget(), config.chain.everyone, setup.settings.paths.prices)
         config.toolbox.max_turns = config.meter.budget.turns
         self._prepare(on_event)
@@ -172,6 +172,8 @@ class Agent:
             response = await work
         finally:
             mark_calls(session.state.egress)
+        if self._config.role.strategy == "memory":
+            await keep_answer(session)
         return response
 
     async def mark(self, mark: Mark) -> None:

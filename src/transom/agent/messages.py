@@ -12,14 +12,17 @@ from transom.agent.session import Session
 from transom.agent.views import Response
 from transom.canonical import Json, compact_json, whole_text
 from transom.context import check_message
+from transom.context.oversized import KeepsAnswers
 from transom.errors import CapReached, InputError, OutOfTurns, Paused, RunError, StoreError, TransomError, Unanswered
-from transom.llm import AnsweredFrom, Block, Reply, Request, Share, Window
+from transom.llm import AnsweredFrom, AssistantMessage, Block, Reply, Request, Share, Window
 from transom.llm.codec import request_from_json
 from transom.runs.conversation import Message
-from transom.runs.observe import of_agent
+from transom.runs.observe import of_agent, of_conversation
 from transom.runs.tool_call import egress_in_calls
 from transom.runs.windows import request_of
 from transom.telemetry import keys
+
+_LONGEST_SOURCE = 200  # characters of a call, as a kept answer names it
 
 
 async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), *, id: str = "") -> Response:  # noqa: A002  the name of the field
@@ -111,11 +114,30 @@ async def recall(session: Session, query: str) -> tuple[Block, ...]:
     """What the sources of an agent have on a message, within the window's share for advice."""
     room = session.window.limits(session.role.settings.max_tokens)["playbook"]
     found: list[Block] = []
-    for number, source in enumerate(session.sources):
-        left = room - sum(session.correction.count(block.text) for block in found)
-        given: Sequence[Any] = await source.blocks(query, max(0, left) // (len(session.sources) - number))
-        found += given
+    with session.stage.host.telemetry.span(f"recall {session.id}", **of_conversation(session.stage.place, session.id)):
+        for number, source in enumerate(session.sources):
+            left = room - sum(session.correction.count(block.text) for block in found)
+            given: Sequence[Any] = await source.blocks(query, max(0, left) // (len(session.sources) - number))
+            found += given
     return tuple(found)
+
+
+async def keep_answer(session: Session) -> None:
+    """Have the sources that keep answers keep the last one; from the journal too, since a kill may have come between.
+
+    The place is the same whenever the program runs again, so nothing is kept twice.
+    """
+    number, state = session.next - 1, session.state
+    message = state.messages[number]
+    if message.answer is None or not message.answer.text.strip():
+        return
+    turns = state.turns[message.first_turn : message.end]
+    calls = [call for turn in turns if isinstance(turn, AssistantMessage) for call in turn.calls]
+    sources = [f"{call.name} {compact_json(call.arguments)}"[:_LONGEST_SOURCE] for call in calls]
+    for source in session.sources:
+        if isinstance(source, KeepsAnswers):
+            place = f"{session.stage.place}/{session.id} message {number + 1}"
+            await source.keep(place, message.answer.text, sources=sources, egress=state.egress)
 
 
 def checked_text(content: object, where: str, blocks: Sequence[object] = ()) -> str:
@@ -153,7 +175,7 @@ async def again(session: Session, number: int) -> Response:
             error, what = message.error or ("it was stopped", "")
             raise Unanswered(f"{error}: {what}" if what else error, where=session.id)
         return await answer(session)
-    return told(session, message, message.answer)
+    return response_to(session, message, message.answer)
 
 
 async def answer(session: Session) -> Response:
@@ -167,18 +189,18 @@ async def answer(session: Session) -> Response:
     try:
         if session.raises:
             reply = await run_message(session)
-            return told(session, session.state.messages[-1], reply)
+            return response_to(session, session.state.messages[-1], reply)
         attributes = of_agent(session.role.name, session.stage.place, session.id)
         with session.stage.host.telemetry.span(f"invoke_agent {session.role.name}", **attributes) as span:
             span.set(keys.MESSAGES, len(session.state.turns))
             try:
                 reply = await run_message(session)
-                return told(session, session.state.messages[-1], reply)
+                return response_to(session, session.state.messages[-1], reply)
             except (CapReached, OutOfTurns) as error:
                 cap = error.cap if isinstance(error, CapReached) else "turns"
                 note_failure(session, error)
                 span.set(keys.CAP, cap)
-                return told(session, session.state.messages[-1], session.state.pending or Reply(()), ended=cap)
+                return response_to(session, session.state.messages[-1], session.state.pending or Reply(()), ended=cap)
     except BaseException as error:
         note_failure(session, error)
         raise
@@ -200,7 +222,7 @@ def note_failure(session: Session, error: BaseException) -> None:
         session.stage.append_soon("message_failed", session.id, {"error": found[0], "what": found[1]})
 
 
-def told(session: Session, message: Message, reply: Reply, *, ended: Any = "") -> Response:
+def response_to(session: Session, message: Message, reply: Reply, *, ended: Any = "") -> Response:
     """What a program is told of a message."""
     state, spent = session.state, session.spent
     whole = message.answer is not None

@@ -71,7 +71,12 @@ def list_all(
         where, values = playbook.view.visible
         known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
         found = [one for one in known if wanted in (None, one.category) and {*(tag or ())} <= {*one.tags}]
-    return _listed(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
+        elsewhere = playbook.elsewhere
+    code = _listed(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
+    for place, number in elsewhere.items():
+        level, _, name = place.partition("/")
+        session.progress(f"{counted(number, 'more insight')} in {place}: transom playbook list --{level} {name}")
+    return code
 
 
 @command(playbook_app, "show", example="transom playbook show mis-00002")

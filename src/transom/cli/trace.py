@@ -128,6 +128,10 @@ def _print_stats(found: Stats) -> None:
         f"{counted(found.traces, 'trace')}, {counted(found.sub_conversations, 'sub-conversation')}, "
         f"{counted(folds.count, 'window')} folded{ratio}"
     )
+    if recalled := found.memory.queries:
+        seconds, hits = found.memory.seconds, found.memory.hit_rate
+        took = f"{seconds.mean:.3f} s, 95 of a hundred within {seconds.p95:.3f} s"
+        print_text(f"memory was asked {counted(recalled, 'time')}: {took}; {hits:.0%} found something")
 
 
 def _tell(odd: Iterable[Odd]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from transom.context.budget import WindowBudget
 from transom.context.outline import outline
@@ -12,6 +12,7 @@ from transom.context.slices import READ_SLICE
 from transom.context.summary import Summary, summarised, summary_room
 from transom.context.tokens import TokenCorrection
 from transom.llm import Block, Strategy, Tier, ToolResult
+from transom.llm.turns import Egress
 
 PURPOSE, SOURCE = "purpose", "source"
 """Blocks that a sub-conversation is given: what it is to find out, and in what."""
@@ -24,6 +25,22 @@ class BlockSource(Protocol):
 
     async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
         """What fits the query best, in at most so many tokens."""
+        ...
+
+
+@runtime_checkable
+class KeepsAnswers(BlockSource, Protocol):
+    """A source that keeps answers as well: what the strategy `memory` needs."""
+
+    async def keep(self, place: str, text: str, *, sources: Sequence[str], egress: Egress) -> None:
+        """Keep an answer; one of the same place is kept already.
+
+        Args:
+            place: conversation and number of the message, the same whenever the program runs again.
+            text: the answer.
+            sources: what was called for it.
+            egress: of all that was seen by then.
+        """
         ...
 
 

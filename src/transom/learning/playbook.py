@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from transom.canonical import Json, write_atomic
 from transom.errors import InputError
+from transom.learning.duplicates import adds_nothing, same
 from transom.learning.exchange import export_json, import_json
 from transom.learning.insight import Draft, Insight, InsightCategory, Source, supports
-from transom.learning.ledger import INDEX, Ledger, PlaybookEvent, next_serial
-from transom.learning.likeness import NEARLY, PARAPHRASE, contradict, fingerprint, may_paraphrase
-from transom.learning.retrieval import HEADING, Ranked, View, Wish, choose, fit
-from transom.learning.snapshot import Snapshot
-from transom.learning.tasks import TaskType, profile_of
-from transom.llm import Block
+from transom.learning.ledger import next_serial
+from transom.learning.likeness import fingerprint
+from transom.learning.reader import PlaybookReader
 from transom.llm.turns import Egress
-from transom.memory import Embedder
-from transom.memory.index import Index
-from transom.store.codec import now
 from transom.store.tables import Connection
 
 Level = Literal["global", "domain", "study"]
-PLAYBOOK_TOKENS = 5_000
-"""What a playbook may take of a window where nobody says otherwise."""
 
 _LONGEST = 4_000  # characters of an insight
 
@@ -51,7 +43,7 @@ class Outcome:
     source: Source = field(default_factory=Source)
 
 
-class Playbook:
+class Playbook(PlaybookReader):
     """A playbook in a database, seen from one domain, study and person; safe for several processes and threads.
 
     Args:
@@ -63,21 +55,6 @@ class Playbook:
     Raises:
         StoreError: the database cannot be used.
     """
-
-    def __init__(
-        self,
-        path: Path | None = None,
-        *,
-        domain: str = "",
-        study: str = "",
-        user: str = "",
-        embedder: Embedder | None = None,
-        clock: Callable[[], str] = now,
-    ) -> None:
-        self.view = View(domain, study, user)
-        self.ledger = Ledger(path)
-        self.clock = clock
-        self.index = Index(self.ledger.tables, INDEX, embedder)
 
     # what is added
 
@@ -138,11 +115,11 @@ class Playbook:
             noted: dict[str, Json] = {"tags": [*draft.tags], "egress": draft.egress}
             if told := draft.source.to_json():
                 noted["sources"] = [told]
-            if same := self._same(text, draft, vector):
-                if not _known(self.require(same), draft):
-                    self.ledger.append(run, "seen", same, {**noted, "content": text})
-                    self.reindex(run, same)
-                return same, False
+            if there := same(self, text, draft, vector):
+                if not adds_nothing(self.require(there), draft):
+                    self.ledger.append(run, "seen", there, {**noted, "content": text})
+                    self.reindex(run, there)
+                return there, False
             key = f"{draft.category.value}-{next_serial(run):05}"
             noted |= {
                 "category": draft.category.value, "content": text, "fingerprint": fingerprint(text),
@@ -239,114 +216,6 @@ class Playbook:
 
         return self.ledger.tables.write(retire)
 
-    # what is looked up
-
-    def get(self, item_id: str) -> Insight | None:
-        """The insight, living or not, or None."""
-        found = self.ledger.insights("id = ?", (item_id,))
-        return found[0] if found else None
-
-    def require(self, item_id: str) -> Insight:
-        """The insight.
-
-        Raises:
-            InputError: there is none of that id.
-        """
-        found = self.get(item_id)
-        if found is None:
-            raise InputError(f"there is no insight {item_id!r}", where="playbook", hint="see: transom playbook list")
-        return found
-
-    @property
-    def items(self) -> dict[str, Insight]:
-        """All living insights that are seen from here, by id, in the order in which they were added."""
-        return {one.id: one for one in self.ledger.insights(*self.view.living(self.clock()))}
-
-    @property
-    def epoch(self) -> int:
-        """The number of the newest event."""
-        return self.ledger.epoch
-
-    def events(self, item_id: str | None = None) -> list[PlaybookEvent]:
-        """What happened to an insight, or to all, in order."""
-        return self.ledger.events(item_id)
-
-    def choose(self, wish: Wish) -> list[Ranked]:
-        """The best insights for a wish, the best first."""
-        return choose(self.ledger, self.index, self.view, wish, self.clock())
-
-    def search_by_content(self, query: str, category: InsightCategory | None = None, limit: int = 5) -> list[Insight]:
-        """The insights whose words or meaning fit a query, the best first."""
-        found = self.choose(Wish(query, category=category, limit=3 * limit, fill=False))
-        return [one.insight for one in sorted(found, key=lambda one: -one.relevance)][:limit]
-
-    def get_by_category(self, category: InsightCategory) -> list[Insight]:
-        """The living insights of a category, those that stand best first."""
-        found = [one for one in self.items.values() if one.category is category]
-        return sorted(found, key=lambda one: (-one.lower_bound, one.id))
-
-    def get_context_for_task(
-        self,
-        task_type: TaskType | str,
-        max_items: int = 20,
-        min_confidence: float = 0.5,
-        tags: Iterable[str] | None = None,
-        *,
-        query: str = "",
-        tokens: int | None = None,
-    ) -> str:
-        """The insights that a kind of work is to be shown, as text; "" for none.
-
-        Args:
-            task_type: a `TaskType`, or free words, which are then searched for too.
-            max_items: how many at most.
-            min_confidence: others are left out.
-            tags: insights with one of these are worth more.
-            query: the task in words.
-            tokens: what they may take, as estimated; None: the part of 5,000 that the kind of work is given.
-        """
-        profile = profile_of(task_type)
-        words = query or ("" if task_type in TaskType.__members__.values() else str(task_type))
-        wish = Wish(words, profile, None, frozenset(tags or ()), max_items, min_confidence)
-        shown = fit(self.choose(wish), profile, int(PLAYBOOK_TOKENS * profile.share) if tokens is None else tokens)
-        return "\n".join([HEADING, *(one.line for one in shown)]) if shown else ""
-
-    async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
-        """What fits a query, as it stands now; within a session `snapshot` gives the same each time."""
-        return await self.snapshot().blocks(query, tokens)
-
-    def snapshot(
-        self, task: TaskType | str = "", *, limit: int = 15, tags: Iterable[str] = (), local: bool = True
-    ) -> Snapshot:
-        """A source of blocks that stays as the playbook is now.
-
-        Args:
-            task: the kind of work.
-            limit: insights at most.
-            tags: insights with one of these are worth more.
-            local: whether insights are shown that must not reach a remote provider.
-        """
-        wanted = frozenset(tags)
-        return Snapshot(self.choose, self.epoch, task=task, limit=limit, tags=wanted, local=local)
-
-    def get_stats(self) -> dict[str, Any]:
-        """Counts over the living insights that are seen from here."""
-        items = [*self.items.values()]
-        where, values = self.view.visible
-        retired = self.ledger.insights(f"retired != '' AND {where}", values)
-        categories = Counter(one.category.value for one in items)
-        tested = [one for one in items if one.helpful_count + one.harmful_count]
-        return {
-            "total_items": len(items),
-            "by_category": {one.value: categories[one.value] for one in InsightCategory if categories[one.value]},
-            "by_scope": dict(sorted(Counter(one.scope for one in items).items())),
-            "total_helpful": sum(one.helpful_count for one in items),
-            "total_harmful": sum(one.harmful_count for one in items),
-            "untested": len(items) - len(tested),
-            "average_confidence": sum(one.confidence for one in tested) / len(tested) if tested else 0.5,
-            "retired": len(retired),
-        }
-
     def save(self, path: Path) -> None:
         """Write the insights that are seen from here to a JSON file, the same bytes for the same insights."""
         write_atomic(path, export_json(self).encode())
@@ -370,27 +239,6 @@ class Playbook:
             import_json(playbook, path)
         return playbook
 
-    def reindex(self, run: Connection, key: str) -> int:
-        """Have an insight found by its content and tags as they are now; returns its number for the index."""
-        sql = "SELECT number, content, tags FROM insights WHERE id = ?"
-        number, content, tags = run.execute(sql, (key,)).fetchone()
-        self.index.put_words(run, number, content, " ".join(json.loads(tags)))
-        return int(number)
-
-    def embed_missing(self) -> int:
-        """Give vectors to insights that were added without this embedder; returns to how many."""
-        return self.index.embed_missing("SELECT number, content FROM insights")
-
-    def close(self) -> None:
-        """Let go of the database. Closing twice does no harm."""
-        self.ledger.tables.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def _scope(self, level: Level | None) -> str:
         if level == "global" or (level is None and not self.view.domain):
             return "global"
@@ -403,37 +251,6 @@ class Playbook:
         if personal and not self.view.user:
             raise InputError("nobody is named whose own it is", where="playbook", hint="open it with user=NAME")
         return self.view.user if personal else ""
-
-    def _same(self, text: str, draft: Draft, vector: bytes | None) -> str | None:
-        """Id of an insight that says the same: equal, nearly equal, or a paraphrase; a living one before a retired."""
-        where, values = self.view.visible
-        if draft.overrides:  # it says something else on purpose, unless it was said here before
-            where, values = "scope = ? AND owner = ? AND overrides = ?", [draft.scope, draft.owner, draft.overrides]
-        equal = self.ledger.insights(f"fingerprint = ? AND {where}", [fingerprint(text), *values])
-        if not equal and not draft.overrides:
-            near = self.index.sharing(text, NEARLY)
-            marks = ",".join("?" * len(near))
-            alike = self.ledger.insights(f"number IN ({marks}) AND {where}", [*near, *values])
-            equal = [one for one in alike if _alike(one, draft) and not contradict(one.content, text)]
-        if not equal and not draft.overrides and vector is not None:
-            hits = self.index.search(text, 5, f"SELECT number FROM insights WHERE {where}", values, vector)
-            close = [hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE]
-            insights = self.ledger.numbered(close)
-            alike = [insights[number] for number in close if number in insights]
-            equal = [one for one in alike if _alike(one, draft) and may_paraphrase(one.content, text)]
-        best = min(equal, key=lambda one: (bool(one.retired), self.view.rank(one)), default=None)
-        return None if best is None else best.merged_into or best.id
-
-
-def _known(one: Insight, draft: Draft) -> bool:
-    """Whether a draft adds nothing to an insight, not even where it was learned."""
-    sources = not draft.source.to_json() or draft.source in one.sources
-    return sources and {*draft.tags} <= {*one.tags} and draft.egress in ("any", one.egress)
-
-
-def _alike(one: Insight, draft: Draft) -> bool:
-    """What to avoid and what to do are never the same, whatever words they share."""
-    return (one.category is InsightCategory.MISTAKE) == (draft.category is InsightCategory.MISTAKE)
 
 
 def _says_nothing(insight: Insight, outcome: Outcome) -> bool:

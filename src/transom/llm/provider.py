@@ -238,6 +238,8 @@ async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None)
     for part in reply.parts:
         if type(part) not in _PARTS:
             raise _no_reply(provider, reply)
+    if reply.by != provider.name:
+        reply = replace(reply, by=provider.name)
     if reply.egress not in EGRESS:
         check_marks(f"a reply of {provider.name}", egress=reply.egress)
     if not [call for call in reply.calls if is_deep(call.arguments)]:

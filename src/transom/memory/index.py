@@ -11,8 +11,8 @@ from transom.memory.words import stems_of
 from transom.store import Tables
 from transom.store.tables import Connection, Value
 
-BY_WORDS = 0.2
-"""How much words count beside meaning; equal parts lose paraphrases."""
+BY_WORDS = 0.4
+"""How much words count beside meaning: names and numbers are found by words, paraphrases by meaning."""
 
 _LEAST_LIKE = 0.25  # cosine below which meaning alone finds nothing
 _MOST_TERMS = 24
@@ -138,7 +138,7 @@ class Index:
             values: its parameters.
             vector: of the query, where it is known.
         """
-        many = max(_FEWEST_CANDIDATES, 4 * limit)
+        many = max(_FEWEST_CANDIDATES, 2 * limit)
         words = self._by_words(query, many, among, values)
         likeness: dict[int, float] = {}
         if self._vectors and self.embedder and query.strip():

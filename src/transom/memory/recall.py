@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from transom.canonical import Json, compact_json
 from transom.errors import MemoryUnavailable
 from transom.llm import Block, Tier, estimate_tokens
-from transom.llm.turns import strictest
+from transom.llm.turns import Egress, strictest
 from transom.memory.entry import MemoryEntry, Recalled
 from transom.memory.protocol import Memory
-from transom.telemetry import child_span
+from transom.telemetry import child_span, keys
+
+_log = logging.getLogger(__name__)
 
 BLOCK = "memory"
 """The name of the block, for a role's `sees`."""
 
 
 class Recall:
-    """A `BlockSource` over a memory.
+    """A `BlockSource` over a memory, which keeps answers too: an agent whose strategy is `memory` needs one.
 
     Args:
         memory: None: there is none, and nothing is recalled.
@@ -58,16 +61,30 @@ class Recall:
         egress = strictest(*[entry.egress for entry in shown])
         return (Block(BLOCK, "\n".join(lines), Tier.TURN, "untrusted", egress),)
 
+    async def keep(self, place: str, text: str, *, sources: Sequence[str], egress: Egress) -> None:
+        """Keep an answer under its place; see `transom.context.oversized.KeepsAnswers`."""
+        if self._memory is None or self.status == "broken":
+            return
+        try:
+            if await self._memory.get(place) is None:
+                await self._memory.store(text, {"sources": [*sources]}, key=place, egress=egress)
+        except MemoryUnavailable as error:
+            self._broken(error)
+
+    def _broken(self, error: MemoryUnavailable) -> None:
+        self.status, self.error = "broken", error
+        _log.warning("%s; the run goes on without it", error)
+
     async def _retrieve(self, query: str) -> list[Recalled]:
         if self._memory is None:
             return []
         try:
-            with child_span("retrieval memory") as span:
+            with child_span("retrieval memory", **{keys.OPERATION: keys.RETRIEVAL}) as span:
                 found = await self._memory.retrieve(query, self._limit, self._filters)
-                span.set("transom.memory.found", len(found))
+                span.set(keys.FOUND, len(found))
                 return found
         except MemoryUnavailable as error:
-            self.status, self.error = "broken", error
+            self._broken(error)
             return []
 
 

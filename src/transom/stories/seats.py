@@ -9,7 +9,7 @@ from transom.agent import Budget, call
 from transom.canonical import Json
 from transom.errors import CapReached, OutOfTurns, ReplyError
 from transom.learning import Outcome, cited_in
-from transom.learning.playbook import PLAYBOOK_TOKENS
+from transom.learning.reader import PLAYBOOK_TOKENS
 from transom.llm import Block, Role, Usage
 from transom.runs import Artifact, Question, Stage, model_file, text_file
 from transom.stories.decisions import read_reply
@@ -169,7 +169,9 @@ class Seats:
             return ""
 
         async def step(_: Stage, query: str) -> str:
-            return "\n".join([block.text for block in await playbook.blocks(query, PLAYBOOK_TOKENS)])
+            return "\n".join(
+                [block.text for block in await playbook.snapshot(local=False).blocks(query, PLAYBOOK_TOKENS)]
+            )
 
         if self._hints is None:
             name, query = f"{self.name}/recall", f"{story.title} {story.goal}"

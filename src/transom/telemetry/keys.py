@@ -12,6 +12,7 @@ from typing import Final
 CHAT: Final = "chat"
 INVOKE_AGENT: Final = "invoke_agent"
 EXECUTE_TOOL: Final = "execute_tool"
+RETRIEVAL: Final = "retrieval"
 # Values of OPERATION that are ours, since the conventions have none for them.
 ATTEMPT_CHAT: Final = "attempt"
 COMPACT: Final = "compact"
@@ -69,6 +70,7 @@ FINDINGS: Final = "transom.findings"
 PARENT_CONVERSATION: Final = "transom.conversation.parent.id"
 SUMMARY: Final = "transom.summary"
 CAP: Final = "transom.cap"
+FOUND: Final = "transom.memory.found"
 
 # Our own metrics, beside COMPRESSION_RATIO and COST_USD.
 TOOL_DURATION: Final = "transom.tool.duration"

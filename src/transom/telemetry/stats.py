@@ -74,6 +74,14 @@ class Compression(_Shape):
     ratio: float | None
 
 
+class MemoryStats(_Shape):
+    """What memory was asked: how often, how long it took, and the part of the queries that found something."""
+
+    queries: int
+    seconds: Seconds
+    hit_rate: float
+
+
 class Stats(_Shape):
     """What `trace stats` says: of what began within `since`; of everything where that is None."""
 
@@ -83,6 +91,7 @@ class Stats(_Shape):
     traces: int
     sub_conversations: int
     compression: Compression
+    memory: MemoryStats
     rows: tuple[StatsRow, ...]
 
 
@@ -132,6 +141,7 @@ def statistics(
     """
     groups: defaultdict[str, _Group] = defaultdict(_Group)
     folded: list[dict[str, Any]] = []
+    recalled: list[SpanRow] = []
     count = subs = 0
     for trace in traces:
         spans = _recent(trace, oldest)
@@ -142,12 +152,21 @@ def statistics(
         told = [(span.attributes.get(keys.CONVERSATION_ID), span.attributes) for span in spans]
         subs += len({name for name, attributes in told if attributes.get(keys.PARENT_CONVERSATION)})
         folded += [span.attributes for span in ended if has_operation(span, keys.COMPACT)]
+        recalled += [span for span in ended if has_operation(span, keys.RETRIEVAL)]
         if by == "tool":
             _count_tools(ended, groups)
         else:
             _count_calls(ended, _KEY[by], price, groups)
     rows = tuple(group.row(name) for name, group in sorted(groups.items()))
-    return Stats(since=since, by=by, traces=count, sub_conversations=subs, compression=_compression(folded), rows=rows)
+    return Stats(
+        since=since,
+        by=by,
+        traces=count,
+        sub_conversations=subs,
+        compression=_compression(folded),
+        memory=_memory(recalled),
+        rows=rows,
+    )
 
 
 def _recent(spans: Sequence[SpanRow], oldest: int) -> list[SpanRow]:
@@ -210,6 +229,12 @@ def _compression(folded: Sequence[Mapping[str, Any]]) -> Compression:
     after = sum(int(one.get(keys.TOKENS_AFTER, 0)) for one in folded)
     ratio = after / before if before else None
     return Compression(count=len(folded), tokens_before=before, tokens_after=after, ratio=ratio)
+
+
+def _memory(recalled: Sequence[SpanRow]) -> MemoryStats:
+    hits = sum(int(span.attributes.get(keys.FOUND, 0)) > 0 for span in recalled)
+    took = [seconds_of(span) for span in recalled]
+    return MemoryStats(queries=len(recalled), seconds=_seconds(took), hit_rate=_rate(hits, len(recalled)))
 
 
 def _name(span: SpanRow, key: str) -> str:

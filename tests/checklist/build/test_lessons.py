@@ -19,6 +19,7 @@ from transom.runs import Run
 
 SCHEMA = Finding("schema", "atom_a", 3, "value is float, not str")
 YAML = Finding("yaml", "checker.yaml", 4, "nobody emits block.watts")
+OF_SPEC = Finding("examples", "ItemSpec", None, "the example of item 2.1 is no line of a report")
 SECRET = Finding("hard_coding", "atom_b", 4, "the literal 'top_secret' is a waiver of this item")
 
 
@@ -55,24 +56,35 @@ def counts(book: Playbook) -> dict[str, tuple[int, int]]:
 
 def test_each_draft_counts_for_what_it_named_itself(book: Playbook, tmp_path: Path) -> None:
     replied(tmp_path, "build/parser", "as [str-00001] says, and [str-99999], which nobody showed me")
-    replied(tmp_path, "build/logic", "as [str-00002] says")
+    replied(tmp_path, "build/logic", "nothing to name")
     replied(tmp_path, "build/repair_a#1", "now as [str-00002] says")
     state = built(tmp_path, ("repair_a", SCHEMA))
     for _ in range(2):  # resumed: nothing counts twice
         learn(run_in(tmp_path), book, state)
     assert counts(book)["str-00001"] == (0, 1), "its draft failed"
-    assert counts(book)["str-00002"] == (1, 0), "the repair passed; of the logic of a bad parser nobody knows"
+    assert counts(book)["str-00002"] == (1, 0), "its draft stands in the checker that passed"
     (born,) = [one for one in book.items.values() if one.category is InsightCategory.MISTAKE]
     assert "value is float, not str" in born.content
     assert (born.helpful_count, born.harmful_count, len(book.events(born.id))) == (0, 0, 1)
     assert (born.scope, born.sources[0].run, born.sources[0].stage) == ("domain/checklist", "r1", "build/parser")
 
 
-def test_the_logic_answers_for_its_own_artifacts(book: Playbook, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("left", "parser", "logic"),
+    [
+        ((), (1, 0), (1, 0)),
+        ((YAML,), (0, 0), (0, 1)),  # the mutation gates were not reached, so of the parser nobody knows
+        ((SCHEMA, YAML), (0, 1), (0, 0)),  # the logic's may come of the parser's
+        ((OF_SPEC,), (0, 0), (0, 0)),
+    ],
+)
+def test_only_what_gates_decided_counts(
+    book: Playbook, tmp_path: Path, left: tuple[Finding, ...], parser: tuple[int, int], logic: tuple[int, int]
+) -> None:
     replied(tmp_path, "build/parser", "[str-00001]")
     replied(tmp_path, "build/logic", "[str-00002]")
-    learn(run_in(tmp_path), book, built(tmp_path, left=(YAML,)))
-    assert (counts(book)["str-00001"], counts(book)["str-00002"]) == ((1, 0), (0, 1))
+    learn(run_in(tmp_path), book, built(tmp_path, left=left))
+    assert (counts(book)["str-00001"], counts(book)["str-00002"]) == (parser, logic)
 
 
 def test_a_value_that_no_role_may_see_is_not_learned(book: Playbook, tmp_path: Path) -> None:

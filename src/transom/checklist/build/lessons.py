@@ -21,7 +21,7 @@ from transom.learning import (
     ids_in,
 )
 from transom.learning.insight import Draft
-from transom.learning.playbook import PLAYBOOK_TOKENS
+from transom.learning.reader import PLAYBOOK_TOKENS
 from transom.runs import Artifact, Run, Stage, text_file
 
 DOMAIN = "checklist"
@@ -47,26 +47,30 @@ async def recall(run: Run, playbook: Playbook, description: str) -> Artifact[str
 def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
     """Count each draft for or against the insights that it named, and add what the gates found as insights.
 
+    A draft that a gate objects to speaks against them, one that stands in a checker that passed every gate for them.
     A build that is resumed counts nothing twice.
     """
     reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
+    authors = {"parser": "build/parser", "logic": "build/logic"}
     passed = state.result is not None and state.result.status == "done"
-    tried = [*(one.because for one in state.tried), () if passed else state.findings]
-    for number, findings in enumerate(tried):
-        if not findings and not passed:
-            continue  # nothing was tried
-        roles = (state.tried[number - 1].role,) if number else ("parser", "logic")
-        for role in roles:
-            stage = numbered(f"build/{role}", number)
-            wrong, tested = _of_role(role, findings)
-            if tested:
-                kinds = reflector.patterns.tags_of(told_plainly(wrong))
-                outcome = Outcome(not wrong, run.id, stage, number + 1, kinds, Source(by=_BY))
-                playbook.record(outcome, _named(run.folder, stage))
-            first = {one.gate: one for one in reversed(wrong)}  # one message a gate says it
+    for number, findings in enumerate([*(one.because for one in state.tried), () if passed else state.findings]):
+        if number:
+            role = state.tried[number - 1].role
+            authors["parser" if role == "repair_a" else "logic"] = numbered(f"build/{role}", number)
+        of_parser = [one for one in findings if route([one]) == (ATOM_A,)]
+        of_logic = [one for one in findings if one not in of_parser and route([one])]
+        # What is wrong with the logic may come of the parser while that is wrong.
+        author, wrong = ("parser", of_parser) if of_parser else ("logic", of_logic)
+        if wrong:
+            stage, messages = authors[author], told_plainly(wrong)
+            kinds = reflector.patterns.tags_of(messages)
+            playbook.record(
+                Outcome(False, run.id, stage, kinds=kinds, source=Source(by=_BY)), _named(run.folder, stage)
+            )
             source = Source(run=run.id, stage=stage, by=_BY)
-            messages = told_plainly([first[gate] for gate in dict.fromkeys(one.gate for one in wrong)])
-            reflector.analyze_trial(OptimizationOutcome(None, not wrong, solver_errors=messages, source=source))
+            reflector.analyze_trial(OptimizationOutcome(None, False, solver_errors=messages, source=source))
+    for stage in authors.values() if passed else ():
+        playbook.record(Outcome(True, run.id, stage, source=Source(by=_BY)), _named(run.folder, stage))
     reflector.commit_insights()
 
 
@@ -92,16 +96,13 @@ def judged(playbook: Playbook, build: Path, outcome: Outcome, why: str = "") -> 
 
 
 def told_plainly(findings: Sequence[Finding]) -> list[str]:
-    """Findings without their places, which differ from draft to draft, and without the values that no role may see."""
-    return [f"[{one.gate}]" + (f" {one.message}" if one.gate != "hard_coding" else "") for one in findings]
+    """The first message of each gate, without its place, which differs from draft to draft.
 
-
-def _of_role(role: str, findings: Sequence[Finding]) -> tuple[list[Finding], bool]:
-    """What is wrong with what a role wrote, and whether that was tried at all: the logic waits for a good parser."""
-    parser = role in ("parser", "repair_a")
-    wrong = [one for one in findings if (route([one]) == (ATOM_A,)) == parser and route([one])]
-    waits = not parser and any(route([one]) == (ATOM_A,) for one in findings)
-    return wrong, bool(wrong) or not waits
+    What the hard-coding gate quotes is a value that no role may see.
+    """
+    first = {one.gate: one.message for one in reversed(findings)}
+    gates = dict.fromkeys(one.gate for one in findings)
+    return [f"[{gate}]" if gate == "hard_coding" else f"[{gate}] {first[gate]}" for gate in gates]
 
 
 def _named(folder: Path, stage: str) -> tuple[str, ...]:
