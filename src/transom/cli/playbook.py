@@ -108,9 +108,10 @@ def add(
     by: By = "a person",
 ) -> int:
     """Add an insight, unless one that says the same is there."""
-    from transom.learning import InsightCategory, Source
+    from transom.learning import ErrorPatterns, InsightCategory, Source
 
     with opened(session, scope, making=True) as playbook:
+        tag = tag or [*ErrorPatterns().tags_in(text)]
         epoch, level = playbook.epoch, _STUDY if scope.study else None
         one = playbook.add_insight(
             InsightCategory.named(category), text, tags=tag, source=Source(by=by), level=level,
