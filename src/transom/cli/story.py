@@ -139,8 +139,8 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
 @asynccontextmanager
 async def _epic(session: Session, project: Path, options: StoryOptions, settings: StorySettings) -> AsyncIterator[Epic]:
     """The run of an epic, with its workers in their seats."""
-    from transom.cli.playbook import Scope
-    from transom.cli.playbook import opened as playbook_of
+    from transom.cli.insights import Scope
+    from transom.cli.insights import opened as playbook_of
     from transom.stories.backlog import find_backlog
     from transom.stories.shared import Epic, project_tools
     from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
