@@ -233,6 +233,7 @@ def summary(runs: Sequence[Sequence[Outcome]], known: Mapping[int, float]) -> di
         "late failures": round(statistics.mean(one.late for _, one in flat), 3),
         "gap to the best known": round(statistics.mean(gaps), 3) if gaps else None,
         "no verified best": sum(one.best is None for _, one in flat),
+        "verified bests that drift": sum(one.exploited_best for _, one in flat),
         "rejected a study": round(statistics.mean(one.rejected for _, one in flat), 1),
     }
 

@@ -502,7 +502,7 @@ async def test_in_a_stage_of_a_run_the_run_says_who_answers(tmp_path: Path) -> N
     assert len(provider.requests) == 2
     with pytest.raises(InputError, match="run's own providers"):
         Agent(SEAT, provider=provider, at=Stage(run, "s", attempt=1, epoch=""))
-    with pytest.raises(InputError, match="nobody is named"):
+    with pytest.raises(InputError, match="no provider is configured"):
         Agent(SEAT)
 
 

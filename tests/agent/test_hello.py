@@ -81,7 +81,9 @@ async def test_a_provider_of_ones_own_is_named_by_its_class(own: str) -> None:
     for name in ("Echo", "shouting"):
         async with Agent("You repeat.", provider=f"{own}:{name}") as agent:
             assert (await agent.send("hi")).text == "heard"
-            assert agent.context().provider == name.lower()
+            assert (await agent.send("hi again")).text == "heard"
+            view = agent.conversation()
+            assert view and (agent.context().provider, view.metadata["by"]) == (name.lower(), [name.lower()])
 
 
 @pytest.mark.parametrize(

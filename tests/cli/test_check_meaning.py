@@ -79,6 +79,8 @@ def test_a_slip_in_reads_as_is_one_line(desk: Desk) -> None:
     (desk.here / "CLEAN.yaml").write_text(f"{ITEM}{CHOSEN.replace('check: ', 'chek: ')}", "utf-8")
     line = "CLEAN.yaml:10: there is no parameter here chek; did you mean check?"
     assert desk.check("all", "CLEAN.yaml", "-q").line() == line
+    lint = desk("check", "lint", "CLEAN.yaml")
+    assert (lint.code, lint.out) == (1, f"{line} [item]\n")
 
 
 @pytest.mark.slow

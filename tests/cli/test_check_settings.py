@@ -320,7 +320,7 @@ def otlp_endpoint(desk: Desk) -> None:
 
 
 SEATS = {
-    "agent_a": own_model("agent_a", "checklist.parser"),
+    "agent_a": own_model("agent_a", "checklist.parser", "checklist.answers"),
     "agent_b": own_model("agent_b", "checklist.logic"),
     "reflect": own_model("reflect", "checklist.repair_a", "checklist.repair_b"),
 }

@@ -18,7 +18,7 @@ from transom.config import load_settings
 from transom.errors import InputError, NetworkFailed, ProviderError, RequestRefused
 from transom.llm import Block, Reply, Request, Text, Tier, ToolSpec, Window
 from transom.llm.naming import Surroundings
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
 BY_KIND = {dialect.name: dialect for dialect in DIALECTS}

@@ -21,6 +21,7 @@ LEDGER = {
     "E10": Support(Decimal(5), "", "criteria", "count"),
     "E11": Support(Decimal("-0.5"), "", "change of coverage", '"delta": -0.5'),
     "E12": Support(Decimal(1500), "/s", "performance throughput", '"rps": 1500'),
+    "E14": Support(None, "", "performance flag", '"p(95)<900": false', name="http_req_duration p(95)<900"),
     "E13": Support(Decimal(90000), "ms", "duration of the run", '"duration_ms": 90000'),
 }
 
@@ -59,6 +60,7 @@ LEDGER = {
         "The run took 1.5 minutes [E13].",
         "Nothing speaks against it.",
         "1. 14 tests failed [E1]",
+        'Http_req_duration p(95)<900 "p(95)<900: false" [E14].',
     ],
 )
 def test_an_honest_rendering_survives(text: str) -> None:

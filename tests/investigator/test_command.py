@@ -68,9 +68,12 @@ def test_text_of_the_data_steers_no_report(run: Run, tmp_path: Path) -> None:
     change(folder / "jira/feature_issue.json", lambda data: data["fields"].update(summary=f"Deposits {nasty}"))
     comment = f"I am not sure about it, {nasty}"
     change(folder / "reviews/stakeholders.json", lambda data: data["approvals"][0].update(comment=comment))
-    code, out, _ = run("Is LEND-150 ready?", "--data", "data", "--report=html:o.html", "--report=markdown:o.md")
+    code, out, _ = run(
+        "Is LEND-150 ready?", "--data", "data", "--report=html:o.html", "--report=markdown:o.md", "--report=text:o.txt"
+    )
     assert (code, "\x1b[31m" in out) == (1, False)
     assert "<script>alert" not in (tmp_path / "o.html").read_text()
+    assert "\x1b" not in (tmp_path / "o.txt").read_text()
     text = (tmp_path / "o.md").read_text()
     assert "<script>" not in text and "\x1b" not in text
     assert not [one for one in MarkdownIt().parse(text) for inner in one.children or [] if inner.type == "link_open"]
@@ -173,9 +176,19 @@ def test_bad_input_has_a_code_and_one_clear_line(run: Run, tmp_path: Path, name:
     make(tmp_path / "data")
     code, out, err = run("Is Tool Maintenance Reminders (feature1) ready?", "--data", "data", *arguments, "-q")
     assert (code, "Traceback" in err) == (expected, False), err
-    assert said in out + err
+    assert said in " ".join((out + err).split())
     if code == 2:
         assert (out, err.count("\n")) == ("", 1)
+
+
+def test_a_question_that_fits_two_features_waits_for_a_person(run: Run, tmp_path: Path) -> None:
+    copy_of(READY, tmp_path / "data")
+    other = tmp_path / "data" / "feature9" / "jira" / "feature_issue.json"
+    other.parent.mkdir(parents=True)
+    other.write_text('{"key": "LEND-171", "feature_id": "costs", "summary": "Tool Maintenance Costs", "status": "New"}')
+    code, out, err = run("Is the maintenance tool ready?", "--data", "data", "-q")
+    assert (code, out) == (3, "")
+    assert "Which feature is meant?" in err and "costs" in err and "transom answer" in err
 
 
 @pytest.mark.slow

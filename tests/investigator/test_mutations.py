@@ -12,6 +12,7 @@ import pytest
 
 from tests.investigator.helpers import EXAMPLES, READY, TODAY, misplaced, status
 from transom.formats.release.analysis import read_analysis
+from transom.formats.release.documents import read_document
 from transom.formats.release.issues import read_issue_file
 from transom.formats.release.shapes import Reading
 from transom.formats.yaml_files import load_yaml
@@ -87,3 +88,24 @@ def test_what_means_nothing_changes_nothing(row: Any) -> None:
     assert [(one.id, one.status, one.why) for one in changed.criteria] == [
         (one.id, one.status, one.why) for one in plain.criteria
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Design\n\nTBD\n",
+        "# Design\n\n| part | text |\n|---|---|\n| goals | to be written |\n| limits | to be written |\n",
+        "# Design\n\n<!-- Say here what is built, and why, in at least a page. -->\n\n## Goals\n\n...\n",
+    ],
+)
+def test_a_document_becomes_a_placeholder(tmp_path: Path, text: str) -> None:
+    data, given = readings()
+    before = next(one for one in given if one.source.endswith("DESIGN_DOC.md"))
+    (tmp_path / "DESIGN_DOC.md").write_text(text)
+    hollow = read_document(tmp_path / "DESIGN_DOC.md", before.source, before.name)
+    decision = decide(
+        load_policy(), data.feature(READY), [hollow if one is before else one for one in given], Ledger(data.read),
+        current="Production-Ready", target="Production", waivers=[], as_of=TODAY,
+    )  # fmt: skip
+    assert (status(decision, "docs.design"), decision.verdict) == ("fail", "NOT_READY")
+    assert {one.id for one in decision.criteria if one.required and one.status != "pass"} == {"docs.design"}

@@ -15,14 +15,37 @@ from tests.forked import attempt
 from tests.investigator.helpers import READY, copy_of
 from tests.investigator.running import Place, model
 from transom.investigator.result import Investigation
-from transom.llm import Request, estimate_tokens, render
+from transom.investigator.rules import investigator_rules
+from transom.llm import AssistantMessage, Reply, Request, ScriptedProvider, Text, estimate_tokens, render
 from transom.store import SqliteStore
+from transom.testing import asks
 
 QUESTION = "Is Tool Maintenance Reminders ready?"
 
 
 def main_thread(log: list[Request]) -> int:
     return max(estimate_tokens(render(one).as_text()) for one in log if one.role == "investigator.main")
+
+
+def curious(log: list[Request]) -> ScriptedProvider:
+    """A model that lists all features and documents and has some read again before it judges."""
+    rules = investigator_rules()
+    wishes = [
+        asks("get_jira_data"),
+        asks("list_docs", feature_id="maintenance-reminders"),
+        asks("read_closely", task="Say what the cards are for, at length."),
+    ]
+
+    async def answer(request: Request) -> Reply:
+        log.append(request)
+        if request.role == "investigator.closely":
+            return Reply((Text("They say where each tool is. " * 110),))
+        said = sum(isinstance(turn, AssistantMessage) for turn in request.window.turns)
+        if request.role == "investigator.main" and said < len(wishes):
+            return Reply((wishes[said],), stop="tool_calls")
+        return await rules.complete(request)
+
+    return ScriptedProvider(answer)
 
 
 @pytest.mark.slow
@@ -44,8 +67,11 @@ async def test_the_main_thread_stays_small_with_a_thousand_documents(tmp_path: P
     for number in range(1000):
         (folder / "planning" / f"CARD_{number:04d}.md").write_text(f"# Card {number}\n\n{text}")
     log: list[Request] = []
-    result = await Place(tmp_path, tmp_path / "data").ask(QUESTION, model({}, log))
+    result = await Place(tmp_path, tmp_path / "data").ask(QUESTION, curious(log))
     assert (result.verdict, len(result.sub_conversations)) == ("READY", 1014)
+    main = [one for one in log if one.role == "investigator.main"]
+    assert len(main) == 4
+    assert "more; have them looked at" in str(main[-1].window.turns)
     assert main_thread(log) < 8_000
     assert sum(one.role == "investigator.merge" for one in log) > 80
 

@@ -58,3 +58,16 @@ def test_a_strong_model_is_right_everywhere_and_a_lying_one_lifts_no_gate(
     unlike = {one for one in said if BEST[said[one] or ""] > BEST[right[one] or ""]}
     assert unlike == {"conflicting-signals"}  # the rules alone ask a person there
     assert said["conflicting-signals"] == "NEEDS_JUDGEMENT"
+
+
+@pytest.mark.slow
+def test_a_worse_reader_is_flagged_by_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lazy = tmp_path / "lazy.yaml"
+    lazy.write_text("schema: transom.replies/1\nreplies: [{role: investigator.reader, says: Nothing to see.}]\n")
+    common = ["eval", "run", str(SUITE), "--only", "ready", "--workspace", str(tmp_path / "w"), "-q"]
+    assert main([*common, "--save", "main"]) == 0
+    capfd.readouterr()
+    assert main([*common, "--model", f"replies:{lazy},rules"]) == 1
+    said = capfd.readouterr().out
+    assert "regression: ready: passed, and does not any more" in said
+    assert "warning: tool_usage down 100.0 points" in said

@@ -125,20 +125,20 @@ async def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
     now = [1_000.0]
     for allowed in (3, 0):
         async with SqliteStore.open(tmp_path / "state.db") as store:
-            bucket = Bucket("p", Limits(requests=3), shelf=store, clock=lambda: now[0])
+            bucket = Bucket("p", Limits(requests=3), store=store, clock=lambda: now[0])
             for _ in range(allowed):
                 await asyncio.wait_for(bucket.take(1), 30)
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(bucket.take(1), 0.05)
     now[0] += 62
     async with SqliteStore.open(tmp_path / "state.db") as store:
-        await asyncio.wait_for(Bucket("p", Limits(requests=3), shelf=store, clock=lambda: now[0]).take(1), 30)
+        await asyncio.wait_for(Bucket("p", Limits(requests=3), store=store, clock=lambda: now[0]).take(1), 30)
 
 
 async def test_two_processes_share_one_bucket(tmp_path: Path) -> None:
     log: list[tuple[int, int]] = []
     async with SqliteStore.open(tmp_path / "state.db") as one, SqliteStore.open(tmp_path / "state.db") as other:
-        buckets = [Bucket("p", Limits(requests=10), shelf=shelf, period=PERIOD) for shelf in (one, other)]
+        buckets = [Bucket("p", Limits(requests=10), store=store, period=PERIOD) for store in (one, other)]
         await asyncio.gather(*(spend(bucket, [1] * 8, log) for bucket in buckets))
     assert len(log) == 16
     assert most_in_a_period(log) <= 10
@@ -170,8 +170,8 @@ def test_it_may_be_asked_from_several_threads_at_once(allowed: Limits) -> None:
 
 
 async def test_a_clock_that_was_set_back_holds_up_nobody() -> None:
-    now, shelf = [1_000_000.0], Memory()
-    bucket = Bucket("p", Limits(requests=1), shelf=shelf, clock=lambda: now[0])
+    now, store = [1_000_000.0], Memory()
+    bucket = Bucket("p", Limits(requests=1), store=store, clock=lambda: now[0])
     await bucket.take(1)
     await bucket.hold(300)
     now[0] -= 500_000
@@ -179,7 +179,7 @@ async def test_a_clock_that_was_set_back_holds_up_nobody() -> None:
 
 
 class Raced(Memory):
-    """A shelf on which somebody else is faster, the first `times`."""
+    """A store on which somebody else is faster, the first `times`."""
 
     def __init__(self, times: int) -> None:
         super().__init__()
@@ -192,25 +192,25 @@ class Raced(Memory):
         return False
 
 
-def spent_on(shelf: Memory) -> tuple[int, int]:
-    """Requests and tokens that a shelf holds."""
-    held: Any = shelf.get(TABLE, "p")
+def spent_on(store: Memory) -> tuple[int, int]:
+    """Requests and tokens that a store holds."""
+    held: Any = store.get(TABLE, "p")
     return sum(requests for _, requests, _ in held["spent"]), sum(tokens for _, _, tokens in held["spent"])
 
 
 @pytest.mark.parametrize("raced", [(0, 3, 0), (0, 0, 3), (2, 0, 2)], ids=str)
 async def test_what_was_lost_on_one_shelf_is_counted_once_on_each(raced: tuple[int, ...]) -> None:
-    shelves = [Raced(times) for times in raced]
-    bucket = Bucket("p", Limits(requests=10), shelf=shelves[-1], beside=shelves[:-1], clock=lambda: 1_000_000.0)
+    stores = [Raced(times) for times in raced]
+    bucket = Bucket("p", Limits(requests=10), store=stores[-1], beside=stores[:-1], clock=lambda: 1_000_000.0)
     await bucket.take(5)
-    assert [spent_on(shelf) for shelf in shelves] == [(1, 5)] * 3
-    assert [shelf.times for shelf in shelves] == [0] * 3
+    assert [spent_on(store) for store in stores] == [(1, 5)] * 3
+    assert [store.times for store in stores] == [0] * 3
 
 
 async def test_no_limits_leave_nothing_behind() -> None:
-    shelf = Memory()
-    await Bucket("p", shelf=shelf).take(10**9)
-    assert shelf.get(TABLE, "p") is None
+    store = Memory()
+    await Bucket("p", store=store).take(10**9)
+    assert store.get(TABLE, "p") is None
 
 
 @pytest.mark.slow

@@ -18,8 +18,7 @@ from transom.canonical import canonical_json
 from transom.errors import ContextOverflow, ProviderError, RateLimited
 from transom.llm import Reply, Text, ToolCall, Usage
 from transom.llm.reading import LEVELS
-from transom.llm.retry import RetryPolicy
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider, RetryPolicy
 
 ANTHROPIC, OPENAI, OLLAMA = DIALECTS
 EVENTS = "text/event-stream"

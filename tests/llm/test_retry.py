@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from transom.errors import NetworkFailed, ProviderError, RateLimited
 from transom.llm.hosted.failures import retry_after
-from transom.llm.retry import RetryPolicy
+from transom.llm.retrying import RetryPolicy
 
 POLICY = RetryPolicy(attempts=5, initial_delay=1, max_delay=5, factor=2, jitter=0.5, max_retry_after=60)
 

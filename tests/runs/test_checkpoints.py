@@ -27,11 +27,11 @@ def done(seq: int, at: datetime, stage: str = "one", attempt: int = 1) -> Record
 
 def shelved(folder: Path, times: list[datetime], retention: Retention) -> list[str]:
     """Leave one checkpoint after the other; returns the files that stay."""
-    shelf = CheckpointFiles(folder, retention)
+    files = CheckpointFiles(folder, retention)
     (folder / "one").mkdir(parents=True)
     for checkpoint in checkpoints([done(n, at) for n, at in enumerate(times, 1)]):
         (folder / "one" / "one.md").write_text(f"attempt {checkpoint.id}")
-        shelf.put(checkpoint, folder / "one" / "one.md", "rules")
+        files.put(checkpoint, folder / "one" / "one.md", "rules")
     return sorted(path.relative_to(folder).as_posix() for path in folder.glob("hourly/*/*"))
 
 

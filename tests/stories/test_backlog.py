@@ -200,6 +200,21 @@ def test_other_headings_folders_and_line_ends_are_read_as_well(tmp_path: Path, f
         assert [one.text for one in story.criteria] == ["5 minus 3 is 2", "A text is refused"]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_status_in_the_front_matter_is_read_and_written(tmp_path: Path, end: str) -> None:
+    text = f"---\ntitle: x\nstatus: ready  # mine\n---\n# Story 1.1: Sums\n\n## Acceptance Criteria\n\n{_TWO}"
+    path = tmp_path / "docs/stories/1.1.sums.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(text.replace("\n", end).encode())
+    (story,) = find_backlog(tmp_path, "1").stories
+    assert (story.title, story.status, len(story.criteria)) == ("Sums", "ready", 2)
+    assert set_story_status(path, "done")
+    assert path.read_bytes() == text.replace("status: ready", "status: done").replace("\n", end).encode()
+    path.write_text(text.replace("status: ready", "status: 'in progress'"))
+    assert set_story_status(path, "done")
+    assert path.read_text() == text.replace("status: ready", "status: 'done'")
+
+
 def test_a_file_that_is_no_backlog_and_an_epic_of_two_packages_are_told_as_such(tmp_path: Path) -> None:
     for package in ("a", "b"):
         put(tmp_path, **{f"{package}__docs__stories__1.1.story.md": f"{_HEAD}## Acceptance Criteria\n\n{_TWO}"})

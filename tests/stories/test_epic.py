@@ -218,7 +218,7 @@ async def test_stories_that_touch_different_files_are_worked_on_at_once_and_merg
 
 
 async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(tmp_path: Path) -> None:
-    kinds: dict[str, Kind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "rules"}
+    kinds: dict[str, Kind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "model"}
     at = World(make_project(tmp_path), tmp_path / "w", settings=StorySettings(kinds, OPENLY))
     patch = (EXAMPLE / "replies/story-1/dev-1.patch").read_text().split("diff --git ")[1:]
     files = {part.split(" b/")[1].split("\n")[0]: part.split("@@\n", 1)[1] for part in patch}
@@ -227,7 +227,8 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
         for n, (path, text) in enumerate(files.items())
     ]
     turns = [Reply(tuple(calls), "tool_calls"), Reply((Text((EXAMPLE / "replies/story-1/dev-1.txt").read_text()),))]
-    at.model = ScriptedProvider({"stories.dev": turns})
+    judged = Reply((Text("SUMMARY: both criteria are met\nDECISION: PASS"),))
+    at.model = ScriptedProvider({"stories.dev": turns, "stories.qa": [judged]})
     at.tools = project_tools(OPENLY, at.project)
     (story,) = (await at.go("story-1")).stories
     assert story.status == "done", story
@@ -241,6 +242,9 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
         "po_summary",
         "workplace",
     }
+    seen = {block.name: block.text for block in at.model.requests[-1].window.blocks}
+    assert set(seen) == {"instructions", "story", "dev_summary", "files", "diff", "tests", "workplace"}
+    assert "+def discount" in seen["diff"] and at.model.requests[-1].role == "stories.qa"
     at.settings = replace(at.settings, kinds=dict.fromkeys(("sm", "po", "dev", "qa"), "rules"))
     (story,) = (await at.go("story-3")).stories
     assert story.status == "paused" and "rules write no code" in story.reason

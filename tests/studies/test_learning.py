@@ -92,7 +92,7 @@ def test_the_second_study_does_not_repeat_the_mistakes_of_the_first(tmp_path: Pa
     assert counts(trials)["failed"] < counts(first.trials())["failed"] / 2
     rejected = [trial for trial in trials if trial.kind == "rejected"]
     audited = [trial for trial in trials if trial.audit]
-    assert rejected and all(trial.params["hole"] / trial.params["width"] > 0.4 for trial in rejected)  # type: ignore[operator]
+    assert rejected and all(trial.params["hole"] / trial.params["width"] > 0.4 for trial in rejected)  # type: ignore[operator]  # both are numbers
     assert "hole / arm width ≥ 0.4" in rejected[0].reason and "geometry error" in rejected[0].reason
     stored = {one.number: one for one in second._optuna.trials}
     assert all(stored[trial.number].state.name == "COMPLETE" for trial in rejected)

@@ -29,8 +29,7 @@ from transom.llm import (
     Window,
 )
 from transom.llm.egress import EgressPolicy
-from transom.llm.retry import RetryPolicy
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider, RetryPolicy
 from transom.llm.unquoted import unquote
 from transom.telemetry import configure, read_trace
 

@@ -11,8 +11,7 @@ from tests.agent.helpers import SEAT
 from transom.agent import Agent, Home
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text
-from transom.llm.retry import RetryPolicy
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider, RetryPolicy
 from transom.telemetry import SpanRow, read_trace
 from transom.telemetry.stats import statistics
 

@@ -11,8 +11,7 @@ from transom.agent import RETRY, Agent, call
 from transom.context import Compaction, WindowBudget
 from transom.errors import ProviderError, RateLimited
 from transom.llm import Block, CallSettings, Chain, Reply, Request, Role, ScriptedProvider, Text, Tier, Usage
-from transom.llm.retry import RetryPolicy
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider, RetryPolicy
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.telemetry import SpanRow, read_trace
 

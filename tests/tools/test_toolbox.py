@@ -11,7 +11,7 @@ from transom.canonical import Json
 from transom.errors import EgressError, InputError, RunError, ToolError, ToolRefused
 from transom.llm import ToolCall
 from transom.tools import Toolbox, ToolDefinition, ToolLimits, ToolReturn
-from transom.tools.definition import Arguments, ran_from_json
+from transom.tools.definition import Arguments, outcome_from_json
 
 PARAMETERS: dict[str, Json] = {
     "type": "object",
@@ -159,7 +159,7 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
 
     box = Toolbox([ToolDefinition("look", "", {"type": "object"}, run, recall=notes.append)])
     ran = await box.run(ToolCall("1", "look", {}))
-    again = ran_from_json(ran.to_json())
+    again = outcome_from_json(ran.to_json())
     assert again == ran
     box.recall(again)
     box.recall(await box.run(ToolCall("2", "look", [])))
@@ -169,9 +169,9 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
     assert (await few.run(ToolCall("4", "look", {}))).error == "", "what was never begun takes nothing of a quota"
     assert (await few.run(ToolCall("5", "look", {}))).error == "ToolQuotaError"
     with pytest.raises(ValueError, match="not what came"):
-        ran_from_json({"note": 1})
+        outcome_from_json({"note": 1})
     with pytest.raises(ValueError, match="not a tool's result"):
-        ran_from_json({"result": 1})
+        outcome_from_json({"result": 1})
 
 
 async def test_a_note_is_taken_in_once_for_a_place_however_often_a_message_goes_on() -> None:

@@ -95,10 +95,10 @@ class Agent:
         setup = given_setup(provider, at)
         role = setup.role(given_role(role, own), memory=any(isinstance(one, KeepsAnswers) for one in sources))
         stage = stage_of(at)
-        shelf = DeferredStore()
-        chain = stage.host.chain if stage else setup.chain(role.name, shelf)
+        limits = DeferredStore()
+        chain = stage.host.chain if stage else setup.chain(role.name, limits)
         box = Toolbox(own, redact=Redactor(secrets=chain.secrets))
-        self._config = config = AgentConfig(role, box, setup, chain, at, sources=tuple(sources), shelf=shelf)
+        self._config = config = AgentConfig(role, box, setup, chain, at, sources=tuple(sources), limits=limits)
         config.meter.hold(budget or Budget(), config.chain.everyone, setup.settings.paths.prices)
         config.toolbox.max_turns = config.meter.budget.turns
         self._prepare(on_event)

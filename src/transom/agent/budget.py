@@ -28,7 +28,7 @@ class Budget:
         prices: by which dollars are counted; the published ones where None.
 
     Raises:
-        InputError: a number that caps nothing: less than nothing, or none at all.
+        InputError: a number below 0, or no number.
     """
 
     turns: int = MAX_TURNS

@@ -30,7 +30,7 @@ from transom.errors import InvalidArgumentsError, ToolExecutionError, ToolRefuse
 from transom.llm import Block, Role, ToolCall, ToolResult, ToolSpec, UserMessage
 from transom.llm.turns import strictest
 from transom.tools import Arguments, Function, Toolbox, ToolDefinition, ToolOutcome, ToolReturn, as_tools
-from transom.tools.definition import ran_from_json
+from transom.tools.definition import outcome_from_json
 
 DELEGATE = ToolSpec(
     "delegate",
@@ -253,7 +253,7 @@ def _outcomes_kept(session: Session) -> Iterator[tuple[str, ToolOutcome]]:
         for came in message.results.values():
             for outcome in came.values():
                 if outcome.get("kept"):
-                    yield _name(outcome["kept"]), ran_from_json(outcome)
+                    yield _name(outcome["kept"]), outcome_from_json(outcome)
 
 
 def kept_results(session: Session) -> dict[str, ToolResult]:

@@ -118,7 +118,7 @@ class AgentConfig:
         at: where it lives.
         meter: what is used, and may be; a sub-conversation has that of the agent that opens it.
         sources: what each message is looked up in.
-        shelf: where a chain that was made for it keeps what was spent of its limits.
+        limits: where a chain that was made for it keeps what was spent of its limits.
     """
 
     role: Role
@@ -128,7 +128,7 @@ class AgentConfig:
     at: AgentLocation
     meter: Meter = field(default_factory=Meter)
     sources: tuple[BlockSource, ...] = ()
-    shelf: DeferredStore = field(default_factory=DeferredStore)
+    limits: DeferredStore = field(default_factory=DeferredStore)
 
 
 def check_given(role: object, tools: object, at: object) -> None:
@@ -225,7 +225,7 @@ async def open_place(config: AgentConfig) -> OpenPlace:
         inputs: dict[str, Json] = {"name": home.name, "role": config.role.name}
         opened = Run.open(KIND, inputs, name=home.name, workspace=workspace, store=store, chain=config.chain)
         run = await closing.enter_async_context(await opened)
-        run.budget, config.shelf.shelf = config.setup.budget, store
+        run.budget, config.limits.store = config.setup.budget, store
         if config.setup.named:
             closing.push_async_callback(config.chain.aclose)
     except BaseException:

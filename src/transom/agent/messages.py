@@ -175,7 +175,7 @@ async def again(session: Session, number: int) -> Response:
             error, what = message.error or ("it was stopped", "")
             raise Unanswered(f"{error}: {what}" if what else error, where=session.id)
         return await answer(session)
-    return told(session, message, message.answer)
+    return response_to(session, message, message.answer)
 
 
 async def answer(session: Session) -> Response:
@@ -189,18 +189,18 @@ async def answer(session: Session) -> Response:
     try:
         if session.raises:
             reply = await run_message(session)
-            return told(session, session.state.messages[-1], reply)
+            return response_to(session, session.state.messages[-1], reply)
         attributes = of_agent(session.role.name, session.stage.place, session.id)
         with session.stage.host.telemetry.span(f"invoke_agent {session.role.name}", **attributes) as span:
             span.set(keys.MESSAGES, len(session.state.turns))
             try:
                 reply = await run_message(session)
-                return told(session, session.state.messages[-1], reply)
+                return response_to(session, session.state.messages[-1], reply)
             except (CapReached, OutOfTurns) as error:
                 cap = error.cap if isinstance(error, CapReached) else "turns"
                 note_failure(session, error)
                 span.set(keys.CAP, cap)
-                return told(session, session.state.messages[-1], session.state.pending or Reply(()), ended=cap)
+                return response_to(session, session.state.messages[-1], session.state.pending or Reply(()), ended=cap)
     except BaseException as error:
         note_failure(session, error)
         raise
@@ -222,7 +222,7 @@ def note_failure(session: Session, error: BaseException) -> None:
         session.stage.append_soon("message_failed", session.id, {"error": found[0], "what": found[1]})
 
 
-def told(session: Session, message: Message, reply: Reply, *, ended: Any = "") -> Response:
+def response_to(session: Session, message: Message, reply: Reply, *, ended: Any = "") -> Response:
     """What a program is told of a message."""
     state, spent = session.state, session.spent
     whole = message.answer is not None

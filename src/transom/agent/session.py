@@ -22,7 +22,7 @@ from transom.runs import Stage
 from transom.runs.conversation import Conversation, ConversationKey, Message, Spent
 from transom.runs.tool_call import refuse_in_stage, refuse_in_tool_call
 from transom.tools import Toolbox
-from transom.tools.definition import ToolOutcome, ran_from_json
+from transom.tools.definition import ToolOutcome, outcome_from_json
 from transom.tools.toolbox import OWN
 
 
@@ -264,7 +264,7 @@ class Session:
         if not any(tool.recall or tool.limits.calls is not None for tool in box.tools):
             return
         for place, outcome in self._outcomes(message):
-            box.recall(ran_from_json(outcome), place)
+            box.recall(outcome_from_json(outcome), place)
 
     def _outcomes(self, message: Message) -> Iterator[tuple[Any, Any]]:
         for ordinal, came in message.results.items():

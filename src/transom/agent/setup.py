@@ -52,15 +52,15 @@ class Setup:
         """Whether the providers are made here, and so are to be let go of here."""
         return self.provider is None or isinstance(self.provider, str)
 
-    def chain(self, role: str, shelf: RateLimitStore) -> Chain:
+    def chain(self, role: str, limits: RateLimitStore) -> Chain:
         """Who answers a role of that name and its sub-conversations.
 
         Args:
             role: its name.
-            shelf: where providers that are made keep what was spent of their limits.
+            limits: where providers that are made keep what was spent of their limits.
 
         Raises:
-            InputError: nobody is named; else see `named_chain`.
+            InputError: no provider is configured; else see `named_chain`.
         """
         if isinstance(self.provider, Chain):
             return self.provider
@@ -72,8 +72,8 @@ class Setup:
         spec = seat_spec(llm.agent, self.settings.model.split(",")) if self.provider is None else self.provider
         if spec is None:
             hint = "give the agent a provider, set llm.agent.provider and .model, or give it a stage of a run"
-            raise InputError("nobody is named who answers", where=role, hint=hint)
-        around = Surroundings(Path.cwd(), self.settings, shelf=shelf, where="provider")
+            raise InputError("no provider is configured", where=role, hint=hint)
+        around = Surroundings(Path.cwd(), self.settings, store=limits, where="provider")
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
     def role(self, role: Role, *, memory: bool = False) -> Role:
@@ -107,14 +107,14 @@ def seated(settings: CallSettings, seat: ModelSeat) -> CallSettings:
 
 
 class DeferredStore:
-    """A shelf that becomes another one once that is open: providers are made before their store is."""
+    """A store that becomes another one once that is open: providers are made before their store is."""
 
     def __init__(self) -> None:
-        self.shelf: RateLimitStore = Memory()
+        self.store: RateLimitStore = Memory()
 
     def get(self, table: str, key: str) -> Json | None:
-        return self.shelf.get(table, key)
+        return self.store.get(table, key)
 
     async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
         """See `RateLimitStore`."""
-        return await self.shelf.swap(table, key, old, new)
+        return await self.store.swap(table, key, old, new)

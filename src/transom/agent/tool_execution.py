@@ -16,7 +16,7 @@ from transom.runs.conversation import Conversation
 from transom.runs.questions import Wanted
 from transom.runs.tool_call import ToolCallScope
 from transom.tools.answers import again, done_before, refused, stopped_while_running, used_up
-from transom.tools.definition import ToolDefinition, ToolOutcome, ran_from_json
+from transom.tools.definition import ToolDefinition, ToolOutcome, outcome_from_json
 from transom.tools.toolbox import Accepted
 
 CALL_ID: ContextVar[str] = ContextVar("call_id", default="")
@@ -35,9 +35,9 @@ async def run_pending(session: Session) -> None:
     calls = state.pending.calls
     there = state.results
     missing = [number for number, _ in enumerate(calls) if number not in there]
-    told: set[int] = set()
+    heard: set[int] = set()
     for batch in _batches(session, missing, calls):
-        await _all([_run_one(session, number, calls, told) for number in batch])
+        await _all([_run_one(session, number, calls, heard) for number in batch])
     if len(calls) > 1:
         await _bound(session, calls)
     state = session.state
@@ -45,12 +45,12 @@ async def run_pending(session: Session) -> None:
     for number, call in enumerate(calls):
         outcome = results[number]
         if outcome.get("kept") and not outcome.get("brief"):
-            whole = ran_from_json(outcome)
+            whole = outcome_from_json(outcome)
             brief = await session.large.digest(session, number, call, whole)
             if brief is not whole:
                 session.stage.tools.replace_result(session.key, number, {**brief.to_json(), "brief": True})
                 _replace_equal(session, calls, number, whole, brief)
-            if number not in told:
+            if number not in heard:
                 session.hear(ToolCallFinished(session.id, call, brief.result))
     state.settle()
 
@@ -77,7 +77,7 @@ async def _all(work: Sequence[Awaitable[None]]) -> None:
             raise one
 
 
-async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], told: set[int]) -> None:
+async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], heard: set[int]) -> None:
     state, call = session.state, calls[number]
     begun, accepted = state.begun.get(number, 0), session.toolbox.accepted(call)
     capped = state.rounds >= session.toolbox.max_turns and not begun
@@ -99,7 +99,7 @@ async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], tol
         stopped=lambda: stopped_while_running(call),
     )
     if not came.kept:
-        told.add(number)
+        heard.add(number)
         session.hear(ToolCallFinished(session.id, call, came.result))
 
 
@@ -147,7 +147,7 @@ async def _answered(
         if before := session.equal.find(state, call):
             return again(call, before)
         for other, outcome in state.results.items() if len(calls) > 1 else ():
-            ran = ran_from_json(outcome)
+            ran = outcome_from_json(outcome)
             if calls[other].wanted == call.wanted and not ran.result.is_error:
                 return again(call, ran.result)
     if not tool.needs_approval:
@@ -169,7 +169,7 @@ def _spec(session: Session, call: ToolCall, accepted: Accepted | None) -> ToolSp
 
 async def _bound(session: Session, calls: Sequence[ToolCall]) -> None:
     """Hold results of one reply together to what one may take by itself: the largest are kept elsewhere."""
-    outcomes = [ran_from_json(session.state.results[number]) for number in range(len(calls))]
+    outcomes = [outcome_from_json(session.state.results[number]) for number in range(len(calls))]
     sizes = [session.correction.count(one.result.content) for one in outcomes]
     most = level(sizes, session.window.result_tokens)
     for number, (outcome, size) in enumerate(zip(outcomes, sizes, strict=True)):
@@ -185,6 +185,6 @@ def _replace_equal(
 ) -> None:
     """Equal calls of the same reply repeat what the first one is answered with now."""
     for other in range(number + 1, len(calls)):
-        if ran_from_json(session.state.results[other]) == again(calls[other], before.result):
+        if outcome_from_json(session.state.results[other]) == again(calls[other], before.result):
             repeated = again(calls[other], after.result)
             session.stage.tools.replace_result(session.key, other, {**repeated.to_json(), "brief": True})

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -110,10 +110,15 @@ def parse_item(text: str, path: Path, *, strict: bool = False) -> Item:
     return _ItemReader(parse_yaml(text, path), strict=strict).read()
 
 
-def item_findings(path: Path) -> list[Finding]:
-    """What `check lint` says of an item: the first error that stops it, or all that misleads."""
+def item_findings(path: Path, read: Callable[[Path], Item] = load_item) -> list[Finding]:
+    """What `check lint` says of an item: the first error that stops it, or all that misleads.
+
+    Args:
+        path: the YAML file.
+        read: reads it, and raises InputError for an item that cannot be used.
+    """
     try:
-        item = load_item(path)
+        item = read(path)
     except InputError as error:
         line = re.search(r":(\d+)$", error.where or "")
         message = f"{error.what}; {error.hint}" if error.hint else error.what

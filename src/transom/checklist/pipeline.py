@@ -17,7 +17,7 @@ from transom.checklist.results import BuildResult, FindingRow, GateRow, SpecResu
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
 from transom.checklist.run.stage import Occasion, judge
 from transom.checklist.spec.document import is_marked, parse_spec, section_texts
-from transom.checklist.spec.write import WrittenSpec, write_spec
+from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel
 from transom.formats.yaml_files import read_bytes
 from transom.llm import CallSettings
@@ -156,9 +156,14 @@ class Judged:
     checker: Path
 
 
+@dataclass(frozen=True)
+class SentBack:
+    """The files show something against Section 4: its round corrects it, once, when the run is opened again."""
+
+
 async def check_all(
     run: Run, item: Item, places: Places, manner: Manner, *, copy_to: Path | None = None
-) -> SpecResult | BuildResult | Judged:
+) -> SpecResult | BuildResult | Judged | SentBack:
     """Spec, build and run in one go; where one of them stops, its own answer.
 
     Args:
@@ -174,6 +179,8 @@ async def check_all(
         return _nothing_to_check(run, item, unusable)
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
+    if isinstance(built, BuiltChecker) and send_back(run, spec, built.result.against_spec):
+        return SentBack()
     if isinstance(built, BuildResult):
         return built
     if not built.judges:

@@ -11,6 +11,9 @@ from transom.canonical import Json, digest
 from transom.checklist.atoms import Shape
 from transom.gates import Finding
 
+SPEC: Final = "ItemSpec"
+"""The artifact of a finding that no repair of the checker could mend: the ItemSpec leaves something open."""
+
 
 class FindingRow(Shape):
     """A finding of a gate."""
@@ -96,6 +99,13 @@ class GateRow(Shape):
     findings: tuple[FindingRow, ...] = ()
 
 
+class AnswerRow(Shape):
+    """A question of the gates, and what the writer of atom A answered."""
+
+    question: str
+    answer: str
+
+
 class Survivor(Shape):
     """An alteration of the evidence that left the result as it was: what was done, where, and what was seen."""
 
@@ -132,6 +142,12 @@ class BuildResult(Document):
     def findings(self) -> tuple[FindingRow, ...]:
         """All that the gates object to, in their order."""
         return tuple(row for gate in self.gates if not gate.passed for row in gate.findings)
+
+    @property
+    def against_spec(self) -> tuple[str, ...]:
+        """What the real files show against the ItemSpec: examples that contradict it, patterns that match nothing."""
+        rows = (row for gate in self.gates for row in gate.findings if gate.gate in ("examples", "patterns"))
+        return tuple(row.message for row in rows if row.artifact == SPEC)
 
     @property
     def exit_code(self) -> int:
@@ -175,7 +191,7 @@ class Intervention(Document):
 
 
 # What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
-DOUBTS: Final = frozenset({"mutation"})
+DOUBTS: Final = frozenset({"mutation", "untested"})
 
 
 class LintResult(Document):
@@ -195,6 +211,7 @@ class BuildRecord(Document):
     """`build.json`: how a checker came to be. No clock, no path: equal builds give equal bytes.
 
     Attributes:
+        answers: what the writer of atom A answered to the gates' questions.
         files: name -> SHA-256 of `atoms.py` and `checker.yaml` as the gates saw them.
         tried_on: base name -> SHA-256 of each file that the gates tried them on.
     """
@@ -210,6 +227,7 @@ class BuildRecord(Document):
     sandbox_level: str
     gates: tuple[GateRow, ...]
     mutation: MutationRow | None = None
+    answers: tuple[AnswerRow, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
     tried_on: dict[str, str] = Field(default_factory=dict)
 
@@ -222,6 +240,13 @@ class BuildRecord(Document):
             if not gate.passed
             for row in gate.findings
         )
+
+    @property
+    def questions(self) -> tuple[FindingRow, ...]:
+        """What the gates ask the writer of atom A, and nobody answered."""
+        answered = {row.question for row in self.answers}
+        rows = (row for gate in self.gates if gate.gate == "questions" for row in gate.findings)
+        return tuple(row for row in rows if row.message not in answered)
 
     @staticmethod
     def of(

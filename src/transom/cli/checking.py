@@ -20,6 +20,7 @@ from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
     Judged,
     Places,
+    SentBack,
     check_all,
     checker_folder,
     checker_of,
@@ -169,6 +170,16 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, all_
         options: `item` names it.
         all_items: the items of the whole command where there are several.
     """
+    answer: Answer | None = None
+    while answer is None:  # once more where Section 4 is corrected by what the files show, which happens once
+        answer = await _answer_once(session, store, options, all_items)
+    return answer
+
+
+async def _answer_once(
+    session: Session, store: SqliteStore, options: Options, all_items: Sequence[Path]
+) -> Answer | None:
+    """As `answer_of`; None where Section 4 has to be corrected first."""
     started = time.monotonic()
     path = _item_path(options)
     item = load_checked(session, path, strict=options.strict)
@@ -178,6 +189,8 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, all_
     async with _run_of(session, store, item, entry) as run:
         with opened(session, LEARNED, making=True) as playbook:
             result = await check_all(run, item, places, manner_of(session, options, playbook=playbook), copy_to=copy)
+        if isinstance(result, SentBack):
+            return None
         _say_inputs(item, places, run.folder, result.verdict if isinstance(result, Judged) else result)
         if isinstance(result, Judged):
             spec = (result.checker / SPEC_FILE).read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
 """How a question is investigated for an evaluation: in a workspace of its own; the answer is the outcome.
 
-`input` of a scenario: `question`; `target`, `as_of`, `policy`, `waivers` as the options of `transom investigate`;
-`before`, questions that were investigated earlier in the same workspace; `answer`, what a person says when asked back;
-`then`, questions to the answer.
+`input` of a scenario: `question`; `target` and `as_of` as the options of `transom investigate`; `policy` and `waivers`,
+files beside `scenario.yaml`; `before`, questions that were investigated earlier in the same workspace; `answer`, what a
+person says when asked back; `then`, questions to the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from transom.canonical import digest
-from transom.cli.eval_cases import apart, inside, records_of, used_by
+from transom.cli.eval_cases import apart, records_of, used_by
 from transom.cli.investigate import InvestigateOptions, answered, inquiry_of, opened_run
 from transom.cli.memory import opened as opened_memory
 from transom.cli.session import Session
@@ -107,7 +107,8 @@ class _Attempt:
         self._session, self._asked, self._chain, self._memory = session, asked, chain, memory
         self.runs: dict[str, None] = {}
         self.questions: list[str] = []
-        policy, waivers = (inside(case, name) if name else None for name in (asked.policy, asked.waivers))
+        beside = case.scenario.folder.resolve()
+        policy, waivers = (beside / name if name else None for name in (asked.policy, asked.waivers))
         self._options = InvestigateOptions(case.data, None, asked.target, policy, waivers, asked.as_of)
 
     @asynccontextmanager

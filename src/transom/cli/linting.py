@@ -6,7 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from transom.checklist.build.artifacts import CHECKER, file_of, split
 from transom.checklist.build.checker import BUILD_FILE, SPEC_FILE
@@ -22,11 +25,12 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import DOUBTS, FindingRow, LintResult
+from transom.checklist.results import DOUBTS, AnswerRow, BuildRecord, FindingRow, LintResult
 from transom.checklist.run import APPROVAL, LoadedChecker, approval_bytes, approve, load_checker
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
 from transom.cli.history import history
+from transom.cli.meaning import load_checked
 from transom.cli.output import print_json, print_text, say
 from transom.cli.registry import home
 from transom.cli.session import Session
@@ -45,10 +49,9 @@ async def lint_command(session: Session, targets: Sequence[Path], variables: Seq
         variables: `NAME=PATH`, by which a checker's input files are found.
     """
     places = Places(parse_variables(variables, session.cwd, None), session.settings.paths.search_root)
-    level = session.settings.sandbox.level
     async with history(session) as store:
         there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
-    found = [await _lint(target, there[target], level) for target in targets]
+    found = [await _lint(session, target, there[target]) for target in targets]
     findings = tuple(FindingRow.of(finding) for one in found for finding in one.findings)
     remarks = tuple(FindingRow.of(remark) for one in found for remark in one.remarks)
     result = LintResult(findings=findings, remarks=remarks)
@@ -81,8 +84,20 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
     if session.format == "json":
         print_json(approval)
     else:
+        for row in _answers(checker):
+            print_text(f"question: {row.question}")
+            print_text(f"  answer: {row.answer}")
         print_text(f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}")
     return 0
+
+
+def _answers(checker: LoadedChecker) -> list[AnswerRow]:
+    """The gates' questions with the answers of whoever wrote atom A; an open one says so."""
+    try:
+        record = BuildRecord.model_validate(dict(checker.build))
+    except ValidationError:
+        return []
+    return [*record.answers, *(AnswerRow(question=row.message, answer="(nobody answered)") for row in record.questions)]
 
 
 @dataclass(frozen=True)
@@ -93,7 +108,7 @@ class _Linted:
     remarks: Sequence[Finding] = ()
 
 
-async def _lint(target: Path, places: Places, level: str | None) -> _Linted:
+async def _lint(session: Session, target: Path, places: Places) -> _Linted:
     """What is wrong with one target; that it cannot be read as what it should be is a finding, too.
 
     Raises:
@@ -102,7 +117,8 @@ async def _lint(target: Path, places: Places, level: str | None) -> _Linted:
     if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
         raise InputError("no such file", where=str(target), hint="check the path")
     if target.suffix != ".md" and not target.is_dir():
-        return _Linted(item_findings(target))
+        return _Linted(item_findings(target, partial(load_checked, session, strict=False)))
+    level = session.settings.sandbox.level
     try:
         return await _lint_checker(target, places, level) if target.is_dir() else _Linted(_lint_spec(target))
     except InputError as error:

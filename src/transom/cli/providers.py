@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from transom.llm import Chain, Provider
 
 _SEATS = {
-    "agent_a": ("checklist.parser",),
+    "agent_a": ("checklist.parser", "checklist.answers"),
     "agent_b": ("checklist.logic",),
     "reflect": ("checklist.repair_a", "checklist.repair_b"),
 }

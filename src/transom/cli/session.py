@@ -144,7 +144,7 @@ class Session:
 
         around = Surroundings(self.cwd, self.settings, self.base_url, store)
         for made_around, made in self.chains:
-            if made_around == around and made_around.shelf is store:
+            if made_around == around and made_around.store is store:
                 return made  # runs side by side share connections, and stand in one queue for a provider
         chain = build_chain(self.settings.model, around)
         self.chains.append((around, chain))

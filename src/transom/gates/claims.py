@@ -143,7 +143,7 @@ def _wrong(sentence: str, supports: Mapping[str, Support], known: Sequence[str])
     plain = _CITATION.sub(lambda match: " " * len(match[0]), sentence)
     for name in (*known, *(one.name for one in cited)):
         if len(name) >= _LEAST_NAME:
-            plain = plain.replace(name, " " * len(name))
+            plain = re.sub(re.escape(name), " " * len(name), plain, flags=re.IGNORECASE)
     for match in _QUOTED.finditer(plain):
         if not _is_quoted(match[1] or match[2], cited):
             return f"the quotation {match[0]} does not stand in what it cites"
@@ -174,7 +174,7 @@ def _holds(passage: str, part: str) -> bool:
 
 
 def _squeezed(text: str) -> str:
-    for fancy, plain in (("’", "'"), ("‘", "'"), ("\\n", " "), ('\\"', '"'), ("“", '"'), ("”", '"')):
+    for fancy, plain in (("’", "'"), ("‘", "'"), ("\\n", " "), ('\\"', ""), ("“", ""), ("”", ""), ('"', "")):
         text = text.replace(fancy, plain)
     return " ".join(text.split()).casefold()
 

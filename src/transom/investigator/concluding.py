@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
@@ -28,7 +28,7 @@ from transom.investigator.roles import MAIN, json_rows, ours, outside
 from transom.llm import Block, Usage
 from transom.runs import Run, Stage, model_file
 
-_MOST_EVIDENCE = 60
+_MOST_EVIDENCE = 5_500  # characters
 _MOST_LISTED = 12
 
 
@@ -147,9 +147,10 @@ def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> 
         "confidence": result.confidence,
         "contradictions": [one.text for one in result.contradictions[:_MOST_LISTED]],
     }
-    told = {one for row in result.criteria for one in row.evidence}
-    told |= {one for text in shown for one in CITED.findall(text)}
-    evidence = [evidence_line(row) for row in ledger if row.id in told][:_MOST_EVIDENCE]
+    needed = {one for row in result.criteria for one in row.evidence}
+    told = needed | {one for text in shown for one in CITED.findall(text)}
+    rows = sorted((row for row in ledger if row.id in told), key=lambda row: row.id not in needed)
+    evidence = list(_fitting(map(evidence_line, rows), _MOST_EVIDENCE))
     return [
         ours("question", result.question),
         json_rows("feature", [feature]),
@@ -157,6 +158,15 @@ def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> 
         outside("summaries", list(shown)),
         outside("evidence", evidence),
     ]
+
+
+def _fitting(lines: Iterable[str], most: int) -> Iterator[str]:
+    """The first lines that take so many characters together."""
+    for line in lines:
+        most -= len(line)
+        if most < 0:
+            return
+        yield line
 
 
 def criterion_row(one: CriterionResult, ledger: Ledger) -> dict[str, Json]:
@@ -168,8 +178,8 @@ def criterion_row(one: CriterionResult, ledger: Ledger) -> dict[str, Json]:
         "required": one.required,
         "status": one.status,
         "doubt": one.doubt,
-        "why": one.why[:300],
-        "facts": [*facts[:5]],
+        "why": one.why[:240],
+        "facts": [*facts[:4]],
         "owner": one.owner,
         "source": one.source,
     }
@@ -177,7 +187,7 @@ def criterion_row(one: CriterionResult, ledger: Ledger) -> dict[str, Json]:
 
 def evidence_line(row: Evidence) -> str:
     """An entry of the ledger in one line."""
-    return f"[{row.id}] {row.source}#{row.locator} {row.measure} {row.label} = {row.value[:80]} {row.unit}".strip()
+    return f"[{row.id}] {row.source}#{row.locator} {row.measure} {row.label[:60]} = {row.value[:80]} {row.unit}".strip()
 
 
 def cited_rows(result: Investigation, ledger: Ledger) -> list[Evidence]:

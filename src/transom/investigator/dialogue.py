@@ -18,7 +18,6 @@ from transom.investigator.roles import FOLLOW_UP, json_rows
 from transom.investigator.sources import DataFolder
 from transom.runs import Run
 
-_MOST_LISTED = 12
 _PROMPT = 600  # characters of a question to a person
 _JUDGED: tuple[Verdict, ...] = ("READY", "NOT_READY")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import PurePosixPath
@@ -15,8 +15,16 @@ from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Criterion, DocumentRule, Rule
 from transom.investigator.result import CriterionResult, CriterionStatus, Doubt
 
-_GRAVITY = ("fail", "absent", "not_measured", "mixed", "pass")
+_STANDS: Mapping[str, tuple[CriterionStatus, Doubt]] = {
+    "fail": ("fail", ""),
+    "absent": ("unknown", "absent"),
+    "not_measured": ("unknown", "not_measured"),
+    "mixed": ("unknown", "mixed"),
+    "pass": ("pass", ""),
+}
+_GRAVITY = [*_STANDS]
 _MOST_EVIDENCE = 6
+_MOST_SAID = 60
 _GENERIC = word_set(
     "doc document documentation overview plan guide note spec specification system technical detailed high level final "
     "draft feature project v version the of and for"
@@ -56,8 +64,7 @@ class Judge:
         """One criterion."""
         parts = [self._document(criterion.document)] if criterion.document else self._parts(criterion)
         worst = min(parts, key=lambda part: _GRAVITY.index(part.outcome))
-        status: CriterionStatus = worst.outcome if worst.outcome in ("pass", "fail") else "unknown"  # type: ignore[assignment]
-        doubt: Doubt = worst.outcome if status == "unknown" else ""  # type: ignore[assignment]
+        status, doubt = _STANDS[worst.outcome]
         if status == "fail" and criterion.document is not None:
             doubt = "absent"
         shown = [part for part in parts if part.outcome == worst.outcome]
@@ -89,7 +96,7 @@ class Judge:
         readings = [one for one in self._readings if one.name == criterion.source]
         usable = [one for one in readings if one.usable]
         if not usable:
-            missing = "there is no Jira issue" if criterion.source == "jira" else f"there is no {criterion.source}"
+            missing = "there is no Jira issue" if criterion.source == "jira" else f"there is no file {criterion.source}"
             why = "; ".join(f"{one.source} {one.why}" for one in readings) or missing
             return [Part("absent", why)]
         seen = [Seen(one, reading) for reading in usable for one in reading.observations]
@@ -171,24 +178,31 @@ def _of_number(rule: Rule, found: Sequence[Seen]) -> Part:
     tight = stated is not None and (stated < bound if at_most else stated > bound)
     limit = stated if tight and stated is not None else bound
     unit = worst.observation.unit
-    shown = f"{words_of(rule.measure)} {round(value, 2):g}{' ' + unit if unit else ''}"
-    asked = f"{'at most' if at_most else 'at least'} {limit:g}{' ' + unit if unit else ''}"
+    unit = f" {unit}" if unit else ""
+    shown = f"{words_of(rule.measure)} {plain_number(round(value, 2))}{unit}"
+    why = f"{shown} ({'at most' if at_most else 'at least'} {plain_number(limit)}{unit})"
     entries = [worst]
     if rule.at_least is not None and rule.measure.endswith(".executed") and value < bound:
         return Part("not_measured", "no test was executed", entries)
     if value <= limit if at_most else value >= limit:
-        return Part("pass", f"{shown}, {asked} is asked", entries, limits=tight)
+        return Part("pass", why, entries, limits=tight)
     if rule.judge_from is not None and (value <= rule.judge_from if at_most else value >= rule.judge_from):
-        return Part("mixed", f"{shown}, {asked} is asked", entries, limits=tight)
-    return Part("fail", f"{shown}, {asked} is asked", entries, limits=tight)
+        return Part("mixed", why, entries, limits=tight)
+    return Part("fail", why, entries, limits=tight)
 
 
 def _of_status(rule: Rule, found: Sequence[Seen]) -> Part:
     for one in found:
         if one.observation.value != rule.equal:
             outcome = "fail" if one.observation.value == "fail" else "mixed"
-            return Part(outcome, f"{one.observation.label or words_of(rule.measure)}: {one.observation.value}", [one])
-    return Part("pass", f"{found[0].observation.label or words_of(rule.measure)}: {rule.equal}", [found[0]])
+            return Part(outcome, _told(one, words_of(rule.measure)), [one])
+    return Part("pass", _told(found[0], words_of(rule.measure)), [found[0]])
+
+
+def _told(one: Seen, called: str) -> str:
+    """What a source says of a state, in its own words where they are short."""
+    said = one.observation.said or str(one.observation.value)
+    return f'{one.observation.label or called}: "{said[:_MOST_SAID]}"'
 
 
 def _known(measure: str, seen: Sequence[Seen]) -> Part:
@@ -209,14 +223,11 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     if missed:
         first = missed[0].observation
         bound = _bound(first, limits)
-        said = f"{first.label}: {plain_number(first.number)} {first.unit}" if first.number is not None else first.label
-        asked = (
-            f", asked is {'at most' if first.at_most else 'at least'} {bound:g} {first.unit}"
-            if bound is not None
-            else ""
-        )
-        more = f" (and {len(missed) - 1} more)" if len(missed) > 1 else ""
-        return Part("fail", f"{said.strip()}{asked}{more}", missed, limits=True)
+        said = f"{first.label} {plain_number(first.number)} {first.unit}" if first.number is not None else first.label
+        if bound is not None:
+            said += f" ({'at most' if first.at_most else 'at least'} {plain_number(bound)} {first.unit})"
+        more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""
+        return Part("fail", f"{said.strip()}{more}", missed, limits=True)
     hoped = [one for one in figures if one.observation.nature in ("estimate", "planned")]
     if hoped:
         few = f"{len(hoped)} of {len(hoped) + len(measured)} figures are estimated or planned, no measurement"
@@ -296,7 +307,5 @@ def _decided(one: Seen) -> Part:
         return Part("pass", f"{label} approved", [one])
     if value == "fail":
         return Part("fail", f"{label} did not approve", [one])
-    said = {"pending": "has not decided yet", "progress": "is still at it"}.get(
-        value, "approved in part or on conditions"
-    )
-    return Part("mixed", f"{label} {said}", [one])
+    said = {"pending": f"{label} has not decided yet", "progress": f"{label} is still at it"}
+    return Part("mixed", said.get(value) or _told(one, label), [one])

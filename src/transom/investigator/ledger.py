@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
@@ -54,7 +55,8 @@ class Evidence(Shape):
             text = self.label if self.label and "{" in self.value else self.value
             if self.label and text != self.label and not self.measure.startswith("performance."):
                 name = f"{name} of {self.label}"
-            shown = f'"{text[:160]}"'
+            said = textwrap.shorten(text.replace('"', ""), 160, placeholder="…")
+            shown = f'"{said}"'
         return f"{name} {shown} [{self.id}]"
 
 

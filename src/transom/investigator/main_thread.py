@@ -13,7 +13,7 @@ from transom.investigator.gathering import sources_of
 from transom.investigator.ledger import Ledger
 from transom.investigator.roles import CLOSELY, role_of
 from transom.investigator.sources import DataFolder, Feature
-from transom.investigator.tools import jira_tool, reading_tools
+from transom.investigator.tools import jira_tool, reading_tools, shortened
 from transom.llm import Block, Usage
 from transom.runs import Run
 from transom.tools import Arguments, ToolDefinition, ToolReturn
@@ -35,8 +35,8 @@ class MainThread:
     def __init__(self, run: Run, name: str, data: DataFolder, feature_id: str, ledger: Ledger) -> None:
         self._run, self._name = run, name
         feature = data.feature(feature_id)
-        docs, *_ = [tool for tool in reading_tools(data) if tool.name == "list_docs"]
-        own = [jira_tool(data), docs, calculator(ledger.value_of, ledger.calculated), cite_tool(data, feature, ledger)]
+        lists = [jira_tool(data), *(tool for tool in reading_tools(data) if tool.name == "list_docs")]
+        own = [*map(shortened, lists), calculator(ledger.value_of, ledger.calculated), cite_tool(data, feature, ledger)]
         reading = [*reading_tools(data, feature), cite_tool(data, feature, ledger)]
         self._tools: list[ToolDefinition | SubAgent] = [
             *own,
@@ -103,4 +103,4 @@ def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinit
         "additionalProperties": False,
     }
     description = "Puts a passage of a source into the evidence ledger and gives it an id that can be cited."
-    return ToolDefinition("cite", description, parameters, cite, effect="pure", recall=recall)  # type: ignore[arg-type]
+    return ToolDefinition("cite", description, parameters, cite, effect="pure", recall=recall)  # type: ignore[arg-type]  # JSON of strings

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from transom.canonical import pretty_json
-from transom.investigator.result import CriterionResult, Investigation
+from transom.investigator.result import CriterionResult, Investigation, Risk, judged_line
 
 _SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~"}
 _SHOWN: Final = 8
+_WIDTH: Final = 80
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
 def text_report(result: Investigation) -> str:
     """For a terminal: the verdict first, then why."""
-    return "\n".join(_text_lines(result)) + "\n"
+    return "\n".join(part for line in _text_lines(result) for part in _wrapped(line)) + "\n"
+
+
+def _wrapped(line: str) -> list[str]:
+    """A line in pieces that a terminal shows whole; words that are longer stay whole."""
+    line = _printable(line)
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    return textwrap.wrap(line, _WIDTH, subsequent_indent=indent, **options) or [""]
 
 
 def _text_lines(result: Investigation) -> Iterator[str]:
@@ -26,13 +36,16 @@ def _text_lines(result: Investigation) -> Iterator[str]:
     yield f"  stage {stage} ({result.stage_fit}), confidence {result.confidence:.0%}"
     if result.judgement is not None:
         yield f"  judged {result.judgement.verdict} by {result.judgement.by}: {result.judgement.reason}"
+    if words := _in_words(result):
+        yield from ("", *(f"  {line}" for line in words))
     yield ""
     for one in _ordered(result):
         advisory = "" if one.required else " (advisory)"
         yield f"  {_SIGNS[one.status]} {one.name}{advisory}"
         if one.status != "pass":
             yield f"      {one.why}{_cites(one.evidence)}"
-    yield from _section("Risks", [f"{one.severity}: {one.text}{_cites(one.evidence)}" for one in result.risks])
+    risks = [f"{one.severity}: {one.text}{_cites(one.evidence)}" for one in _further_risks(result)]
+    yield from _section("Risks", risks)
     yield from _section("Contradictions", [f"{one.text}{_cites(one.evidence)}" for one in result.contradictions])
     steering = [_injected(one.source, one.locator, one.quote) for one in result.injection_attempts]
     yield from _section("Text that addresses the reader", steering)
@@ -43,7 +56,9 @@ def _text_lines(result: Investigation) -> Iterator[str]:
     yield from _section("Questions", result.questions)
     used = {key for one in result.criteria if one.status != "pass" for key in one.evidence}
     rows = [
-        f"{row.id} {row.source}#{row.locator}: {row.quote or row.value}" for row in result.evidence if row.id in used
+        f"{row.id} {_place(row.source, row.locator)}: {row.quote or row.value}"
+        for row in result.evidence
+        if row.id in used
     ]
     yield from _section("Evidence", rows, most=24)
     if result.changed_since:
@@ -65,12 +80,29 @@ def _ordered(result: Investigation) -> list[CriterionResult]:
     return sorted(result.criteria, key=lambda one: (not one.required, order.index(one.status)))
 
 
+def _in_words(result: Investigation) -> list[str]:
+    """The justification, where it says more than the list of criteria that the rules make of it."""
+    lines = result.justification.splitlines()
+    return [] if lines[:1] == [judged_line(result)] else lines
+
+
+def _further_risks(result: Investigation) -> list[Risk]:
+    """The risks that say more than that a criterion does not hold."""
+    known = {f"{one.name}: {one.why}" for one in result.criteria}
+    return [one for one in result.risks if one.text not in known]
+
+
+def _place(source: str, locator: str) -> str:
+    """A place as people read it, a JSON pointer without its escapes."""
+    return f"{source}#{locator.replace('~1', '/').replace('~0', '~')}" if locator else source
+
+
 def _cites(ids: list[str]) -> str:
     return f" [{', '.join(ids[:6])}]" if ids else ""
 
 
 def _injected(source: str, locator: str, quote: str) -> str:
-    return f'{source}#{locator}: "{quote}"'
+    return f'{_place(source, locator)}: "{quote}"'
 
 
 def _waiver(criterion: str, approver: str, expires: str, applied: bool, why: str) -> str:
@@ -86,13 +118,14 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
     yield f"## {result.verdict}: {_plain(result.feature_name)} for {result.target_stage}"
     yield ""
     yield f"Stage {result.current_stage or 'unknown'} ({result.stage_fit}), confidence {result.confidence:.0%}."
+    yield from (part for line in _in_words(result) for part in ("", _plain(line)))
     yield from ("", "| | criterion | why | evidence |", "|---|---|---|---|")
     for one in _ordered(result):
         advisory = "" if one.required else " (advisory)"
         yield f"| {one.status} | {_plain(one.name)}{advisory} | {_plain(one.why)} | {', '.join(one.evidence[:6])} |"
     steering = [_injected(one.source, one.locator, one.quote) for one in result.injection_attempts]
     for title, rows in (
-        ("Risks", [f"{one.severity}: {one.text}" for one in result.risks]),
+        ("Risks", [f"{one.severity}: {one.text}" for one in _further_risks(result)]),
         ("Contradictions", [one.text for one in result.contradictions]),
         ("Text that addresses the reader", steering),
         ("Questions", result.questions),
@@ -102,7 +135,8 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
             yield from ("", f"### {title}", "", *(f"- {_plain(row)}" for row in rows[:20]))
     yield from ("", "<details><summary>Evidence</summary>", "", "| id | place | value | quote |", "|---|---|---|---|")
     for row in result.evidence[:100]:
-        yield f"| {row.id} | `{row.source}#{row.locator}` | {_plain(row.value)[:80]} | {_plain(row.quote)[:120]} |"
+        place = _place(row.source, row.locator).replace("`", "'").replace("|", "/")
+        yield f"| {row.id} | `{place}` | {_plain(row.value)[:80]} | {_plain(row.quote)[:120]} |"
     yield from ("", "</details>")
 
 
@@ -120,14 +154,18 @@ def _plain(text: str) -> str:
         "_": "\\_",
     }
     shown = "".join(table.get(sign, sign) for sign in " ".join(text.split()))
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in shown)
+    return _printable(shown)
+
+
+def _printable(text: str) -> str:
+    """A text of the data that steers no terminal."""
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
 
 
 def html_report(result: Investigation) -> str:
     """One file without any other: the verdict first, criteria, evidence in context, what was read, cost."""
-    page: str = _template().render(
-        result=result, rows={row.id: row for row in result.evidence}, ordered=_ordered(result)
-    )
+    more = {"ordered": _ordered(result), "risks": _further_risks(result), "words": _in_words(result), "place": _place}
+    page: str = _template().render(result=result, **more)
     return page
 
 

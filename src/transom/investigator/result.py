@@ -147,3 +147,8 @@ class Investigation(Shape):
     @property
     def exit_code(self) -> int:
         return EXIT_CODES[self.judgement.verdict if self.judgement else self.verdict]
+
+
+def judged_line(result: Investigation) -> str:
+    """The sentence with which a justification begins that the rules made."""
+    return f"{result.feature_name} is judged {result.verdict} for {result.target_stage}."

@@ -22,7 +22,7 @@ SEES: dict[str, tuple[str, ...]] = {
     CLOSELY: (),
 }
 _FOLDER = Path(__file__).parent / "prompts"
-_MOST_TOKENS = {READER: 1_200, MERGE: 1_200, IDENTIFY: 300, MAIN: 2_500, FOLLOW_UP: 1_500, CLOSELY: 1_500}
+_MOST_TOKENS = {READER: 1_200, MERGE: 1_200, IDENTIFY: 300, MAIN: 2_500, FOLLOW_UP: 1_500, CLOSELY: 800}
 
 
 def role_of(name: str, tools: Sequence[ToolSpec] = ()) -> Role:

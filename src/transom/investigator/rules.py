@@ -10,97 +10,20 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from transom.canonical import Json, compact_json
-from transom.formats.release.words import plain_words, singular
+from transom.formats.release.words import plain_words, singular, word_list
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
 
-_STOP = frozenset(
-    [
-        "is",
-        "are",
-        "the",
-        "a",
-        "an",
-        "of",
-        "for",
-        "to",
-        "in",
-        "on",
-        "into",
-        "and",
-        "or",
-        "ready",
-        "readiness",
-        "feature",
-        "features",
-        "project",
-        "system",
-        "ticket",
-        "issue",
-        "it",
-        "its",
-        "this",
-        "that",
-        "can",
-        "could",
-        "should",
-        "may",
-        "we",
-        "go",
-        "be",
-        "promoted",
-        "promotion",
-        "next",
-        "stage",
-        "state",
-        "status",
-        "what",
-        "when",
-        "how",
-        "why",
-        "does",
-        "do",
-        "did",
-        "release",
-        "released",
-        "ship",
-        "shipped",
-        "deploy",
-        "deployed",
-        "deployment",
-        "production",
-        "prod",
-        "uat",
-        "development",
-        "planning",
-        "staging",
-        "live",
-        "move",
-        "moved",
-        "please",
-        "tell",
-        "me",
-        "about",
-        "with",
-        "by",
-        "now",
-        "yet",
-        "already",
-        "fit",
-        "enough",
-        "you",
-        "think",
-        "our",
-        "there",
-        "any",
-        "will",
-        "would",
-    ]
-)
+_STOP = frozenset(word_list(
+    "is are the a an of for to in on into and or ready readiness feature features project system ticket issue it "
+    "its this that can could should may we go be promoted promotion next stage state status what when how why does "
+    "do did release released ship shipped deploy deployed deployment production prod uat development planning "
+    "staging live move moved please tell me about with by now yet already fit enough you think our there any will "
+    "would "
+))  # fmt: skip
 _NEAR = 88
 _LEAD = 1.25
 _MOST_LINES = 8
-_SAID_OF_DOCUMENTS = ("document.words", "document.depends")
 _GRAVE = re.compile(
     r"\b(?:fail|not |no |open|critical|high|reject|missing|placeholder|estimate|planned|doubt|pending)", re.I
 )

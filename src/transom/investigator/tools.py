@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from transom.canonical import Json
+from transom.canonical import Json, compact_json
 from transom.errors import InputError, ToolRefused
 from transom.formats.release.tree import parse_json
 from transom.formats.text_files import TextFile
 from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
 from transom.tools import Arguments, ToolDefinition
 
+_MOST_LISTED = 1_600  # characters
 _FEATURE_ID = {"feature_id": {"type": "string", "description": "The id of a feature, from get_jira_data."}}
 
 
@@ -56,6 +58,22 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
         _tool("list_docs", "The planning documents of a feature: path, name, size.", _FEATURE_ID, list_docs),
         _tool("read_doc", "The contents of a document.", path, read_doc),
     ]
+
+
+def shortened(tool: ToolDefinition) -> ToolDefinition:
+    """A tool whose list is cut behind so many characters, for a conversation that is to stay small."""
+
+    def handler(arguments: Arguments) -> Json:
+        rows: Any = tool.handler(arguments)
+        room, shown = _MOST_LISTED, list[Json]()
+        for row in rows:
+            room -= len(compact_json(row))
+            if room < 0:
+                return [*shown, f"... and {len(rows) - len(shown)} more; have them looked at with read_closely"]
+            shown.append(row)
+        return shown
+
+    return replace(tool, handler=handler)
 
 
 def _content(data: DataFolder, source: str) -> Json:

@@ -38,7 +38,7 @@ class RateLimitStore(Protocol):
 
 
 class Memory:
-    """A shelf that dies with the process."""
+    """A store that dies with the process."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, str], Json] = {}
@@ -111,9 +111,9 @@ def _ledger(data: Any, now: float, slot: int, grace: int) -> _Ledger:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What lies on a shelf, and what of it counts."""
+    """What lies on a store, and what of it counts."""
 
-    shelf: RateLimitStore
+    store: RateLimitStore
     data: Json | None
     held: _Ledger
 
@@ -130,7 +130,7 @@ class Bucket:
     Args:
         name: of the provider.
         limits: for one period.
-        shelf: where the state lies, usually a store, so that restarts and other processes count too.
+        store: where the state lies, usually a store, so that restarts and other processes count too.
         beside: others where it lies too; there has to be room in each.
         period: seconds.
         grace: seconds that a request may be under way before it reaches the server. It counts from the end of them, or
@@ -143,7 +143,7 @@ class Bucket:
         name: str,
         limits: Limits = Limits(),
         *,
-        shelf: RateLimitStore | None = None,
+        store: RateLimitStore | None = None,
         beside: Sequence[RateLimitStore] = (),
         period: float = 60.0,
         grace: float = 5.0,
@@ -151,7 +151,7 @@ class Bucket:
     ) -> None:
         self._name = name
         self._limits = limits
-        self._shelves: tuple[RateLimitStore, ...] = (*beside, *([shelf] if shelf else ())) or (Memory(),)
+        self._stores: tuple[RateLimitStore, ...] = (*beside, *([store] if store else ())) or (Memory(),)
         self._slot_seconds = period / _SLOTS
         self._grace = int(grace / self._slot_seconds)
         self._clock = clock
@@ -199,35 +199,35 @@ class Bucket:
         await self._change(lambda held: _Ledger(held.spent, max(held.until, until)))
 
     async def _count(self, seen: Sequence[_Seen], taken: Taken) -> bool:
-        """Write a request down on every shelf, or on none where somebody was faster."""
+        """Write a request down on every store, or on none where somebody was faster."""
         for number, one in enumerate(seen):
             if not await self._keep(one, one.held.add(taken.slot, 1, taken.tokens)):
                 for done in seen[:number]:
-                    await self._change_one(done.shelf, lambda held: held.add(taken.slot, -1, -taken.tokens))
+                    await self._change_one(done.store, lambda held: held.add(taken.slot, -1, -taken.tokens))
                 return False
         return True
 
     async def _change(self, change: Callable[[_Ledger], _Ledger]) -> None:
-        for shelf in self._shelves:
-            await self._change_one(shelf, change)
+        for store in self._stores:
+            await self._change_one(store, change)
 
-    async def _change_one(self, shelf: RateLimitStore, change: Callable[[_Ledger], _Ledger]) -> None:
+    async def _change_one(self, store: RateLimitStore, change: Callable[[_Ledger], _Ledger]) -> None:
         while True:
-            seen = self._look_at(shelf, self._clock())
+            seen = self._look_at(store, self._clock())
             if await self._keep(seen, change(seen.held)):
                 return
 
     def _look(self) -> tuple[float, list[_Seen]]:
-        """The time, and what lies on the shelves."""
+        """The time, and what lies on the stores."""
         now = self._clock()
-        return now, [self._look_at(shelf, now) for shelf in self._shelves]
+        return now, [self._look_at(store, now) for store in self._stores]
 
-    def _look_at(self, shelf: RateLimitStore, now: float) -> _Seen:
-        data = shelf.get(TABLE, self._name)
-        return _Seen(shelf, data, _ledger(data, now, self._slot(now), self._grace))
+    def _look_at(self, store: RateLimitStore, now: float) -> _Seen:
+        data = store.get(TABLE, self._name)
+        return _Seen(store, data, _ledger(data, now, self._slot(now), self._grace))
 
     def _slot(self, now: float) -> int:
         return int(now / self._slot_seconds)
 
     async def _keep(self, old: _Seen, new: _Ledger) -> bool:
-        return await old.shelf.swap(TABLE, self._name, old.data, new.to_json())
+        return await old.store.swap(TABLE, self._name, old.data, new.to_json())

@@ -23,7 +23,7 @@ from transom.llm.rules import RULES
 if TYPE_CHECKING:
     from transom.config import Settings
     from transom.config.model import ModelSeat
-    from transom.llm.steady import RetryingProvider
+    from transom.llm.retrying import RetryingProvider
 
 _REPLAY = "replay:PATH"
 _OWN = "package.module:Class"
@@ -38,7 +38,7 @@ class Surroundings:
         cwd: where a recording's path is meant from.
         settings: of the command or program.
         base_url: where the one provider of `model` that has a server is reached.
-        shelf: where limits keep what was spent; with the process where None.
+        store: where limits keep what was spent; with the process where None.
         where: the model is named, for messages.
         own: providers of the caller's that have names of their own, e.g. `rules`, and how to make them.
     """
@@ -46,7 +46,7 @@ class Surroundings:
     cwd: Path
     settings: Settings
     base_url: str | None = None
-    shelf: RateLimitStore | None = None
+    store: RateLimitStore | None = None
     where: str = "--model"
     own: Mapping[str, Callable[[], Provider]] = field(default_factory=dict, compare=False)
 
@@ -163,7 +163,7 @@ def hosted_provider(
         getattr(settings.llm, _kind(name)),
         base_url=around.base_url if addressed else None,
         stream=settings.execution.enable_streaming if stream is None else stream,
-        shelf=around.shelf,
+        store=around.store,
         environ=environ,
     )
 

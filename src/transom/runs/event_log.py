@@ -79,7 +79,7 @@ class EventLog:
             records = store.read(stream)
             self.state = fold(records)
             self._checkpoints = checkpoints(records)
-        self._shelf = CheckpointFiles(folder)
+        self._files = CheckpointFiles(folder)
         self._soon: list[_Soon] = []
         self._turns: list[_Turn] = []  # in the order in which they were handed over, which is the journal's
         self._stops = [record.seq for record in records if record.kind in _STOPS]
@@ -113,9 +113,9 @@ class EventLog:
         if kind in _STOPS:
             self._stops += [position] * fresh
             number = self._stops.index(position) + 1
-            self._leave(lambda: self._shelf.put_stop(number, data))
-        elif kind == "closed" and self._shelf.retention.on_success and data["status"] in SUCCESSES:
-            self._shelf.clear()
+            self._leave(lambda: self._files.put_stop(number, data))
+        elif kind == "closed" and self._files.retention.on_success and data["status"] in SUCCESSES:
+            self._files.clear()
         elif kind == "done" and fresh:
             (record, *_) = self._store.read(self._stream, after=position - 1)
             self._checkpoints.append(following(self._checkpoints, record))
@@ -165,16 +165,16 @@ class EventLog:
     def shelve(self, stage: str, path: Path, by: str) -> None:
         """Leave people's files of a stage's newest checkpoint; it left `path` and was answered by `by`."""
         newest = next(one for one in reversed(self._checkpoints) if one.stage == stage)
-        self._leave(lambda: self._shelf.put(newest, path, by))
+        self._leave(lambda: self._files.put(newest, path, by))
 
     def leave_iteration(self, number: int, told: Json) -> None:
         """Leave, for people, what was wrong with attempt `number` of what is written again until it is right."""
-        self._leave(lambda: self._shelf.put_iteration(number, told))
+        self._leave(lambda: self._files.put_iteration(number, told))
 
     def keep(self, retention: Retention) -> None:
         """Say which older attempts' files stay, from now on and of those that are there."""
-        self._shelf.retention = retention
-        self._shelf.tidy(datetime.now(UTC))
+        self._files.retention = retention
+        self._files.tidy(datetime.now(UTC))
 
     def _leave(self, put: Callable[[], None]) -> None:
         """Files that are there for people alone: one that cannot be written stops nothing."""

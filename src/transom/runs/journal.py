@@ -28,7 +28,7 @@ from typing import Any
 from transom.llm import AnsweredFrom, Usage
 from transom.runs.conversation import KINDS, Begun, Conversation, ConversationKey, Spent, key_of
 from transom.runs.plan import Attempt, Done, StageHistory
-from transom.runs.questions import Choice, Slot, slot, without_call, without_talk
+from transom.runs.questions import Choice, Slot, slot, without_call, without_conversation
 from transom.store import Record
 
 
@@ -162,7 +162,7 @@ def _apply_event(state: RunState, kind: str, data: Any) -> None:
     if kind == "model_reply":
         spent.add(data["reply"]["by"], Usage(**data["reply"]["usage"]))
         if state.waiting:
-            state.waiting = without_talk(state.waiting, data)
+            state.waiting = without_conversation(state.waiting, data)
     elif kind == "tool_result":
         if state.waiting:
             state.waiting = without_call(state.waiting, data)

@@ -92,7 +92,7 @@ def decide(history: StageHistory, *, fingerprint: str, is_current: bool, found: 
     Args:
         history: what the journal says of the stage.
         fingerprint: of the inputs, roles and version today.
-        still: whether everything that the stage's replies rest on is unchanged.
+        is_current: whether everything that the stage's replies rest on is unchanged.
         found: SHA-256 of the file on disk, None where there is none.
         answer: a person's "keep" or "redo" for this very fingerprint and file.
     """

@@ -67,7 +67,7 @@ def without_call(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot
     }
 
 
-def without_talk(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
+def without_conversation(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
     """What waits once a conversation has another reply: none of its calls, nor what one of these handed on."""
     return {at: one for at, one in waiting.items() if "key" not in one or not _within(one["key"], data)}
 

@@ -32,7 +32,7 @@ def cost_of(
 
 @dataclass
 class Spending:
-    """The purse of the runs of one command, or of one program.
+    """What the runs of one command, or of one program, cost, and may.
 
     Replies that a journal has count as what they cost when they were given. A call that is under way when the cap is
     reached is let come to its end, so the last one may go beyond it.

@@ -70,7 +70,7 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
     """
     wanted = chosen(epic.backlog, story)
     check_command(epic.settings.tests)
-    if mine := [path for path in (await Git(epic.project).look()).paths if await _is_tracked(epic.project, path)]:
+    if mine := (await Git(epic.project)("diff", "--name-only", "HEAD")).splitlines():
         told = "your changes are not committed, so stories do not have them and cannot be merged over them"
         epic.run.progress(f"{', '.join(mine[:5])}: {told}")
     before = _outcome(epic.run.folder / OUTCOME_FILE)
@@ -89,10 +89,6 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
     everything = result.model_copy(update={"stories": [*results.values()]})
     write_file(epic.run.folder / OUTCOME_FILE, pretty_json(everything).encode("utf-8", "replace"))
     return result
-
-
-async def _is_tracked(project: Path, path: str) -> bool:
-    return await Git(project).text("HEAD", path) is not None
 
 
 async def _work_through(

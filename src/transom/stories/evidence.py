@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -58,7 +57,6 @@ class Evidence(BaseModel):
         changes: all that the story changed so far.
         covered: number of a criterion -> tests that ran and are said to cover it.
         uncovered: numbers of the criteria for which no such test is known.
-        kind: what to do with findings: `dev` mends them, `person` decides.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -67,7 +65,6 @@ class Evidence(BaseModel):
     changes: tuple[FileChange, ...] = ()
     covered: dict[int, tuple[str, ...]] = {}
     uncovered: tuple[int, ...] = ()
-    kind: Literal["dev", "person"] = "dev"
 
 
 def fits(path: str, globs: Iterable[str]) -> bool:

@@ -139,45 +139,47 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
     lines = text.splitlines(keepends=True)
     stories: list[Story] = []
     for number, part in enumerate(parts):
-        phase = _PHASE.match(part.title)
-        if phase is None or part.level != 2:
-            continue
+        phase = _PHASE.match(part.title) if part.level == 2 else None
         body = region(parts, number)
         tasks = tuple(
             task for one in body for block in one.blocks if isinstance(block, Bullets) for task in _boxes(block)
         )
-        if not tasks:
-            continue
-        after = parts[number + len(body)].line - 1 if number + len(body) < len(parts) else len(lines)
-        about = _USER_STORY.match(phase[2])
-        goal, criteria = wanted.get(about[1], ("", ())) if about else ("", ())
-        stated = "\n".join(line.text for one in body for block in one.blocks for line in getattr(block, "lines", ()))
-        said = re.search(r"^Goal:\s*(.+)$", stated, re.MULTILINE) or re.search(
-            r"^Purpose:\s*(.+)$", stated, re.MULTILINE
-        )
-        test = re.search(r"^Independent Test:\s*(.+)$", stated, re.MULTILINE)
-        criteria = criteria or ((test[1],) if test else ())
-        named = tuple(dict.fromkeys(one for task in tasks for one in _FILE.findall(task.text)))
-        stories.append(
-            Story(
-                id=f"US{about[1]}" if about else f"phase-{phase[1].lower()}",
-                title=(about[2] if about else phase[2]).strip(),
-                epic=Path(source).parent.name,
-                text="".join(lines[part.line - 1 : after]).rstrip() + "\n",
-                goal=goal or (said[1] if said else ""),
-                criteria=tuple(Criterion(number=n, text=one) for n, one in enumerate(criteria, 1)),
-                tasks=tasks,
-                status="done" if all(task.done for task in tasks) else "backlog",
-                depends_on=_waits_for(stories, is_user_story=about is not None),
-                changes=named,
-                source=source,
-                line=part.line,
+        if phase and tasks:
+            after = parts[number + len(body)].line - 1 if number + len(body) < len(parts) else len(lines)
+            whole = "".join(lines[part.line - 1 : after]).rstrip() + "\n"
+            about = _USER_STORY.match(phase[2])
+            goal, criteria = _wanted(body, wanted.get(about[1]) if about else None)
+            named = tuple(dict.fromkeys(one for task in tasks for one in _FILE.findall(task.text)))
+            stories.append(
+                Story(
+                    id=f"US{about[1]}" if about else f"phase-{phase[1].lower()}",
+                    title=(about[2] if about else phase[2]).strip(),
+                    epic=Path(source).parent.name,
+                    text=whole,
+                    goal=goal,
+                    criteria=tuple(Criterion(number=n, text=one) for n, one in enumerate(criteria, 1)),
+                    tasks=tasks,
+                    status="done" if all(task.done for task in tasks) else "backlog",
+                    depends_on=_waits_for(stories, is_user_story=about is not None),
+                    changes=named,
+                    source=source,
+                    line=part.line,
+                )
             )
-        )
     if not stories:
         hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ..."'
         raise InputError("holds no phase with tasks", where=source, hint=hint)
     return tuple(stories)
+
+
+def _wanted(body: Sequence[Part], told: tuple[str, tuple[str, ...]] | None) -> tuple[str, tuple[str, ...]]:
+    """Goal and criteria of a phase: those of the specification, else what the phase says of itself."""
+    goal, criteria = told or ("", ())
+    stated = "\n".join(line.text for one in body for block in one.blocks for line in getattr(block, "lines", ()))
+    said = {name: match[1] for name in ("Goal", "Purpose", "Independent Test")
+            if (match := re.search(rf"^{name}:\s*(.+)$", stated, re.MULTILINE))}  # fmt: skip
+    goal = goal or said.get("Goal") or said.get("Purpose") or ""
+    return goal, criteria or ((said["Independent Test"],) if "Independent Test" in said else ())
 
 
 def _boxes(block: Bullets) -> list[Task]:

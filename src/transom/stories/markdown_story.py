@@ -45,7 +45,8 @@ def read_story_file(text: str, source: str) -> Story:
     Raises:
         InputError: no story, or a template that nobody filled in; with file:line.
     """
-    if text.startswith("---\n") and "## Intent" in text:
+    front, rest = front_matter(text)
+    if front and re.search(r"^## Intent", rest, re.MULTILINE):
         return _read_spec(text, source)
     parts = parse(text)
     found = next(((number, match) for number, part in enumerate(parts) if (match := _TITLE.match(_full(part)))), None)
@@ -58,7 +59,11 @@ def read_story_file(text: str, source: str) -> Story:
     refuse_template(text, source)
     body = parts[number:]
     status = next((hit[1] for line in iter_lines(body[0].blocks) if (hit := _STATUS.match(line.text))), "")
-    status = status or next((_plain(part.blocks) for part in body if part.title.lower() == "status"), "")
+    status = (
+        status
+        or front.get("status", "")
+        or next((_plain(part.blocks) for part in body if part.title.lower() == "status"), "")
+    )
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
     creates, changes = _named_files(body)
     return Story(
@@ -150,14 +155,20 @@ def refuse_template(text: str, source: str) -> None:
             raise InputError(f"is a template: {found} is not filled in", where=f"{source}:{line}", hint="fill it in")
 
 
+def front_matter(text: str) -> tuple[dict[str, str], str]:
+    """The fields between two lines `---` at the beginning, and the rest; no fields where there are no such lines."""
+    match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, re.DOTALL)
+    if match is None:
+        return {}, text
+    rows = (line.partition(":") for line in match[1].splitlines())
+    fields = {name.strip(): value.partition(" #")[0].strip().strip("'\"") for name, _, value in rows}
+    return fields, text[match.end() :]
+
+
 def _read_spec(text: str, source: str) -> Story:
     """A specification that BMAD's build-auto writes: front matter, intent, tasks."""
     refuse_template(text, source)
-    front, _, rest = text.removeprefix("---\n").partition("\n---\n")
-    fields = {
-        name.strip(): value.partition(" #")[0].strip().strip("'\"")
-        for name, _, value in (line.partition(":") for line in front.splitlines())
-    }
+    fields, rest = front_matter(text)
     body = parse(rest)
     stem = PurePosixPath(source).name.removesuffix(".md")
     identity = _SLUG_ID.match(stem)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from asyncio.subprocess import Process
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -45,25 +46,11 @@ async def run_openly(
     except OSError as error:
         raise InputError(f"cannot be started: {error.strerror}", where=argv[0], hint=f"correct {setting}") from error
 
-    async def take(stream: asyncio.StreamReader | None) -> str:
-        kept = bytearray()
-        while stream and (data := await stream.read(1 << 16)):
-            kept += data
-            if len(kept) > MAX_OUTPUT:
-                _end(process)
-                break
-        return kept[:MAX_OUTPUT].decode("utf-8", "replace")
-
-    async def hand_over() -> None:
-        assert process.stdin
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            process.stdin.write(prompt.encode("utf-8", "replace"))
-            await process.stdin.drain()
-        process.stdin.close()
-
     try:
         async with asyncio.timeout(seconds) as limit:
-            out, err, _ = await asyncio.gather(take(process.stdout), take(process.stderr), hand_over())
+            out, err, _ = await asyncio.gather(
+                _take(process, process.stdout), _take(process, process.stderr), _hand_over(process, prompt)
+            )
             code = await process.wait()
         return Done(code, out, err)
     except TimeoutError:
@@ -74,6 +61,25 @@ async def run_openly(
         _end(process)
 
 
-def _end(process: asyncio.subprocess.Process) -> None:
+async def _take(process: Process, stream: asyncio.StreamReader | None) -> str:
+    """What it prints; a program that prints too much is ended."""
+    kept = bytearray()
+    while stream and (data := await stream.read(1 << 16)):
+        kept += data
+        if len(kept) > MAX_OUTPUT:
+            _end(process)
+            break
+    return kept[:MAX_OUTPUT].decode("utf-8", "replace")
+
+
+async def _hand_over(process: Process, prompt: str) -> None:
+    assert process.stdin
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(prompt.encode("utf-8", "replace"))
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+def _end(process: Process) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

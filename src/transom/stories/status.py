@@ -182,16 +182,16 @@ def set_story_status(path: Path, status: Status) -> bool:
         InputError: the file has no status line.
     """
     text = read_text(path)
-    if text.startswith("---\n") and (front := re.search(r"^status:\s*(['\"]?)[\w-]+\1", text, re.MULTILINE)):
-        number = text.count("\n", 0, front.start()) + 1
-        line = re.sub(
-            r"(status:\s*)(['\"]?)[\w-]+\2", rf"\g<1>\g<2>{_V6.get(status, status)}\g<2>", _line(text, number), count=1
-        )
+    front = re.match(r"---\r?\n(.*?)^---\r?$", text, re.DOTALL | re.MULTILINE)
+    if front and (found := re.search(r"^status:.*$", front[1], re.MULTILINE)):
+        number = 2 + front[1].count("\n", 0, found.start())
+        written = rf"\g<1>\g<2>{_V6.get(status, status)}\g<2>\g<3>"
+        line = re.sub(r"^(status:\s*)(['\"]?)[^'\"#]*?\2(\s*(?:#.*)?)$", written, _line(text, number))
         return _put_line(path, text, number, line)
     for part in parse(text):
-        for found in iter_lines(part.blocks):
-            if part.level <= 1 and (match := _STATUS_LINE.match(_line(text, found.line))):
-                return _put_line(path, text, found.line, f"{match[1]}{_V6.get(status, status)}{match[3]}")
+        for row in iter_lines(part.blocks):
+            if part.level <= 1 and (match := _STATUS_LINE.match(_line(text, row.line))):
+                return _put_line(path, text, row.line, f"{match[1]}{_V6.get(status, status)}{match[3]}")
         if part.title.lower() == "status" and part.blocks and isinstance(part.blocks[0], Paragraph):
             number = part.blocks[0].lines[0].line
             marks = re.match(r"^([*_]*).*?([*_]*)$", _line(text, number))

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from transom.agent import RETRY, Budget, call
 from transom.canonical import Json, compact_json
-from transom.errors import ReplyError, ToolRefused
+from transom.errors import CapReached, ReplyError, ToolRefused
 from transom.learning import SessionState, TaskType
 from transom.llm import Block, CallSettings, Role, Tier
 from transom.llm.reading import read_json
@@ -125,7 +125,12 @@ class Advisor:
         async def ask(stage: Stage, _: Json, playbook: str) -> Advice:
             blocks = [self.session(run.id, used).block(), Block("failures", self.failures(), trust="untrusted")]
             blocks += [Block("playbook", playbook, Tier.SESSION, "untrusted")] if playbook else []
-            return (await call(stage, role, blocks, _read, tools=tools, budget=BUDGET)).value
+            try:
+                return (await call(stage, role, blocks, _read, tools=tools, budget=BUDGET)).value
+            except CapReached as cap:
+                if cap.cap != "tokens":  # of the whole run: a person raises it
+                    raise
+                raise ReplyError(f"the advisor came to no answer: {cap.what}") from cap
 
         recalled = await run.stage("advice/recall", recall, records, out=text_file("playbook.txt"))
         out = model_file("advice.json", Advice)
@@ -181,7 +186,13 @@ class Advisor:
                 refused.append(f"rule {' and '.join(map(str, conditions))}: {problem or 'it is known'}")
                 continue
             if there is None:  # else it was added when the study ended before
-                insight = Insight(self.study.scope, RULE, rule.sentence, rule.to_data(), sources=(self.study.study,))
+                insight = Insight(
+                    self.study.scope,
+                    RULE,
+                    self.guide.in_words(rule.sentence),
+                    rule.to_data(),
+                    sources=(self.study.study,),
+                )
                 there = known[rule.key] = replace(insight, id=self.guide.advice.add(insight))
             added.append(there.id)
         return Advised(explanations=tuple(explained), added=tuple(added), refused=tuple(refused))

@@ -67,10 +67,10 @@ class Guide:
         features = self.features(values)
         hit = [rule for rule in self.rules if rule.matches(features)]
         return (
-            Rejection(self._in_words(hit[0].sentence), tuple(rule.id for rule in hit), hit[0].failure) if hit else None
+            Rejection(self.in_words(hit[0].sentence), tuple(rule.id for rule in hit), hit[0].failure) if hit else None
         )
 
-    def _in_words(self, sentence: str) -> str:
+    def in_words(self, sentence: str) -> str:
         """A rule's sentence with the titles of variables and constants."""
         named = {**self.study.variables, **self.study.constants}
         titles = {name: title for name, one in named.items() if (title := getattr(one, "title", ""))}
@@ -133,7 +133,7 @@ class Guide:
         mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
         self.rows.keep(self.study.scope, self.study.study, mine)
         known = {one.id for one in self.insights}
-        found = keep_rules(self.advice, self.rows, self.study.scope, self.study.study, self._in_words)
+        found = keep_rules(self.advice, self.rows, self.study.scope, self.study.study, self.in_words)
         found += [self.advice.add(self._design(trial)) for trial in self._exemplary(trials, verification)]
         self._learn_margin(verification.factors())
         return [one for one in dict.fromkeys(found) if one not in known]

@@ -110,6 +110,7 @@ def _draw_failures(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
     found = failures(trials)
     axes.barh([name.replace("_", " ") for name in found], list(found.values()), color=_COLOURS["failed"])
     axes.invert_yaxis()
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel=f"failed solves of {study.study}")
 
 
@@ -139,7 +140,8 @@ def report_html(
 
     loader = jinja2.FileSystemLoader(_TEMPLATES)
     template = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True).get_template("study_report.html")
-    images = {path.stem: base64.b64encode(path.read_bytes()).decode("ascii") for path in pictures}
+    first = sorted(pictures, key=lambda path: path.stem != "best")
+    images = {path.stem: base64.b64encode(path.read_bytes()).decode("ascii") for path in first}
     return template.render(
         study=study,
         result=result,

@@ -71,7 +71,8 @@ def result_of(
     front = {one.number for one in wanted.front(trials)} if len(study.objectives) > 1 else set()
     best = next((one.model_copy(update={"verified": False if verification.asked else None}) for one in ranked), None)
     if verified := verification.best:
-        best = Best(number=verified.number, values=list(verified.values), params=verified.params, verified=True)
+        params = {name: verified.params[name] for name in study.variables}  # in the study's order
+        best = Best(number=verified.number, values=list(verified.values), params=params, verified=True)
     return StudyResult(
         study=study.study,
         trials=Counts(**counts(trials)),

@@ -90,7 +90,7 @@ class Rule:
         return {"conditions": conditions, "failure": self.failure, "hits": self.hits, "total": self.total}
 
     @staticmethod
-    def from_data(data: Mapping[str, Any], *, helpful: int = 0, harmful: int = 0, id: str = "") -> Rule:  # noqa: A002
+    def from_data(data: Mapping[str, Any], *, helpful: int = 0, harmful: int = 0, id: str = "") -> Rule:  # noqa: A002  the field's name
         conditions = tuple(Condition(str(name), bool(above), float(at)) for name, above, at in data["conditions"])
         return Rule(conditions, data["failure"], data["hits"], data["total"], helpful, harmful, id)
 

@@ -43,7 +43,7 @@ class ToolReturn:
 
     def __post_init__(self) -> None:
         if self.egress not in EGRESS:
-            check_marks("Outcome", egress=self.egress)
+            check_marks("ToolReturn", egress=self.egress)
 
 
 Handler: TypeAlias = Callable[[Arguments], "Json | ToolReturn | Awaitable[Json] | Awaitable[ToolReturn]"]
@@ -198,7 +198,7 @@ class ToolOutcome:
 
     Attributes:
         result: what the model is told.
-        note: the tool's own (see `Outcome`).
+        note: the tool's own (see `ToolReturn`).
         error: name of the error's class where the call was not carried out or failed.
         kept: digest of the whole content in the store, where the result holds only an outline of it.
         mark: what code says of the call.
@@ -223,7 +223,7 @@ class ToolOutcome:
         return told
 
 
-def ran_from_json(data: Json) -> ToolOutcome:
+def outcome_from_json(data: Json) -> ToolOutcome:
     """The inverse of `ToolOutcome.to_json`.
 
     Raises:

@@ -27,8 +27,7 @@ from tests.llm.conformance.dialects import DIALECTS
 from transom import Agent, Block, CallSettings, Home, Provider, Role, Tier, ToolDefinition, Workspace
 from transom.errors import ProviderError
 from transom.llm.limits import Bucket, Limits, RateLimitStore
-from transom.llm.retry import RetryPolicy
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider, RetryPolicy
 
 SEAT = Role(
     "t.seat", (Block("role", "You look things up.", Tier.STABLE),), frozenset({"role"}), settings=CallSettings(64)
@@ -84,11 +83,11 @@ async def look(arguments: Any) -> str:
 TOOL = ToolDefinition("look", "Looks.", PLACE, look, "pure")  # a kill while an undeclared one runs is told the model
 
 
-def provider(plan: Plan, shelf: RateLimitStore) -> RetryingProvider:
+def provider(plan: Plan, store: RateLimitStore) -> RetryingProvider:
     """The vendor's own SDK against the plan's server, with patience and within limits."""
     dialect = next(one for one in DIALECTS if one.name == plan.dialect)
     limits, grace = Limits(plan.requests, plan.tokens), 2 * plan.seconds  # a server may be slow to look up
-    bucket = Bucket(plan.dialect, limits, shelf=shelf, period=plan.period, grace=grace)
+    bucket = Bucket(plan.dialect, limits, store=store, period=plan.period, grace=grace)
     return RetryingProvider(dialect.provider(plan.url, seconds=plan.seconds, stream=True), PATIENT, bucket)
 
 

@@ -17,8 +17,7 @@ from transom.canonical import Json
 from transom.config import Settings
 from transom.context import WindowBudget
 from transom.llm import AssistantMessage, Chain, Reply, Request, Text, ToolCall, ToolResults, UserMessage
-from transom.llm.retry import RetryPolicy
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider, RetryPolicy
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import Arguments, ToolDefinition
 

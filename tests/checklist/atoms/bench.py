@@ -2,7 +2,7 @@
 
 A file of cases is one form of report: `spec` says what is asked, `files` are the reports, `examples` stand in the
 ItemSpec, and each of `checkers` is a way of writing atom A: `honest` ones are to be accepted, `wrong` ones refused by
-the gate that they name, or to give the verdict that they name.
+the gate that they name. `instead`, `own` (atoms B and C), `item` and `form` change what the others share.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.spec.document import assemble
+from transom.checklist.vectors import STANDARD_SOURCE
 from transom.formats.yaml_files import dump_yaml, load_yaml
 
 CASES = Path(__file__).parent / "cases"
@@ -93,9 +95,15 @@ class Case:
         for name, text in form["files"].items():
             (files / name).write_text(text)
         (target / "ItemSpec.md").write_text(_spec(self.name, form))
-        (target / "checker.yaml").write_text(dump_yaml(_config(form["spec"])))
+        (target / "checker.yaml").write_text(dump_yaml(_config(form["spec"], self.checker)))
         body = "\n".join(f"    {line}".rstrip() for line in self.checker["atom"].rstrip().split("\n"))
-        (target / "atom_a.py").write_text(_ATOM.format(sources=form["spec"]["sources"], body=body))
+        atom = _replaced(_ATOM.format(sources=form["spec"]["sources"], body=body), self.checker.get("instead", {}))
+        if "own" not in self.checker:
+            (target / "atom_a.py").write_text(atom)
+            return target
+        layer = "" if "return results" in body else LOCKED_LAYER
+        logic = _replaced(STANDARD_SOURCE, self.checker["own"])
+        (target / "atoms.py").write_text(f"{atom}{layer}\n\n{logic}")
         return target
 
 
@@ -112,9 +120,17 @@ def _all() -> Iterator[Case]:
             yield Case(f"{path.stem}-{name}", form, checker)
 
 
-def _config(spec: dict[str, Any]) -> dict[str, Any]:
-    item = {"id": "2.1", "name": spec["name"], **spec["item"]}
-    return {"capability_type": 1, "atoms": "standard", "items": [item]}
+def _config(spec: dict[str, Any], checker: dict[str, Any]) -> dict[str, Any]:
+    item = {"id": "2.1", "name": spec["name"], **spec["item"], **checker.get("item", {})}
+    more = {key: checker[key] for key in ("requirements",) if key in checker}
+    return {"capability_type": 1, "atoms": "own" if "own" in checker else "standard", "items": [item], **more}
+
+
+def _replaced(text: str, pairs: dict[str, str]) -> str:
+    for old, new in pairs.items():
+        assert old in text, f"{old!r} stands not in the right checker"
+        text = text.replace(old, new)
+    return text
 
 
 def _literal(condition: dict[str, Any]) -> str:

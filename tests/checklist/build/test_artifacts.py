@@ -8,9 +8,10 @@ from tests.checklist.build.atoms_for_tests import ATOM_A
 from transom.checklist.build.artifacts import ATOM_A as A
 from transom.checklist.build.artifacts import ATOM_B as B
 from transom.checklist.build.artifacts import ATOM_C as C
-from transom.checklist.build.artifacts import CHECKER, SPEC, file_of, route, split
+from transom.checklist.build.artifacts import CHECKER, file_of, route, split
 from transom.checklist.build.checker import atoms_source
 from transom.checklist.build.reading import LogicReply
+from transom.checklist.results import SPEC
 from transom.gates import Finding
 
 

@@ -255,6 +255,42 @@ async def test_langgraph_walks_the_same_table_the_same_way(name: str, tmp_path: 
     assert ways[0] == ways[1]
 
 
+PICKY = ATOM_A.replace(r"power (\S+)", r"power ([0-9]\S*)")
+
+
+@pytest.mark.parametrize(
+    ("said", "path", "answers"),
+    [
+        ("1. The line gives no number: the block is\n   not measured yet.", "questions done", 1),
+        ("1. MEND: such a block is an entry, too.", "questions repair_a validate done", 0),
+    ],
+)
+async def test_questions_of_the_gates_go_to_the_writer_once_and_the_answer_stands_in_the_record(
+    said: str, path: str, answers: int, desk: Desk
+) -> None:
+    (desk.root / "data" / "power.rpt").write_text(f"{REPORT}block pll power NA\n")
+    reply = f"<answers>\n{said}\n</answers>"
+    script = {"parser": [parser(PICKY)], "logic": [logic()], "answers": [reply], "repair_a": [parser()]}
+    state = await walked(desk, Scenario(script, ""))
+    assert desk.path[2:] == f"parser logic validate {path}".split()
+    (request,) = desk.asked("answers")
+    assert '"block pll power NA"; why is it left out?' in request.window.text("questions")
+    foreign = {block.name for block in request.window.blocks if block.trust == "untrusted"}
+    assert foreign == {"previous_code", "questions"}
+    record = json.loads((desk.checker / "build.json").read_text())
+    assert [row["answer"] for row in record["answers"]] == [
+        "The line gives no number: the block is not measured yet."
+    ] * answers
+    assert state.record and (state.record.value.status, state.record.value.questions) == ("done", ())
+
+
+async def test_where_nobody_answers_the_question_stays_for_who_approves(desk: Desk) -> None:
+    (desk.root / "data" / "power.rpt").write_text(f"{REPORT}block pll power NA\n")
+    state = await walked(desk, Scenario({"parser": [parser(PICKY)], "logic": [logic()], "answers": ["no", "no"]}, ""))
+    assert state.record and len(state.record.value.questions) == 1
+    assert state.result and state.result.status == "done"
+
+
 async def test_a_repair_sees_code_findings_what_was_tried_and_nothing_foreign(desk: Desk) -> None:
     spec = SPEC
     for number, word in (("## 1.", "one"), ("### 2.1", "two"), ("## 3.", "three"), ("### 4.1", "fourone")):

@@ -97,12 +97,13 @@ async def held(
 
 
 def faults(rows: dict[str, GateRow]) -> dict[str, list[str]]:
-    return {gate: [finding.message for finding in row.findings] for gate, row in rows.items() if not row.passed}
+    failed = {gate: row for gate, row in rows.items() if not row.passed and gate != "untested"}
+    return {gate: [finding.message for finding in row.findings] for gate, row in failed.items()}
 
 
 async def test_a_right_checker_passes_every_gate(tmp_path: Path) -> None:
     rows = await held(tmp_path)
-    assert faults(rows) == {}
+    assert faults(rows) == {} and rows["untested"].passed
     assert list(rows) == [
         "syntax",
         "signatures",
@@ -117,8 +118,8 @@ async def test_a_right_checker_passes_every_gate(tmp_path: Path) -> None:
         "yaml",
         "agreement",
         "examples",
+        "untested",
         "mutation",
-        "questions",
     ]
 
 

@@ -19,9 +19,9 @@ GOOD = """- item: "2.1"
 """
 
 
-async def tried(code: str = ATOM_A, examples: str = GOOD, report: str = REPORT) -> Mutation:
+async def tried(code: str = ATOM_A, examples: str = GOOD, report: str = REPORT, points: str = POINTS) -> Mutation:
     logic = read_logic(f"<checker>\n```yaml\n{CHECKER}```\n</checker>")
-    points = f"{POINTS}\n#### Examples\n\n```yaml\n{examples}```\n" if examples else POINTS
+    points = f"{points}\n#### Examples\n\n```yaml\n{examples}```\n" if examples else points
     setting = Setting(Sandbox(), (RealFile("power.rpt", report),))
     config = logic.config("POWER", "Report the power of each block.")
     return await mutate(atoms_source(code, logic), config, parse_spec(spec_text(points=points)), setting)
@@ -34,7 +34,8 @@ async def test_a_right_atom_follows_everything_and_the_score_says_of_what_kinds(
     assert set(found.row.kinds) == {
         "example alone", "example in a real file", "line emptied", "text changed", "file cut", "fresh process",
     }  # fmt: skip
-    assert found.remarks == ("item 2.1: the ItemSpec has no example that fails, so this was not tried",)
+    assert (found.questions, found.missed, found.untried) == ((), (), ())
+    assert found.untested[0].startswith("item 2.1: the ItemSpec has no example that fails, so nothing shows")
 
 
 async def test_what_an_example_says_otherwise_is_named_with_both_values() -> None:
@@ -55,15 +56,24 @@ async def test_what_no_line_of_the_file_says_is_noticed() -> None:
     lazy = ATOM_A.replace("if match:", "if number in (2, 3):").replace("match[1]", '"cpu"').replace("match[2]", '"1"')
     found = await tried(lazy, examples="")
     assert any(problem.startswith("power.rpt:2 altered (line emptied)") for problem in found.problems)
-    assert any("when a blank line is put before the first one" in remark for remark in found.remarks)
+    assert any("when a blank line is put before the first one" in remark for remark in found.questions)
 
 
 async def test_lines_that_a_pattern_of_the_spec_matches_too_are_asked_about_and_no_fault() -> None:
     found = await tried(report=REPORT + "block x power unknown to us\n", examples="")
     assert found.problems == ()
     picky = await tried(ATOM_A.replace("power (", "power ([0-9]"), report=REPORT + "block x power NA\n", examples="")
-    assert any("also matches power.rpt:4, on which no entry stands" in remark for remark in picky.remarks)
+    assert any("also matches power.rpt:4, on which no entry stands" in remark for remark in picky.questions)
     assert picky.problems == ()
+
+
+async def test_patterns_that_miss_what_atom_a_reads_are_told_from_those_of_which_the_files_say_nothing() -> None:
+    found = await tried(points=POINTS.replace("^block (", "^cell ("))
+    assert "for Block Power matches a line of power.rpt; atom A reads it from power.rpt:2 " in found.missed[0]
+    assert (found.problems, found.untried) == ((), ())
+    silent = await tried(ATOM_A.replace("if match:", "if False:"), points=POINTS.replace("^block (", "^cell ("))
+    assert silent.missed == ()
+    assert "no pattern of Section 4.1 for Block Power matches a line of power.rpt" in silent.untried
 
 
 async def test_an_atom_that_remembers_or_goes_by_the_order_of_a_set_is_named() -> None:
@@ -81,4 +91,4 @@ async def test_a_file_that_atom_a_refuses_is_said_and_no_fault() -> None:
     refuses = ATOM_A.replace("    results = []\n", '    results = []\n    raise ValueError("line 2: two readings")\n')
     found = await tried(refuses, examples="")
     assert (found.row, found.problems) == (None, ())
-    assert "power.rpt cannot be tried: ValueError: line 2: two readings" in found.remarks[0]
+    assert "power.rpt cannot be tried: ValueError: line 2: two readings" in found.untried[0]

@@ -2,7 +2,8 @@
 
     python -m tests.checklist.recordings.record [NAME ...]
 
-Without names: all of them. A second reply of a role stands in `<role>.retry.txt`. Where a reply is missing, the window
+Without names: all that have a `calls.json`. A second reply of a role stands in `<role>.retry.txt`, one that answers
+what real files showed in `<role>.observed.txt`. Where a reply is missing, the window
 that waits for it is written to a temporary folder, which the message names; answer it from that window alone.
 """
 
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from transom.checklist.run import Verdict
 from transom.cli import session
-from transom.cli.checking import answer_of
+from transom.cli.checking import Answer, answer_of
 from transom.cli.told import Options
 from transom.errors import InputError, ProviderError, TransomError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, render
@@ -37,7 +38,8 @@ class Author:
     calls: list[tuple[Request, Reply]] = field(default_factory=list)
 
     def answer(self, request: Request) -> Reply:
-        name = f"{request.role}{'.retry' if request.window.text('retry') else ''}.txt"
+        again = next((f".{block}" for block in ("observed", "retry") if request.window.text(block)), "")
+        name = f"{request.role}{again}.txt"
         path = self.folder / "replies" / name
         if not path.is_file():
             window = WINDOWS / self.folder.name / name
@@ -65,6 +67,19 @@ class Written(session.Session):
         return Chain((ScriptedProvider(self.author.answer, name=BY),))
 
 
+async def play(folder: Path, workspace: Path) -> tuple[Answer, Author]:
+    """Check the folder's item with its replies.
+
+    Raises:
+        ProviderError: a reply is missing.
+    """
+    author = Author(folder)
+    written = Written.by(author, workspace)
+    options = Options(folder / "item.yaml", (f"CHECKLIST_ROOT={DATA}",), out=workspace / "out")
+    async with written.open_store() as store:
+        return await answer_of(written, store, options), author
+
+
 async def record(folder: Path, workspace: Path) -> str:
     """Check the folder's item with its replies and write `calls.json`. Returns the verdict's status.
 
@@ -72,11 +87,7 @@ async def record(folder: Path, workspace: Path) -> str:
         InputError: the replies lead to no verdict.
         ProviderError: a reply is missing.
     """
-    author = Author(folder)
-    written = Written.by(author, workspace)
-    options = Options(folder / "item.yaml", (f"CHECKLIST_ROOT={DATA}",), out=workspace / "out")
-    async with written.open_store() as store:
-        result = await answer_of(written, store, options)
+    result, author = await play(folder, workspace)
     if not isinstance(result, Verdict):
         findings = result.model_dump_json(by_alias=True, indent=1)
         raise InputError(f"the replies stop with {result.status}: {findings}", where=str(folder))
@@ -85,7 +96,7 @@ async def record(folder: Path, workspace: Path) -> str:
 
 
 def main(names: list[str]) -> int:
-    folders = [HERE / name for name in names] or sorted(path.parent for path in HERE.glob("*/item.yaml"))
+    folders = [HERE / name for name in names] or sorted(path.parent for path in HERE.glob("*/calls.json"))
     failed = False
     for folder in folders:
         with tempfile.TemporaryDirectory() as workspace:

@@ -60,7 +60,7 @@ def combinations(language: Language) -> Iterator[Reading]:
         said = {name: value for name, value in chosen.items() if value}
         said |= dict(beside[number - 1 : number]) if number else {}
         clause = Clause("that", "claim", language.speeches[0].means, Match(subset, tuple(sorted(said.items()))))
-        yield Reading(domain, subset, said, (clause,))
+        yield Reading(domain, tuple(items_for(domain, subset, said)), subset, said, (clause,))
 
 
 def whole(chosen: dict[str, str]) -> bool:

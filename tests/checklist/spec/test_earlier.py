@@ -80,12 +80,14 @@ def damaged(draw: st.DrawFn, text: str) -> str:
 
 # -- the table
 
+ELSEWHERE = ("configuration", "previous_section", "observed", "retry")
+
 
 def test_the_table_has_the_rounds_and_their_blocks() -> None:
     assert list(EARLIER) == list(ROUND_VIEWS) == [each.role for each in ROUNDS]
     for each in ROUNDS:
         excerpts = EARLIER[each.role]
-        given = [name for name in ROUND_VIEWS[each.role].dynamic if name not in ("configuration", "retry")]
+        given = [name for name in ROUND_VIEWS[each.role].dynamic if name not in ELSEWHERE]
         assert list(dict.fromkeys(excerpt.block for excerpt in excerpts)) == given
         used = {tag for excerpt in excerpts for tag in excerpt.of}
         assert used == set(each.inputs) - {"config", "files"}, "a stage rests on exactly what its round sees"

@@ -54,32 +54,37 @@ TABLE = {
             "template_section",
             "instructions",
         ],
-        ["configuration", "previous_sections_summary", "retry"],
+        ["configuration", "previous_sections_summary", "previous_section", "observed", "retry"],
         ["section4"],
     ),
     "checklist.parser": (
         ["parser_role", "data_structure", "parsing_rules", "parser_contract", "parser_tools", "parser_instructions"],
-        ["section_1", "section_4_1", "available_files", "log_snippets", "retry"],
+        ["section_1", "section_4_1", "available_files", "log_snippets", "playbook", "retry"],
         ["atom_a"],
     ),
     "checklist.logic": (
         ["logic_role", "type_system", "logic_contract", "yaml_template", "logic_instructions"],
-        ["section_2", "section_3", "section_4_2", "atom_a_code", "retry"],
+        ["section_2", "section_3", "section_4_2", "atom_a_code", "playbook", "retry"],
         ["checker", "atoms"],
     ),
     "checklist.repair_a": (
         ["parser_role", "data_structure", "parsing_rules", "parser_contract", "parser_tools", "instructions"],
         [
             *("section_1", "section_4_1", "available_files", "log_snippets"),
-            *("previous_code", "findings", "tried", "guidance", "retry"),
+            *("previous_code", "findings", "tried", "guidance", "playbook", "retry"),
         ],
         ["atom_a"],
+    ),
+    "checklist.answers": (
+        ["parser_role", "parser_contract", "instructions"],
+        ["section_1", "section_4_1", "previous_code", "questions", "retry"],
+        ["answers"],
     ),
     "checklist.repair_b": (
         ["logic_role", "type_system", "logic_contract", "yaml_template", "instructions"],
         [
             *("section_2", "section_3", "section_4_2", "atom_a_code"),
-            *("previous_checker", "findings", "tried", "guidance", "retry"),
+            *("previous_checker", "findings", "tried", "guidance", "playbook", "retry"),
         ],
         ["checker", "atoms"],
     ),
@@ -105,6 +110,7 @@ def test_numbered_files_become_the_blocks_of_their_round() -> None:
         "checklist.parser": [],
         "checklist.logic": [],
         "checklist.repair_a": ["instructions_repair_a"],
+        "checklist.answers": ["instructions_answers"],
         "checklist.repair_b": ["instructions_repair_b"],
     }
 

@@ -9,8 +9,7 @@ from tests.llm.conformance.dialects import Dialect
 from tests.llm.conformance.server import LocalServer, closed_port
 from transom.errors import ContextOverflow, ProviderError
 from transom.llm import Block, Delta, Reply, Request, Text, Tier, ToolSpec, Window
-from transom.llm.retry import RetryPolicy
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider, RetryPolicy
 
 LOOK = ToolSpec("look", "Looks at a file.", {"type": "object", "properties": {"at": {"type": "string"}}})
 ASKED = Request("p.seat", Window((Block("role", "You look.", Tier.STABLE), Block("ask", "Look."))), (LOOK,))

@@ -30,7 +30,7 @@ from transom.llm import (
     ToolSpec,
     Window,
 )
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider
 from transom.llm.structured import REPAIR_BLOCK, SCHEMA_BLOCK
 
 Schema = dict[str, Json]

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
 
+from transom.checklist.results import SPEC
 from transom.gates import Finding
 
 ATOM_A: Final = "atom_a"
 ATOM_B: Final = "atom_b"
 ATOM_C: Final = "atom_c"
 CHECKER: Final = "checker.yaml"
-SPEC: Final = "ItemSpec"
-"""Nothing that a repair of the checker could mend: the ItemSpec or the files leave something open."""
-
 FUNCTIONS: Final = {"extract_context": ATOM_A, "validate_logic": ATOM_B, "check_existence": ATOM_C}
 SEPARATOR: Final = "# Atoms B and C:"
 _PRELUDE: Final = "import re; from typing import Any, Dict, List, Optional"

@@ -2,7 +2,7 @@
 
 The flow is a table of nodes and routes; `run.stage` beneath the nodes keeps what was paid for.
 
-    load_spec > preprocess > parser > logic > validate > done
+    load_spec > preprocess > parser > logic > validate > (questions) > done
                                                |   ^
                                                v   |
                                      repair_a, repair_b        (the parser first; the rest once that is clean)
@@ -31,7 +31,7 @@ from transom.checklist.build.state import BuildState, Granted, Tried, told
 from transom.checklist.build.trying import Bench
 from transom.checklist.build.writing import Writers, inputs_of
 from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
-from transom.errors import NeedsModel, ReplyError
+from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact, Run, Stage, Table, adopt, export, model_file, retract, source_of, walk
 from transom.runs.person import hand_over
@@ -95,6 +95,7 @@ def build_table(run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Pat
             "parser": nodes.parser,
             "logic": nodes.logic,
             "validate": nodes.validate,
+            "questions": nodes.questions,
             "repair_a": nodes.repair_a,
             "repair_b": nodes.repair_b,
             "human_required": nodes.human_required,
@@ -163,6 +164,19 @@ class _Nodes:
         state = replace(state, atoms=await self.bench.atoms(state))
         state = replace(state, config=await self.bench.config(state))
         return replace(state, record=await self.bench.gates(state))
+
+    async def questions(self, state: BuildState) -> BuildState:
+        """The gates' questions to the writer of atom A; where nobody answers they stay for who approves the checker."""
+        assert state.record
+        asked = [row.message for row in state.record.value.questions]
+        state = replace(state, asked=True)
+        try:
+            answers = await self.writers.answers(state, asked)
+        except (EgressError, NeedsModel, ReplyError):
+            return state
+        said = (f"{row.question} The writer's answer: {row.answer}" for row in answers.value.to_mend)
+        unread = tuple(Finding("questions", ATOM_A, None, text) for text in said)
+        return replace(state, record=await self.bench.answered(state, answers), unread=unread)
 
     async def repair_a(self, state: BuildState) -> BuildState:
         atom_a, unread, stuck = await self._repaired(state, "repair_a", self.writers.repair_a, ATOM_A)

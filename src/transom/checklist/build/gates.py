@@ -10,7 +10,7 @@ from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, Entry, Source
 from transom.checklist.build.agreement import check_agreement
-from transom.checklist.build.artifacts import ATOM_A, CHECKER, SPEC, Parts, parses, split
+from transom.checklist.build.artifacts import ATOM_A, CHECKER, Parts, parses, split
 from transom.checklist.build.logic_gates import (
     check_hard_coding,
     check_kinds,
@@ -30,7 +30,7 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources, take_samples
 from transom.checklist.item import Item
-from transom.checklist.results import FindingRow, GateRow, MutationRow
+from transom.checklist.results import SPEC, FindingRow, GateRow, MutationRow
 from transom.checklist.run.files import classify
 from transom.checklist.spec.shapes import SpecDocument
 from transom.checklist.vectors import VECTORS
@@ -195,11 +195,24 @@ async def _mutation_rows(
     line = atoms.line_of(ATOM_A)
     wrong = [Finding("examples", ATOM_A, line, problem) for problem in mutation.examples]
     wrong += [Finding("examples", SPEC, None, problem) for problem in mutation.spec]
+    untested = [Finding("untested", SPEC, None, problem) for problem in mutation.untested]
     missed = [Finding("mutation", ATOM_A, line, problem) for problem in mutation.problems]
     # What cannot be tried is not refused, and a question is none to refuse for: both are said.
-    remarks = tuple(FindingRow(gate="questions", artifact=ATOM_A, line=line, message=one) for one in mutation.remarks)
-    said = GateRow(gate="questions", passed=True, findings=remarks)
-    return [_row("examples", wrong), _row("mutation", missed), said], mutation.row
+    said = [
+        *(FindingRow(gate="questions", artifact=ATOM_A, line=line, message=one) for one in mutation.questions),
+        *(FindingRow(gate="patterns", artifact=SPEC, line=None, message=one) for one in mutation.missed),
+        *(FindingRow(gate="untried", artifact=ATOM_A, line=line, message=one) for one in mutation.untried),
+    ]
+    remarks = [
+        GateRow(gate=gate, passed=True, findings=tuple(row for row in said if row.gate == gate))
+        for gate in ("questions", "patterns", "untried")
+    ]
+    return [
+        _row("examples", wrong),
+        _row("untested", untested),
+        _row("mutation", missed),
+        *(row for row in remarks if row.findings),
+    ], mutation.row
 
 
 def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Finding]]:

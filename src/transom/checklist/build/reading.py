@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from transom.checklist.atoms import CheckerConfig, Shape
 from transom.checklist.build.artifacts import parses
+from transom.checklist.results import AnswerRow
 from transom.errors import InputError, ReplyError
 from transom.formats.tags import read_fences, read_tag
 from transom.formats.yaml_files import parse_yaml
@@ -19,11 +20,14 @@ from transom.formats.yaml_files import parse_yaml
 PARSER_TAG = "atom_a"
 LOGIC_TAG = "checker"
 ATOMS_TAG = "atoms"
+ANSWERS_TAG = "answers"
 ATOM_A = "extract_context"
 ATOMS_BC = ("validate_logic", "check_existence")
 
 _BEGINS = re.compile(r"(?:from|import|def|class|@)\s*\w|[A-Z_]+\s*[:=]")
 _TRIES = 40  # lines of prose before or after code that stands in no fence
+_NUMBERED = re.compile(r"^\s*(\d+)[.)]\s+(.+?)(?=^\s*\d+[.)]\s|\Z)", re.MULTILINE | re.DOTALL)
+MEND = "MEND"
 _SETTLED = ("schema", "item_id", "description")
 
 
@@ -69,6 +73,34 @@ def read_logic(reply: str) -> LogicReply:
     except ValidationError as error:
         raise ReplyError(_first_problem(error), where=LOGIC_TAG) from error
     return result
+
+
+class Answers(Shape):
+    """What the writer of atom A says to the gates' questions, in their order. An answer that begins with `MEND` is one
+    to repair by."""
+
+    rows: tuple[AnswerRow, ...]
+
+    @property
+    def to_mend(self) -> tuple[AnswerRow, ...]:
+        return tuple(row for row in self.rows if row.answer.startswith(MEND))
+
+
+def read_answers(reply: str, questions: Sequence[str]) -> Answers:
+    """One answer for each question: a numbered list inside `<answers>`.
+
+    Raises:
+        ReplyError: no tag, or a question without an answer.
+    """
+    text = read_tag(reply, ANSWERS_TAG).text
+    numbered = {int(number): " ".join(said.split()) for number, said in _NUMBERED.findall(text)}
+    missing = [number for number in range(1, len(questions) + 1) if not numbered.get(number)]
+    if missing:
+        wanted = ", ".join(map(str, missing))
+        raise ReplyError(f"there is no answer {wanted}; write a list, one number for each question", where=ANSWERS_TAG)
+    return Answers(
+        rows=tuple(AnswerRow(question=one, answer=numbered[number]) for number, one in enumerate(questions, 1))
+    )
 
 
 def _code(text: str, names: Sequence[str], others: Sequence[str], tag: str) -> str:

@@ -8,10 +8,11 @@ from types import MappingProxyType
 
 from transom.checklist.build.artifacts import ATOM_A, route
 from transom.checklist.build.state import BuildState
-from transom.runs import Route, to
+from transom.checklist.results import DOUBTS
+from transom.runs import A_PERSON, Route, to
 
-# What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
-_DOUBTS = frozenset({"examples", "mutation"})
+# After the repairs an example that is read otherwise is a doubt as well: the example may be what is wrong.
+_DOUBTS = DOUBTS | {"examples"}
 _KEY = re.compile(r"""["'](\w+)["']\s*(?::|\]\s*=(?!=))""")
 
 
@@ -31,8 +32,16 @@ def after_logic(state: BuildState) -> str:
 
 
 def after_validate(state: BuildState) -> str:
-    """Done, or a repair, or a person."""
-    return _repair(state) if state.findings else "done"
+    """Done, or a repair, or a person; what passed and left questions goes to its writer first."""
+    if state.findings:
+        return _repair(state)
+    asks = state.record and state.record.value.questions and not state.asked
+    return "questions" if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON) else "done"
+
+
+def after_questions(state: BuildState) -> str:
+    """An answer may say that the parser must be mended."""
+    return _repair(state) if state.unread else "done"
 
 
 def after_repair_a(state: BuildState) -> str:
@@ -71,7 +80,8 @@ ROUTES: Mapping[str, Route[BuildState]] = MappingProxyType(
         "preprocess": Route(("parser", "done"), after_preprocess),
         "parser": Route(("logic", *_ENDS), after_parser),
         "logic": Route(("validate", *_ENDS), after_logic),
-        "validate": Route(_ENDS, after_validate),
+        "validate": Route(("questions", *_ENDS), after_validate),
+        "questions": Route(_ENDS, after_questions),
         "repair_a": Route(("validate", "logic", *_ENDS), after_repair_a),
         "repair_b": Route(("validate", *_ENDS), after_repair_b),
     }

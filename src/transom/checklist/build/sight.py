@@ -13,11 +13,12 @@ from transom.tools.files import Viewer, ViewLimits, discover, shown_name
 
 
 class SeenFile(Shape):
-    """A discovered file: the name it is shown by, bytes, and what its ending suggests."""
+    """A discovered file: the name it is shown by, bytes, what its ending suggests, and whether it is the item's."""
 
     name: str
     size: int
     type: str
+    own: bool = False
 
 
 class Sight(Shape):
@@ -41,7 +42,16 @@ class Sight(Shape):
 
     def listing(self) -> str:
         """The files as text."""
-        rows = [f"{file.name} ({file.size} bytes, {file.type})" for file in self.files]
+        own, others = (
+            [f"{file.name} ({file.size} bytes, {file.type})" for file in self.files if file.own is wanted]
+            for wanted in (True, False)
+        )
+        rows = [
+            *(["The item's input files:"] if own else []),
+            *own,
+            *(["Other files:"] if own and others else []),
+            *others,
+        ]
         if self.total_found > len(self.files):
             rows.append(f"... and {self.total_found - len(self.files)} more")
         return "\n".join([*rows, *(f"not shown: {reason}" for reason in self.skipped)])
@@ -64,7 +74,9 @@ def look(section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: V
     viewer = Viewer((*roots, *dict.fromkeys(path.parent for path in own)), limits)
     snippets = viewer.show(list(own) or [file.path for file in listing.files], keywords)
     return Sight(
-        files=tuple(SeenFile(name=file.name, size=file.size, type=file.type) for file in listing.files),
+        files=tuple(
+            SeenFile(name=file.name, size=file.size, type=file.type, own=file.path in own) for file in listing.files
+        ),
         total_found=listing.total_found,
         snippets=snippets,
         shown=tuple(viewer.names()),

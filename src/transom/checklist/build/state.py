@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from transom.checklist.build.artifacts import ATOM_A, CHECKER
 from transom.checklist.build.inputs import BuildInputs
@@ -13,6 +14,17 @@ from transom.checklist.build.sight import Sight
 from transom.checklist.results import BuildRecord, BuildResult
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact
+
+_HINTS: Final = {
+    "schema": "five keys of the stated types; `line_number` is the line whose text `matched_content` is",
+    "examples": "the example's text, alone in a file, yields its fields",
+    "mutation": "each field is read from the line that its entry names, and nothing is kept between calls",
+    "hard_coding": "values of this item stand in checker.yaml and in the files, not in code",
+    "yaml": "a dotted field is spelled as the parser emits it",
+    "agreement": "the items are those of Section 2",
+    "locked_layer": "`extract_context` ends with the lines that the contract shows",
+    "questions": "mend what the writer's answer names",
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,8 @@ class BuildState:
         logic: the checker's YAML, and own atoms B and C.
         atoms, config: `atoms.py` and `checker.yaml`, as they are tried.
         record: what the gates said of them.
-        unread: findings about replies that could not be read.
+        unread: findings beside the gates': replies that could not be read, answers that say what to mend.
+        asked: whether the writer of atom A was asked the gates' questions; that is done once.
         tried: the repairs so far.
         fields_changed: whether the last repair of the parser changed what it emits.
         stuck: why nobody can repair, "" while somebody can.
@@ -77,6 +90,7 @@ class BuildState:
     config: Artifact[str] | None = None
     record: Artifact[BuildRecord] | None = None
     unread: tuple[Finding, ...] = ()
+    asked: bool = False
     tried: tuple[Tried, ...] = ()
     fields_changed: bool = False
     stuck: str = ""
@@ -132,6 +146,12 @@ def told(finding: Finding) -> str:
     """One finding on one line."""
     place = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
     return f"[{finding.gate}] {place}: {finding.message}"
+
+
+def hinted(findings: tuple[Finding, ...]) -> str:
+    """Findings, one a line, and for each gate among them what would satisfy it."""
+    hints = [f"- {gate}: {hint}" for gate, hint in _HINTS.items() if any(one.gate == gate for one in findings)]
+    return "\n".join([listed(findings), *(["", "What satisfies a gate:", *hints] if hints else [])])
 
 
 def listed(findings: tuple[Finding, ...]) -> str:

@@ -10,7 +10,7 @@ from transom.canonical import digest
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, atoms_source, checker_yaml
 from transom.checklist.build.gates import Trial, hold, hold_parser
 from transom.checklist.build.inputs import BuildInputs
-from transom.checklist.build.reading import LogicReply
+from transom.checklist.build.reading import Answers, LogicReply
 from transom.checklist.build.sight import Sight
 from transom.checklist.build.state import BuildState
 from transom.checklist.build.writing import numbered
@@ -76,6 +76,12 @@ class Bench:
         name, reuse = numbered("build/gates", state.iteration), self._holds(out, files)
         return await self.run.stage(name, step, *declared, out=out, reuse=reuse)
 
+    async def answered(self, state: BuildState, answers: Artifact[Answers]) -> Artifact[BuildRecord]:
+        """The record with what the writer of atom A answered to the gates' questions."""
+        name = numbered("build/answered", state.iteration)
+        out = model_file(BUILD_FILE, BuildRecord, numbered(f"{FOLDER}_answered", state.iteration))
+        return await self.run.stage(name, _answered, state.record, answers, out=out)
+
     def _holds(self, out: File[BuildRecord], files: dict[str, str]) -> bool:
         path = self.run.folder / out.folder / out.name
         try:
@@ -99,6 +105,11 @@ def author(state: BuildState) -> str:
     parser = state.atom_a.by
     hands = {one.by for one in (state.atom_a, state.logic, state.atoms, state.config) if one}
     return parser if parser == A_PERSON or A_PERSON not in hands else f"{parser}, edited by {A_PERSON}"
+
+
+async def _answered(stage: Stage, record: BuildRecord, answers: Answers) -> BuildRecord:
+    del stage
+    return record.model_copy(update={"answers": answers.rows})
 
 
 async def _atoms(stage: Stage, atom_a: str, logic: LogicReply) -> str:

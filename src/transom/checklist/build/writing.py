@@ -10,9 +10,9 @@ from transom.agent import call
 from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.parse_tools import PARSER_TOOLS, parser_tools
-from transom.checklist.build.reading import LogicReply, read_atom_a, read_logic
+from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
 from transom.checklist.build.sight import Sight
-from transom.checklist.build.state import BuildState, listed
+from transom.checklist.build.state import BuildState, hinted
 from transom.checklist.roles import make_role
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Block, Tier
@@ -23,6 +23,7 @@ from transom.tools import Toolbox
 
 ATOM_A_FILE = "atom_a.py"
 LOGIC_FILE = "logic.json"
+ANSWERS_FILE = "answers.json"
 RESPONSE_FILE = "response.md"
 
 _NOTHING_YET = "(no reply could be read yet)"
@@ -118,6 +119,31 @@ class Writers:
         name = numbered("build/repair_b", state.iteration + 1)
         return await self.run.stage(name, step, *declared, out=model_file(LOGIC_FILE, LogicReply), uses=[role])
 
+    async def answers(self, state: BuildState, questions: Sequence[str]) -> Artifact[Answers]:
+        """What the writer of atom A says to the gates' questions.
+
+        Raises:
+            NeedsModel: nobody in the chain answers.
+            ReplyError: no answers could be read, twice.
+        """
+        role = make_role("checklist.answers", self.settings.parser)
+
+        async def step(stage: Stage, section_1: str, section_4_1: str, code: str, asked: str) -> Answers:
+            blocks = [
+                _session("section_1", section_1),
+                _session("section_4_1", section_4_1),
+                _session("previous_code", code, "untrusted"),
+                _session("questions", asked, "untrusted"),
+            ]
+            answer = await call(stage, role, blocks, lambda reply: read_answers(reply, questions))
+            stage.note(RESPONSE_FILE, answer.reply.text)
+            return answer.value
+
+        asked = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
+        declared = [*_sections(state, "1", "4.1"), state.atom_a, asked]
+        out = model_file(ANSWERS_FILE, Answers)
+        return await self.run.stage(numbered("build/answers", state.iteration), step, *declared, out=out, uses=[role])
+
     def tools_for(self, inputs: BuildInputs) -> Toolbox:
         """A new session of looking at files, for one attempt of a role."""
         limits, turns, redact = self.settings.tools, self.settings.max_turns, Redactor(secrets=self.run.chain.secrets)
@@ -196,7 +222,7 @@ def _logic_blocks(section_2: str, section_3: str, section_4_2: str, code: str) -
 
 def _so_far(state: BuildState) -> tuple[str, str, str]:
     """Findings, what was tried, a person's words: inputs of a repair like any other."""
-    return listed(state.findings), state.summary, state.granted.words(state.iteration + 1)
+    return hinted(state.findings), state.summary, state.granted.words(state.iteration + 1)
 
 
 def _hints(state: BuildState) -> list[Artifact[str]]:

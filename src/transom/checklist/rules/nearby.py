@@ -92,7 +92,8 @@ def _score(topic: _Topic, told: ReadsAs, weights: Mapping[str, float]) -> float:
     chosen = _words(_templates(topic.domain, told.parameters.items()))
     by_name = sum(weight for word, weight in weights.items() if word in topic.names | chosen)
     around = sum(weight for word, weight in weights.items() if word in topic.context - topic.names - chosen)
-    named = not topic.names.isdisjoint(weights)
+    narrowing = [(name, value) for name, value in told.parameters.items() if name in topic.domain.narrows]
+    named = any(word in weights for word in topic.names | _words(_templates(topic.domain, narrowing)))
     return (by_name + _CONTEXT * around) / sum(weights.values()) if named else 0.0
 
 
@@ -136,9 +137,10 @@ def _said(language: Language, row: Row, template: str) -> dict[str, list[str]]:
 def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
     """All things of a domain together, each by itself, and each item by itself; items of one `when` at a time."""
     domain = language.domain
-    things = {entity.key: _words([entity.name, *entity.words]) for entity in domain.entities}
+    things = {entity.key: _words(map(_needed, (entity.name, *entity.words))) for entity in domain.entities}
     every = set[str]().union(*things.values())
     around = _context(domain) - small
+    claimed = _words(_needed(say) for one in domain.claims for say in one.subject)
     groups: dict[tuple[str, ...], list[KnownItem]] = {}
     for when in dict.fromkeys(item.when for item in domain.items):
         about = [item for item in domain.items if item.when in (None, when)]
@@ -146,15 +148,10 @@ def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
         groups |= {tuple(one.key for one in group): group for group in (about, *by_thing, *([one] for one in about))}
     for items in filter(None, groups.values()):
         mine = set[str]().union(*(things[item.entity] for item in items if item.entity))
-        names = {word for word in _names(domain, items) | mine if word not in small or len(word) >= _LONG}
+        called = _words([domain.title, *(text for item in items for text in (item.name, *item.hints))]) | mine
+        names = {word for word in called if word not in small or len(word) >= _LONG} | (claimed - small)
         others = every - mine
         yield _Topic(language, tuple(items), frozenset(names - others), frozenset(around - names - others))
-
-
-def _names(domain: Domain, items: Sequence[KnownItem]) -> set[str]:
-    """Words by which items are called: their own, those of the title, and those of which the claims say something."""
-    told = [domain.title, *(text for item in items for text in (item.name, *item.hints))]
-    return _words([*told, *(say for claim in domain.claims for say in (*claim.subject, *claim.bare, *claim.bad))])
 
 
 def _context(domain: Domain) -> set[str]:
@@ -166,6 +163,7 @@ def _context(domain: Domain) -> set[str]:
     ]
     for item in domain.items:
         told += [item.purpose, item.passes, item.fails, item.completeness, *(example.text for example in item.examples)]
+    told += [say for entity in domain.entities for say in entity.words]
     told += [word for category in domain.categories for word in (*category.guide.keywords, category.guide.method)]
     lists = {name: words for name, words in domain.lists.items() if name not in domain.shared}
     told += [say for words in lists.values() if not isinstance(words, dict) for say in words]
@@ -186,6 +184,13 @@ def _small(knowledge: Knowledge) -> set[str]:
     common = knowledge.common
     lists = [words for words in common.lists.values() if not isinstance(words, dict)]
     return _words([*common.waiver_words, *common.frames, *(say for words in lists for say in words)])
+
+
+def _needed(template: str) -> str:
+    """A template without its optional parts."""
+    while (shorter := re.sub(r"\[[^\[\]]*\]", " ", template)) != template:
+        template = shorter
+    return template
 
 
 def _words(told: Iterable[str]) -> set[str]:

@@ -14,7 +14,7 @@ from transom.checklist.item import Item
 from transom.checklist.run.evaluate import Outcome, evaluate, patterned_items
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.inputs import Gathered, Inputs, gather
-from transom.checklist.run.loading import LoadedChecker
+from transom.checklist.run.loading import SPEC, LoadedChecker
 from transom.checklist.run.logic import BATCH_SOURCE, Logic, OwnLogic, StandardLogic
 from transom.checklist.run.pieces import with_pieces
 from transom.checklist.run.rehearse import rehearse
@@ -199,6 +199,10 @@ def _checker_warnings(checker: LoadedChecker) -> Iterator[Warned]:
     hint = "; hold it to them again with check lint, or approve it with check approve" if checker.unreviewed else ""
     for name in checker.edited:
         yield Warned(source_file=name, message=f"was changed by hand after the gates passed the checker{hint}")
+    if not checker.build and SPEC in checker.digests:
+        yield Warned(
+            message=f"no gate has seen this checker; hold it to them with: transom check lint {checker.folder.name}"
+        )
     if checker.approved.void:
         yield Warned(message=f"the approval of the checker is void: {checker.approved.why_not}")
 

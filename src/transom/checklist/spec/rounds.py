@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from transom.agent import call
+from transom.canonical import digest
 from transom.checklist.item import Item
 from transom.checklist.roles import make_role
 from transom.checklist.spec.configuration import input_details, simplified
@@ -24,14 +27,16 @@ from transom.checklist.spec.gate import (
     check_section3,
     check_section4,
 )
-from transom.errors import ReplyError, TransomError
+from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.formats.tags import read_tag
+from transom.formats.yaml_files import parse_yaml
 from transom.gates import Finding
 from transom.llm import Block, CallSettings, Tier, render
 from transom.runs import Artifact, Run, Stage, text_file
 
 _UNREADABLE = "unreadable_{}.md"
 _QUOTED = 200
+OBSERVED = "_observed"
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,42 @@ async def write_sections(
     for each in ROUNDS:
         inputs = [given[name] if name in given else written[name] for name in each.inputs]
         written[each.tag] = await _walk(run, each, inputs, settings)
+    section4 = written["section4"]
+    seen = observed_file(run, section4.value)
+    if seen.is_file():
+        last = ROUNDS[-1]
+        inputs = [given[name] if name in given else written[name] for name in last.inputs]
+        written["section4"] = await _once_more(run, last, inputs, section4, seen.read_text("utf-8"), settings)
     return written
+
+
+def observed_file(run: Run, section4: str) -> Path:
+    """Where it stands what the real files showed against this text of Section 4; it is corrected by that once."""
+    return run.folder / "spec" / "observed" / f"{digest(section4)[:16]}.md"
+
+
+async def _once_more(
+    run: Run, each: Round, inputs: Sequence[object], before: Artifact[str], observed: str, settings: CallSettings | None
+) -> Artifact[str]:
+    """Section 4 corrected by what real files showed; the text before where the answer is worse or none."""
+    role = make_role(each.role, settings)
+
+    async def step(stage: Stage, before: str, observed: str, *texts: str) -> str:
+        def read(reply: str) -> str:
+            return read_tag(reply, each.tag, accept=each.accept).text.strip("\n") + "\n"
+
+        shown = [Block("previous_section", before), Block("observed", observed, trust="untrusted")]
+        try:
+            answer = await call(stage, role, [*_blocks(each, texts, 0), *shown], read)
+        except (EgressError, NeedsModel, ReplyError) as error:
+            run.progress(f"{stage.name}: left as it was: {error.what}")
+            return before
+        stage.note(f"{each.stem}_observed_response.md", answer.reply.text)
+        return before if each.gate(answer.value, *texts) else answer.value
+
+    run.progress(f"{each.stage}: the real files show something else; it is asked once more")
+    out = text_file(each.file)
+    return await run.stage(f"{each.stage}{OBSERVED}", step, before, observed, *inputs, out=out, uses=[role])
 
 
 async def _walk(run: Run, each: Round, inputs: Sequence[object], settings: CallSettings | None) -> Artifact[str]:
@@ -152,8 +192,16 @@ def _gate_section2(text: str, config: str, section1: str, analysis: str) -> list
 
 
 def _gate_section3(text: str, config: str, section1: str, section2: str, analysis: str) -> list[Finding]:
-    del config, section1, analysis
-    return check_section3(text, parse_section2(section2))
+    del section1, analysis
+    check = parse_section2(section2)
+    if parse_section3(text, check.item_ids()).supported is False and _has_waivers(config):
+        return [Finding("spec.waiver.support", "section3", 1, "the item has waivers; Waiver support must be yes")]
+    return check_section3(text, check)
+
+
+def _has_waivers(config: str) -> bool:
+    data: Any = parse_yaml(config, Path("configuration")).data
+    return bool(data["waivers"]["value"] != "N/A")
 
 
 def _gate_section4(text: str, config: str, files: str, section1: str, section2: str, section3: str) -> list[Finding]:

@@ -111,7 +111,7 @@ ROUND_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
         "checklist.section4": _view(
             f"{_COMMON} output_format parsing_rules quality_criteria quality_checklist"
             " task_round5 template_section4 instructions_round5",
-            "configuration previous_sections_summary retry",
+            "configuration previous_sections_summary previous_section observed retry",
             "section4",
         ),
     }
@@ -135,6 +135,11 @@ BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
             "parser_role data_structure parsing_rules parser_contract parser_tools instructions_repair_a",
             "section_1 section_4_1 available_files log_snippets previous_code findings tried guidance playbook retry",
             "atom_a",
+        ),
+        "checklist.answers": _view(
+            "parser_role parser_contract instructions_answers",
+            "section_1 section_4_1 previous_code questions retry",
+            "answers",
         ),
         "checklist.repair_b": _view(
             "logic_role type_system logic_contract yaml_template instructions_repair_b",

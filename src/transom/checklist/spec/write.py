@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from transom.checklist.item import Item
 from transom.checklist.results import FindingRow, RoundRow, SpecResult
 from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
 from transom.checklist.spec.gate import check_analysis, check_spec
-from transom.checklist.spec.rounds import ROUNDS, write_sections
+from transom.checklist.spec.rounds import OBSERVED, ROUNDS, observed_file, write_sections
 from transom.checklist.spec.shapes import SpecDocument
 from transom.errors import InputError
 from transom.gates import Finding
 from transom.llm import CallSettings
-from transom.runs import Artifact, Run, Stage, adopt, export, retract, text_file
+from transom.runs import A_PERSON, Artifact, Run, Stage, adopt, export, retract, text_file, write_file
 
 READY_NAME = "{}_ItemSpec.md"
 REVIEW_NAME = "{}_ItemSpec_NEEDS_REVIEW.md"
@@ -28,6 +28,7 @@ class WrittenSpec:
     document: Artifact[str]
     path: Path
     result: SpecResult
+    section4: Artifact[str]
 
     @property
     def ready(self) -> bool:
@@ -74,7 +75,21 @@ async def write_spec(
     above = await _export(run, path, document, findings)
     _remove_twin(run, twin, document.value, edited=twin in edited)
     shown = [_placed(finding, name, path, above) for finding in findings]
-    return WrittenSpec(document, path, _result(run, item.item_id, sections, parsed, path, shown))
+    return WrittenSpec(document, path, _result(run, item.item_id, sections, parsed, path, shown), sections["section4"])
+
+
+def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
+    """Leave word of what real files showed against Section 4, so that `write_spec` has it corrected, once.
+
+    Returns:
+        False where nobody may: a person or the embedded rules wrote it, or it was corrected already.
+    """
+    section, seen = spec.section4, observed_file(run, spec.section4.value)
+    mended = section.path.parent.name.endswith(OBSERVED) or seen.exists()
+    if not findings or mended or A_PERSON in (section.by, spec.document.by) or section.by in ("", "rules"):
+        return False
+    write_file(seen, "".join(f"- {finding}\n" for finding in findings).encode("utf-8"))
+    return True
 
 
 def _adopted(run: Run, copy: Path, kept: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -75,7 +75,7 @@ def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
                 return base.model_copy(update={"state": "empty", "why": "holds no data"})
             if _is_hollow(root):
                 return base.model_copy(update={"state": "placeholder", "why": "is a placeholder that nobody filled in"})
-            found, remarks = _of_json(root, analysis_type)
+            found, remarks = _of_json(root.inner, analysis_type)
             remarks = [*remarks, *steering(root)]
             unread = not found
     except InputError as error:
@@ -85,6 +85,19 @@ def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
 
 
 def _of_json(root: Node, analysis_type: str) -> tuple[list[Observation], list[Remark]]:
+    known = _of_known(root)
+    if known is None:
+        return _GENERIC.get(analysis_type, _any)(root)
+    found, remarks = known
+    if not root.pointer:
+        return found, remarks
+    return [_below(root.pointer, one) for one in found], [
+        one.model_copy(update={"locator": root.pointer + one.locator}) for one in remarks
+    ]
+
+
+def _of_known(root: Node) -> tuple[list[Observation], list[Remark]] | None:
+    """What a report of a known tool says, with places below the root; None where it is none."""
     data = root.value
     if (findings := read_sarif(data)) is not None or (findings := read_trivy(data)) is not None:
         return _of_scan(findings, root)
@@ -92,7 +105,12 @@ def _of_json(root: Node, analysis_type: str) -> tuple[list[Observation], list[Re
         return list(_of_load(load, root)), []
     if (coverage := read_coverage_json(data)) is not None:
         return _of_coverage(coverage, lambda at: _quote_in(root, at)), []
-    return _GENERIC.get(analysis_type, _any)(root)
+    return None
+
+
+def _below(pointer: str, one: Observation) -> Observation:
+    operands = tuple(of.model_copy(update={"locator": pointer + of.locator}) for of in one.operands)
+    return one.model_copy(update={"locator": pointer + one.locator, "operands": operands})
 
 
 def _unit_tests(root: Node) -> tuple[list[Observation], list[Remark]]:
@@ -262,13 +280,13 @@ def _of_xml(root: Element, text: str, source: str) -> tuple[list[Observation], l
     return _of_junit(text, root, source)
 
 
-def _of_coverage(coverage: Coverage, quote: object) -> list[Observation]:
+def _of_coverage(coverage: Coverage, quote: Callable[[str], str]) -> list[Observation]:
     found = []
     for measure, share in (("coverage.line", coverage.statements), ("coverage.branch", coverage.branches)):
         if share is None:
             continue
         at = (share.locator, share.over) if share.over else (share.locator,)
-        quotes = [quote(one) for one in at]  # type: ignore[operator]  # a function of a locator
+        quotes = [quote(one) for one in at]
         operands = tuple(
             Operand(value=_last_number(said), locator=one, quote=said) for one, said in zip(at, quotes, strict=True)
         )

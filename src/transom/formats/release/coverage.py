@@ -96,7 +96,7 @@ def _percent(node: Node) -> float:
     share = (
         number <= 1 and not written.rstrip().endswith("%") and not {"percent", "pct", "percentage"} & set(node.words)
     )
-    return round(number * 100, 6) if share and (isinstance(node.value, float) or number == 1) else number
+    return round(number * 100, 6) if share and ("." in written or number == 1) else number
 
 
 def _limit(best: Node, root: Node, own: set[str]) -> Node | None:

@@ -106,6 +106,8 @@ def quantity_of(node: Node) -> Quantity | None:
 
 
 def _named(said: set[str]) -> Quantity | None:
+    if {"total", "sum", "cumulative"} & said:  # of all requests together, as locust has it
+        return None
     statistic = _statistic(said)
     rate = bool({"rate", "ratio", "percent", "pct", "percentage"} & said)
     if {"error", "failure", "fail", "failed"} & said and rate:

@@ -19,8 +19,7 @@ from transom.llm.hosted.provider import HostedProvider
 from transom.llm.hosted.server import NO_KEY, Server
 from transom.llm.limits import PROCESS, Bucket, Limits, RateLimitStore
 from transom.llm.proxies import proxy_of
-from transom.llm.retry import RetryPolicy
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider, RetryPolicy
 from transom.telemetry.address import checked, shown
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def connect(
     *,
     base_url: str | None = None,
     stream: bool = True,
-    shelf: RateLimitStore | None = None,
+    store: RateLimitStore | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> RetryingProvider:
     """A provider by its name. Nothing is sent yet.
@@ -117,7 +116,7 @@ def connect(
         settings: of that kind of provider.
         base_url: goes before the one of the settings.
         stream: take replies in pieces.
-        shelf: where what was spent of its limits is kept; a store, so that other processes and restarts count. All
+        store: where what was spent of its limits is kept; a store, so that other processes and restarts count. All
             that ask the same server from this process, by the key of the same variable, count in any case.
         environ: where its key is looked up.
 
@@ -158,7 +157,7 @@ def connect(
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
     account = "" if place.key_variable == _KEYS[place.service or kind] else f" {place.key_variable}"
     server_name = f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}{account}"
-    bucket = Bucket(server_name, limits, shelf=shelf, beside=(PROCESS,))
+    bucket = Bucket(server_name, limits, store=store, beside=(PROCESS,))
     return RetryingProvider(provider, _policy(settings), bucket)
 
 

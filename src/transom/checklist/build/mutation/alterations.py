@@ -27,6 +27,7 @@ class Alteration:
     Attributes:
         of: what an atom that follows no alteration would say the same of; only one of these need be noticed.
         sure: without notice it is a fault; else only a question.
+        shown: what was put in place of what.
     """
 
     way: Way
@@ -35,10 +36,11 @@ class Alteration:
     text: str
     of: str
     sure: bool = True
+    shown: str = ""
 
     @property
     def says(self) -> str:
-        return f"{self.file.name}:{self.line} altered ({self.way})"
+        return f"{self.file.name}:{self.line} altered ({self.way}{self.shown})"
 
 
 def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
@@ -80,10 +82,10 @@ def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
     for value in dict.fromkeys(_values(entry)):
         for start, end in _places(line, value):
             token = line[start:end]
-            changed = f"{line[:start]}{_other(token)}{line[end:]}"
-            alone = file.text.count(token) == 1
-            text = file.with_line(number, changed)
-            yield Alteration("text changed", file, number, text, f"{number} {value}", alone and len(token) > 1)
+            text = file.with_line(number, f"{line[:start]}{_other(token)}{line[end:]}")
+            alone = file.text.count(token) == 1 and len(token) > 1
+            shown = f": {token} to {_other(token)}"
+            yield Alteration("text changed", file, number, text, f"{number} {value}", alone, shown)
 
 
 def _values(entry: Entry) -> Iterator[str | float]:

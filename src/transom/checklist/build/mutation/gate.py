@@ -9,8 +9,8 @@ from typing import Final
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.mutation.alterations import Alteration, alterations, is_prose, noticed
 from transom.checklist.build.mutation.examples import Examples, Tried
+from transom.checklist.build.mutation.patterns import try_patterns
 from transom.checklist.build.mutation.probe import Answer, Probe, RealFile
-from transom.checklist.build.mutation.unread import unread
 from transom.checklist.results import MutationRow, Survivor
 from transom.checklist.spec.shapes import SpecDocument
 from transom.sandbox import Sandbox
@@ -36,14 +36,20 @@ class Mutation:
         examples: examples that atom A reads otherwise than the ItemSpec says.
         problems: alterations of the real files that it does not follow.
         spec: where the ItemSpec contradicts itself.
-        remarks: questions, and what could not be tried.
+        untested: items of which the ItemSpec gives no example, so that nothing shows whether they are read right.
+        missed: patterns of Section 4.1 that match no line of the real files.
+        questions: what only the writer of atom A can say.
+        untried: what could not be tried, and why.
     """
 
     row: MutationRow | None = None
     examples: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     spec: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
 
 
 @dataclass
@@ -79,14 +85,22 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
     async with Probe(code, setting.sandbox) as probe:
         seen = [(file, await probe.answer(file.name, file.text)) for file in setting.files]
         readable = [(file, answer) for file, answer in seen if answer.refused is None]
-        remarks = [f"{file.name} cannot be tried: {one.refused}" for file, one in seen if one.refused is not None]
+        refused = [f"{file.name} cannot be tried: {one.refused}" for file, one in seen if one.refused is not None]
         examples = Examples(probe, config, await probe.sources(), tuple(file for file, _ in readable))
         wrong, spec_wrong, untried = await _examples(examples, spec, score)
         problems, asked = await _altered(probe, readable, score)
         problems += await _same_again(code, setting.sandbox, probe, readable, score)
-    questions = await unread(spec, [(file, answer.entries) for file, answer in readable], setting.sandbox)
-    remarks += [*untried, *asked, *questions, *_without(config, spec)]
-    return Mutation(score.row(), tuple(wrong), tuple(problems), tuple(spec_wrong), tuple(remarks))
+    patterns = await try_patterns(spec, [(file, answer.entries) for file, answer in readable], setting.sandbox)
+    return Mutation(
+        row=score.row(),
+        examples=tuple(wrong),
+        problems=tuple(problems),
+        spec=tuple(spec_wrong),
+        untested=_untested(config, spec),
+        missed=patterns.missed,
+        questions=(*asked, *patterns.questions),
+        untried=(*refused, *untried, *patterns.untried),
+    )
 
 
 async def _examples(examples: Examples, spec: SpecDocument, score: _Score) -> tuple[list[str], list[str], list[str]]:
@@ -122,10 +136,13 @@ async def _altered(probe: Probe, seen: Sequence[tuple[RealFile, Answer]], score:
                 followed.add(one.of)
             else:
                 alive.append(one)
+        lines: set[int] = set()
         for one in (one for one in alive if one.of not in followed):
             why = f"{one.says}: atom A says the same as before"
             score.take(one.way, Survivor(mutation=one.way, artifact=file.name, line=one.line, why=why))
-            (problems if one.sure else asked).append(why)
+            problems += [why] if one.sure else []
+            asked += [] if one.sure or one.line in lines else [f"{why}; why?"]
+            lines.add(one.line)
         for of in sorted(followed):
             score.take(_way(of), None)
         asked += await _moved(probe, file, before)
@@ -145,7 +162,7 @@ async def _moved(probe: Probe, file: RealFile, before: Answer) -> list[str]:
     lower = [(line + 1 if isinstance(line, int) else line, *rest) for line, *rest in before.said]
     if after.refused is not None or after.said == lower:
         return []
-    return [f"{file.name}: atom A reads something else when a blank line is put before the first one; say why"]
+    return [f"{file.name}: atom A reads something else when a blank line is put before the first one; why?"]
 
 
 async def _same_again(
@@ -167,12 +184,15 @@ async def _same_again(
     return list(dict.fromkeys(problems))
 
 
-def _without(config: CheckerConfig, spec: SpecDocument) -> list[str]:
-    """Items of which the ItemSpec gives no example that holds or none that fails."""
-    told = {(example.item, example.outcome) for example in spec.guide.examples}
-    lacking = {item.id: [word for word in ("holds", "fails") if (item.id, word) not in told] for item in config.items}
-    return [
-        f"item {ident}: the ItemSpec has no example that {' and none that '.join(words)}, so this was not tried"
-        for ident, words in lacking.items()
+def _untested(config: CheckerConfig, spec: SpecDocument) -> tuple[str, ...]:
+    """Items of which the ItemSpec gives no example that holds or none that fails, and how to give one."""
+    given = {(example.item, example.outcome) for example in spec.guide.examples}
+    lacking = [(item, [word for word in ("holds", "fails") if (item.id, word) not in given]) for item in config.items]
+    return tuple(
+        f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so nothing shows that it "
+        "is read right; list one under `#### Examples` in Section 4.1: "
+        f'`- {{item: "{item.id}", outcome: {words[-1]}, text: "<a line of the report>", '
+        f"fields: {{{item.select}: <what it must yield>}}}}`"
+        for item, words in lacking
         if words
-    ]
+    )

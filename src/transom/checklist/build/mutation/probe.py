@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from transom.canonical import Json, digest
 from transom.checklist.atoms import Entry, Source
@@ -16,6 +16,8 @@ from transom.checklist.run.runner import extract, scope_of, sources_of
 from transom.errors import AtomFailed
 from transom.formats.text_files import Facts, TextFile
 from transom.sandbox import Sandbox, Worker
+
+_QUOTED: Final = 120
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,12 @@ class RealFile:
         """The text with another line in place of one; of the same length in lines where `line` is one."""
         lines = self.lines
         return "\n".join([*lines[: number - 1], line, *lines[number:]])
+
+
+def quoted(file: RealFile, number: int) -> str:
+    """A line of a file as a finding shows it."""
+    line = " ".join(file.lines[number - 1].split())
+    return json.dumps(line if len(line) <= _QUOTED else f"{line[:_QUOTED]}...", ensure_ascii=False)
 
 
 @dataclass(frozen=True)

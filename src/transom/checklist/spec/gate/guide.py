@@ -6,9 +6,8 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, get_args
+from typing import Final
 
-from transom.checklist.atoms import Rank
 from transom.checklist.spec.gate.problem import SpecProblem, is_thin, listed
 from transom.checklist.spec.shapes import CheckSection, Extraction, GuideSection, MatrixRow, ParsingSection, SpecSource
 
@@ -38,9 +37,8 @@ def _line(section: GuideSection, number: str) -> int:
 
 
 def _sources(section: GuideSection) -> Iterator[SpecProblem]:
-    for rank in get_args(Rank):
-        if not any(source.rank == rank for source in section.sources):
-            yield SpecProblem("spec.sources", _line(section, "4.1"), f"Data Sources has no {rank} source")
+    if not any(source.rank == "primary" for source in section.sources):
+        yield SpecProblem("spec.sources", _line(section, "4.1"), "Data Sources has no primary source")
     for source in section.sources:
         yield from _source(source)
 

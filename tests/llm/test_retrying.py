@@ -36,8 +36,7 @@ from transom.llm import (
 )
 from transom.llm.limits import Bucket, Limits, Memory
 from transom.llm.reply import Usage
-from transom.llm.retry import RetryPolicy
-from transom.llm.steady import RetryingProvider
+from transom.llm.retrying import RetryingProvider, RetryPolicy
 from transom.telemetry import Telemetry, read_trace
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
@@ -103,20 +102,20 @@ async def test_an_error_of_the_listener_is_not_taken_for_the_providers() -> None
 
 
 async def test_tokens_are_reserved_settled_and_given_back() -> None:
-    shelf = Memory()
-    bucket = Bucket("far", Limits(tokens=100_000), shelf=shelf)
+    store = Memory()
+    bucket = Bucket("far", Limits(tokens=100_000), store=store)
     provider = steady(RateLimited("slow", retryable=True), Reply((Text("x"),), usage=Usage(70, 30)), bucket=bucket)
     await provider.complete(ASK)
-    state = shelf.get("buckets", "far")
+    state = store.get("buckets", "far")
     assert isinstance(state, dict)
     assert [sum(row[which] for row in state["spent"]) for which in (1, 2)] == [2, 100]  # type: ignore[index, union-attr, misc]  # JSON
 
 
 @pytest.mark.parametrize("failure", [RateLimited("slow", retryable=True, retry_after=0.02), NetworkFailed("cut")])
 async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(failure: ProviderError) -> None:
-    shelf, began = Memory(), time.time()
-    assert (await steady(failure, "there", bucket=Bucket("far", shelf=shelf)).complete(ASK)).text == "there"
-    state = shelf.get("buckets", "far")
+    store, began = Memory(), time.time()
+    assert (await steady(failure, "there", bucket=Bucket("far", store=store)).complete(ASK)).text == "there"
+    state = store.get("buckets", "far")
     if isinstance(failure, RateLimited):
         assert isinstance(state, dict)
         assert state["until"] >= began + 0.02  # type: ignore[operator]  # JSON
@@ -137,11 +136,11 @@ async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(
 async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
     failure: ProviderError, until: float | None
 ) -> None:
-    shelf, policy = Memory(), RetryPolicy(attempts=1, max_retry_after=30)
-    bucket = Bucket("far", shelf=shelf, clock=lambda: 1_000.0)
+    store, policy = Memory(), RetryPolicy(attempts=1, max_retry_after=30)
+    bucket = Bucket("far", store=store, clock=lambda: 1_000.0)
     with pytest.raises(ProviderError, match=failure.what):
         await RetryingProvider(ScriptedProvider({"p.seat": [failure]}, name="far"), policy, bucket).complete(ASK)
-    state = shelf.get("buckets", "far")
+    state = store.get("buckets", "far")
     assert (state["until"] if isinstance(state, dict) else None) == until
 
 
@@ -158,26 +157,26 @@ async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
 async def test_what_was_given_up_counts_as_if_it_were_still_on_its_way(
     failure: ProviderError, counts_from: int, tokens: int
 ) -> None:
-    shelf = Memory()
-    bucket = Bucket("far", Limits(tokens=100_000), shelf=shelf, grace=5, clock=lambda: 1_000.0)
+    store = Memory()
+    bucket = Bucket("far", Limits(tokens=100_000), store=store, grace=5, clock=lambda: 1_000.0)
     server = ScriptedProvider({"p.seat": [failure]}, name="far")
     provider = RetryingProvider(server, RetryPolicy(attempts=1), bucket)
     with pytest.raises(ProviderError):
         await provider.complete(replace(ASK, settings=CallSettings(1_000 - provider.estimate_tokens(ASK))))
-    state = shelf.get("buckets", "far")
+    state = store.get("buckets", "far")
     assert isinstance(state, dict)
     assert [row for row in state["spent"] if row[1]] == [[counts_from, 1, tokens]]  # type: ignore[index, union-attr]  # JSON
 
 
 async def test_a_local_block_reaches_neither_limits_nor_server() -> None:
-    shelf = Memory()
+    store = Memory()
     server = ScriptedProvider(lambda r: "seen", name="far", local=False)
-    provider = RetryingProvider(server, QUICK, Bucket("far", Limits(requests=5), shelf=shelf))
+    provider = RetryingProvider(server, QUICK, Bucket("far", Limits(requests=5), store=store))
     kept = Request("p.seat", Window((Block("log", "secret", egress="local"),)))
     with pytest.raises(EgressError, match="block log is marked local"):
         await Chain((provider,)).complete(kept)
     assert server.requests == []
-    assert shelf.get("buckets", "far") is None
+    assert store.get("buckets", "far") is None
 
 
 SCHEMA: dict[str, Json] = {
