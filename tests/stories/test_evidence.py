@@ -211,7 +211,7 @@ def test_the_orchestrator_runs_the_tests_itself_and_a_report_of_before_is_not_ta
     assert (run.counts, run.code, run.problem) == ({"passed": 4, "failed": 0, "skipped": 0}, 0, "")
     write(project, "till/prices.py", "def total(items):\n    return 0\n")
     broken = asyncio.run(run_tests(TESTS, project, project))
-    assert broken.code == 1 and broken.bad and compare(run, broken).new_failures
+    assert broken.code == 1 and broken.bad and compare(run, broken).problems
     assert not list(project.glob(".transom-junit*"))
 
 

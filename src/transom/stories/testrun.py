@@ -88,10 +88,7 @@ class Comparison:
     """A run after Dev against the run before it; `problems` is empty where the tests speak for the work."""
 
     after: TestRun
-    new_failures: tuple[str, ...] = ()
     old_failures: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    now_skipped: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -115,7 +112,7 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
     problems += [f"{len(lost)} tests are gone: {', '.join(lost[:_NAMED])}"] if lost else []
     problems += [f"{len(skipped)} tests are skipped now: {', '.join(skipped[:_NAMED])}"] if skipped else []
     old = tuple(sorted(after.bad & before.bad))
-    return Comparison(after, tuple(new), old, tuple(gone), tuple(skipped), tuple(problems))
+    return Comparison(after, old, tuple(problems))
 
 
 def check_command(command: TestCommand) -> None:
