@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo demo-ccx test fence test-all lint format bench docs acceptance leak baddays fuzz realmodel embeddings generated lock wheelhouse clean
+.PHONY: help demo demo-ccx test fence test-all lint format bench docs acceptance leak baddays fuzz mutants realmodel embeddings generated lock wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
