@@ -107,6 +107,11 @@ class Judge:
             parts.append(_of_limits(criterion.limits, seen))
         if criterion.decision:
             parts += _of_decision(seen, usable, others=bool(parts))
+        parts += [
+            Part("mixed", f"the report says of itself: {_told(one, '')}", [one])
+            for one in seen
+            if one.observation.measure == "source.outcome" and one.observation.nature == "measured"
+        ]
         broken = [one for one in readings if not one.usable]
         if broken:
             parts.append(Part("mixed", "; ".join(f"{one.source} {one.why}" for one in broken)))
@@ -232,6 +237,9 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     if hoped:
         few = f"{len(hoped)} of {len(hoped) + len(measured)} figures are estimated or planned, no measurement"
         return Part("not_measured", few, hoped[:3])
+    doubted = [one for one in flags if one.observation.value != "pass"]
+    if doubted:
+        return Part("mixed", _told(doubted[0], "the report"), doubted[:3])
     high = [one for one in unclear if 100 * (one.number or 0) > limits.get("error_rate", 0)]
     if high:
         first = high[0].observation

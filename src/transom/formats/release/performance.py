@@ -203,14 +203,25 @@ def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float,
         fits = _fits(own, quantity) if rest else beside and _is_only_figure(node)
         amount = amount_of(child, quantity) if fits else None
         return (amount, child) if amount else None
+    found: list[tuple[bool, tuple[float, str], Node]] = []
     for leaf in child.walk():
         same_place = set(leaf.words) - set(_LIMIT_KEYS)
         own = quantity_of(leaf) or _named(same_place | rest)
         if own is None and _statistic(same_place) and quantity.kind == "latency":
             own = Quantity("latency", _statistic(same_place))
         if own is not None and _fits(own, quantity) and (amount := amount_of(leaf, quantity)):
-            return amount, leaf
-    return None
+            found.append((not _names(leaf, child) & _names(node), amount, leaf))
+    best = min(found, key=lambda one: one[0], default=None)  # of the same endpoint, else of any
+    return best[1:] if best is not None else None
+
+
+def _names(node: Node, within: Node | None = None) -> set[str]:
+    """The keys and names that a node stands under."""
+    around, names = node.parent, set()
+    while around is not None and around is not within:
+        names |= {around.key, around.label}
+        around = around.parent
+    return names - {"", "the document"}
 
 
 def _fits(own: Quantity | None, quantity: Quantity) -> bool:
@@ -234,7 +245,7 @@ def _flag(node: Node) -> list[Observation]:
         return [observe("performance.flag", node, "pass" if good else "fail", label=_label(node), nature="measured")]
     if isinstance(node.value, str) and node.words in (("status",), ("result",), ("verdict",), ("outcome",)):
         status = words().status_of(node.value)
-        if status in ("pass", "fail", "conditional"):
+        if status is not None:
             return [observe("performance.flag", node, status, label=_label(node))]
     return []
 
