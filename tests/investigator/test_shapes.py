@@ -10,6 +10,7 @@ import pytest
 
 from tests.investigator.helpers import EXAMPLES, READY, TODAY, status
 from transom.formats.release.analysis import read_analysis
+from transom.formats.release.issues import read_issue_file
 from transom.formats.release.shapes import Reading
 from transom.investigator.deciding import decide
 from transom.investigator.gathering import read_source, sources_of
@@ -21,12 +22,15 @@ SOURCES = {
     "tests.unit": "metrics/unit_test_results", "tests.coverage": "metrics/test_coverage_report",
     "pipeline.latest": "metrics/pipeline_results", "security.scan": "metrics/security_scan_results",
     "performance.targets": "metrics/performance_benchmarks", "review.security": "reviews/security",
-    "review.stakeholders": "reviews/stakeholders", "uat.passed": "reviews/uat",
+    "review.stakeholders": "reviews/stakeholders", "uat.passed": "reviews/uat", "jira.blockers": "jira",
 }  # fmt: skip
 COUNTS = {"total": 120, "passed": 120, "failed": 0}
 CLEAN = {"critical": 0, "high": 0}
 FAST = {"p95_ms": 100}
 OLD, NEW = {"status": "failed"}, {"status": "success"}
+ISSUE = {"key": "X-1", "summary": "Cards", "status": "Production-Ready"}
+TOLD = {"name": "Blocks", "inward": "wird blockiert von"}
+OPEN = {"key": "X-2", "fields": {"status": {"name": "Offen", "statusCategory": {"key": "new"}}}}
 SHAPES: list[tuple[str, Any, str]] = [
     # What a report says of itself counts beside its figures.
     ("tests.unit", COUNTS | {"status": "FAILED"}, "mixed"),
@@ -70,6 +74,15 @@ SHAPES: list[tuple[str, Any, str]] = [
     ("security.scan", {"vulnerabilities": [], "errors": ["no lock file"]}, "absent"),
     # Targets by name
     ("performance.targets", {"now": {"a": {"p95": 300}}, "targets": {"b": {"p95": 400}, "a": {"p95": 200}}}, "fail"),
+    # What holds an issue up
+    ("jira.blockers", ISSUE, "pass"),
+    ("jira.blockers", ISSUE | {"blocked_by": ["X-2"]}, "fail"),
+    ("jira.blockers", ISSUE | {"linked_issues": [{"key": "X-2", "type": "is blocked by", "status": "To Do"}]}, "fail"),
+    ("jira.blockers", ISSUE | {"linked_issues": [{"key": "X-2", "type": "is blocked by", "status": "Done"}]}, "pass"),
+    ("jira.blockers", ISSUE | {"issuelinks": [{"type": TOLD, "inwardIssue": OPEN}]}, "fail"),
+    ("jira.blockers", ISSUE | {"issuelinks": [{"type": TOLD, "outwardIssue": OPEN}]}, "pass"),
+    ("jira.blockers", ISSUE | {"status": "Blocked"}, "mixed"),
+    ("jira.blockers", ISSUE | {"flagged": [{"value": "Impediment"}]}, "mixed"),
     # Sign-offs
     ("review.stakeholders", {"required": 3, "received": 2}, "fail"),
     ("review.stakeholders", {"required": 3, "received": 2, "status": "approved"}, "mixed"),
@@ -97,7 +110,8 @@ def ready() -> tuple[DataFolder, list[Reading]]:
 def test_a_report_in_another_shape(criterion: str, report: Any, expected: str) -> None:
     data, readings = ready()
     name = SOURCES[criterion]
-    other = read_analysis(json.dumps(report).encode(), f"{READY}/{name}.json", name)
+    content, place = json.dumps(report).encode(), f"{READY}/{name}.json"
+    other = read_issue_file(content, place) if name == "jira" else read_analysis(content, place, name)
     decision = decide(
         load_policy(),
         data.feature(READY),
