@@ -72,6 +72,8 @@ SHAPES: list[tuple[str, Any, str]] = [
     ("security.scan", {"severities": [{"severity": one, "count": 0} for one in CLEAN]}, "pass"),
     ("security.scan", {"severities": [{"severity": one, "count": 2} for one in CLEAN]}, "fail"),
     ("security.scan", {"vulnerabilities": [], "errors": ["no lock file"]}, "absent"),
+    ("performance.targets", FAST | {"total_requests": 1000, "failed_requests": 20}, "fail"),
+    ("performance.targets", FAST | {"total_requests": 1000, "failed_requests": 2}, "pass"),
     # Targets by name
     ("performance.targets", {"now": {"a": {"p95": 300}}, "targets": {"b": {"p95": 400}, "a": {"p95": 200}}}, "fail"),
     # What holds an issue up

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from transom.formats.release.quoting import observe
+from transom.formats.release.quoting import derived, observe
 from transom.formats.release.shapes import Observation
 from transom.formats.release.tree import Node
 from transom.formats.release.words import key_words, word_list, word_set, words
@@ -56,7 +56,7 @@ def read_performance(root: Node) -> list[Observation]:
     for node in root.walk():
         quantity = None if node.nature in ("limit", "history") else quantity_of(node)
         if quantity is None:
-            found += _flag(node)
+            found += [*_flag(node), *_failed_share(node)]
             continue
         amount = amount_of(node, quantity)
         if amount is None:
@@ -80,6 +80,21 @@ def read_performance(root: Node) -> list[Observation]:
             )
         )
     return found
+
+
+def _failed_share(node: Node) -> list[Observation]:
+    """The error rate of an object that counts requests: `total_requests: 1000, failed_requests: 20`."""
+    if not isinstance(node.value, dict) or node.nature != "measured":
+        return []
+    counts = {frozenset(one.words) - {"count", "number", "of"}: one for one in node.children if one.number is not None}
+    failed = counts.get(frozenset({"failed", "request"}))
+    total = counts.get(frozenset({"total", "request"})) or counts.get(frozenset({"request"}))
+    if failed is None or total is None or not total.number:
+        return []
+    operands = [(failed.number or 0.0, failed), (total.number, total)]
+    share = 100 * operands[0][0] / operands[1][0]
+    rate = derived("performance.error_rate", node, share, "100 * a / b", operands, unit="%")
+    return [rate.model_copy(update={"label": "error rate"})]
 
 
 def quantity_of(node: Node) -> Quantity | None:
