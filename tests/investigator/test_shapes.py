@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.investigator.helpers import EXAMPLES, READY, TODAY, status
 from transom.formats.release.analysis import read_analysis
+from transom.formats.release.documents import read_document
 from transom.formats.release.issues import read_issue_file
 from transom.formats.release.shapes import Reading
 from transom.investigator.deciding import decide
@@ -126,3 +128,10 @@ def test_a_report_in_another_shape(criterion: str, report: Any, expected: str) -
     )
     assert status(decision, criterion) == expected, other.observations
     assert (decision.verdict == "READY") == (expected == "pass")
+
+
+def test_the_hints_of_a_template_are_no_document(tmp_path: Path) -> None:
+    hint = "Say here which services take part and where each of them keeps its data.\n" * 30
+    template = tmp_path / "DESIGN_DOC.md"
+    template.write_text(f"# Design\n<!-- {hint}\n{hint} -->\n## Parts\nNot much. <!-- {hint.strip()} -->\n")
+    assert read_document(template, "DESIGN_DOC.md", "DESIGN_DOC.md").words == 2
