@@ -7,6 +7,7 @@ from typing import Any
 
 from transom.canonical import Json
 
+_BLOCKED = "is blocked by"
 _CATEGORIES = {"new", "indeterminate", "done", "undefined"}
 
 
@@ -112,20 +113,25 @@ def _subtasks(fields: dict[str, Any], at: str) -> list[LinkedIssue]:
 
 def _links(fields: dict[str, Any], at: str) -> list[LinkedIssue]:
     found = []
-    listed = fields.get("issuelinks") or fields.get("links")
+    name = next((one for one in ("issuelinks", "links", "linked_issues") if fields.get(one)), "links")
+    listed = fields.get(name)
     for number, link in enumerate(listed if isinstance(listed, list) else ()):
         if not isinstance(link, dict):
             continue
+        place = f"{at}/{name}/{number}"
         kind = link["type"] if isinstance(link.get("type"), dict) else {"inward": link.get("type")}
         for side, words in (("inwardIssue", "inward"), ("outwardIssue", "outward"), ("issue", "inward")):
             if isinstance(link.get(side), dict):
                 relation = str(kind.get(words) or kind.get("name") or "")
-                found.append(_linked(link[side], relation, f"{at}/{_links_key(fields)}/{number}/{side}"))
+                if side == "inwardIssue" and str(kind.get("name")).lower() == "blocks":
+                    relation = _BLOCKED  # the words of a link are localised, its name is not
+                found.append(_linked(link[side], relation, f"{place}/{side}"))
+        if "key" in link:
+            found.append(_linked(link, str(kind.get("inward") or link.get("relation") or ""), place))
+    blockers = fields.get("blocked_by")
+    for number, one in enumerate(blockers if isinstance(blockers, list) else ()):
+        found.append(_linked(one if isinstance(one, dict) else {"key": one}, _BLOCKED, f"{at}/blocked_by/{number}"))
     return found
-
-
-def _links_key(fields: dict[str, Any]) -> str:
-    return "issuelinks" if fields.get("issuelinks") else "links"
 
 
 def _linked(data: dict[str, Any], relation: str, locator: str) -> LinkedIssue:

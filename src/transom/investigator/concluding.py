@@ -137,19 +137,12 @@ def known_names(result: Investigation) -> list[str]:
 
 def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> list[Block]:
     """What the main thread is judged from; bounded, whatever the sources' size and number."""
-    feature: dict[str, Json] = {
-        "feature_id": result.feature_id,
-        "name": result.feature_name,
-        "current_stage": result.current_stage,
-        "target_stage": result.target_stage,
-        "stage_fit": result.stage_fit,
-        "verdict": result.verdict,
-        "confidence": result.confidence,
-        "contradictions": [one.text for one in result.contradictions[:_MOST_LISTED]],
-    }
+    told = {"feature_id", "current_stage", "target_stage", "stage_fit", "verdict", "confidence"}
+    feature: dict[str, Json] = {**result.model_dump(include=told), "name": result.feature_name}
+    feature["contradictions"] = [one.text for one in result.contradictions[:_MOST_LISTED]]
     needed = {one for row in result.criteria for one in row.evidence}
-    told = needed | {one for text in shown for one in CITED.findall(text)}
-    rows = sorted((row for row in ledger if row.id in told), key=lambda row: row.id not in needed)
+    cited = needed | {one for text in shown for one in CITED.findall(text)}
+    rows = sorted((row for row in ledger if row.id in cited), key=lambda row: row.id not in needed)
     evidence = list(_fitting(map(evidence_line, rows), _MOST_EVIDENCE))
     return [
         ours("question", result.question),
@@ -172,17 +165,8 @@ def _fitting(lines: Iterable[str], most: int) -> Iterator[str]:
 def criterion_row(one: CriterionResult, ledger: Ledger) -> dict[str, Json]:
     """A criterion as the main thread sees it, with its facts ready to be cited."""
     facts = [ledger[key].fact for key in one.evidence if key in ledger]
-    return {
-        "id": one.id,
-        "name": one.name,
-        "required": one.required,
-        "status": one.status,
-        "doubt": one.doubt,
-        "why": one.why[:240],
-        "facts": [*facts[:4]],
-        "owner": one.owner,
-        "source": one.source,
-    }
+    told = one.model_dump(include={"id", "name", "required", "status", "doubt", "owner", "source"})
+    return {**told, "why": one.why[:240], "facts": [*facts[:4]]}
 
 
 def evidence_line(row: Evidence) -> str:

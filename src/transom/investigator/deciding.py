@@ -125,21 +125,20 @@ def _waived(
             why = f"waived by {waiver.approver} until {waiver.expires}: {waiver.reason}; without it: {one.why}"
             one = one.model_copy(update={"status": "waived", "why": why, "doubt": ""})
         criteria.append(one)
-    used = [
-        _use(waiver, id(waiver) in applied, "" if id(waiver) in applied else "nothing needed it") for waiver in valid
-    ]
+    used = [_use(waiver, id(waiver) in applied, _why_unused(waiver, judged, names)) for waiver in valid]
     return criteria, [*used, *(_use(waiver, False, f"expired on {waiver.expires}") for waiver in expired)]
 
 
+def _why_unused(waiver: Waiver, judged: Sequence[CriterionResult], names: Sequence[str]) -> str:
+    """What keeps a waiver from counting; empty where it applies."""
+    covered = [one for one in judged if waiver.covers(one.id, names)]
+    if any(one.status in ("fail", "unknown") for one in covered):
+        return ""
+    return "nothing needed it" if covered else "it names another feature or no criterion of this stage"
+
+
 def _use(waiver: Waiver, applied: bool, why: str) -> WaiverUse:
-    return WaiverUse(
-        criterion=waiver.criterion,
-        approver=waiver.approver,
-        reason=waiver.reason,
-        expires=waiver.expires.isoformat(),
-        applied=applied,
-        why=why,
-    )
+    return WaiverUse(**waiver.model_dump(mode="json", exclude={"feature"}), applied=applied, why=why)
 
 
 def _confidence(

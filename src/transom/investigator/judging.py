@@ -71,15 +71,11 @@ class Judge:
         evidence = self._evidence(shown)
         why = "; ".join(dict.fromkeys(part.why.rstrip(".") for part in shown if part.why))
         return CriterionResult(
-            id=criterion.id,
-            name=criterion.name,
-            required=criterion.required,
+            **criterion.model_dump(include={"id", "name", "required", "owner", "source"}),
             status=status,
             evidence=evidence,
             why=why,
             doubt=doubt,
-            owner=criterion.owner,
-            source=criterion.source,
         )
 
     def _evidence(self, parts: Iterable[Part]) -> list[str]:
@@ -107,6 +103,11 @@ class Judge:
             parts.append(_of_limits(criterion.limits, seen))
         if criterion.decision:
             parts += _of_decision(seen, usable, others=bool(parts))
+        parts += [
+            Part("mixed", f"the report says of itself: {_told(one, '')}", [one])
+            for one in seen
+            if one.observation.measure == "source.outcome" and one.observation.nature == "measured"
+        ]
         broken = [one for one in readings if not one.usable]
         if broken:
             parts.append(Part("mixed", "; ".join(f"{one.source} {one.why}" for one in broken)))
@@ -232,6 +233,9 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     if hoped:
         few = f"{len(hoped)} of {len(hoped) + len(measured)} figures are estimated or planned, no measurement"
         return Part("not_measured", few, hoped[:3])
+    doubted = [one for one in flags if one.observation.value != "pass"]
+    if doubted:
+        return Part("mixed", _told(doubted[0], "the report"), doubted[:3])
     high = [one for one in unclear if 100 * (one.number or 0) > limits.get("error_rate", 0)]
     if high:
         first = high[0].observation
@@ -273,16 +277,12 @@ def _of_decision(seen: Sequence[Seen], usable: Sequence[Reading], *, others: boo
     pending = [one for one in every if one.observation.value == "pending"]
     if pending and len(pending) == len(every):
         return [Part("fail", "it is not decided yet: " + _named(pending), pending)]
-    parts += [
-        Part("mixed", f"a condition is open: {one.observation.label}", [one])
-        for one in seen
-        if one.observation.measure == "review.condition"
-    ]
-    parts += [
-        Part("fail", f"{one.observation.label} is not met", [one])
-        for one in seen
-        if one.observation.measure == "review.check"
-    ]
+    for measure, outcome, text in (
+        ("review.condition", "mixed", "a condition is open: {}"),
+        ("review.check", "fail", "{} is not met"),
+    ):
+        found = [one for one in seen if one.observation.measure == measure]
+        parts += [Part(outcome, text.format(one.observation.label), [one]) for one in found]
     for reading in usable:
         for remark in reading.remarks:
             if remark.kind == "doubt":

@@ -17,7 +17,6 @@ from transom.tools.calculator import names_in
 CALCULATED = "calculator"
 _MOST_OPEN = 4  # sources that are held in memory
 _NORMALISED = ("pass", "fail", "conditional", "pending", "progress", "skipped")
-_UNITS = {"": "", "%": "%", "ms": "ms", "/s": "/s"}
 
 
 class Evidence(Shape):
@@ -177,8 +176,7 @@ class Ledger:
         if row.measure.startswith("uat.") and not row.measure.startswith("uat.issues"):
             about += " tests"
         text = row.quote if row.source == CALCULATED else f"{row.quote} {self._passage(row.source, row.locator)}"
-        unit = _UNITS.get(row.unit, row.unit)
-        value = self.value_of(evidence_id)
+        unit, value = row.unit, self.value_of(evidence_id)
         if row.formula and row.source == CALCULATED:
             about += " " + " ".join(self._rows[one].measure for one in row.locator.split(",") if one in self._rows)
         if value is not None and not unit and 0 < value < 1:

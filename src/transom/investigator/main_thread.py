@@ -62,12 +62,11 @@ class MainThread:
             await agent.resume()
             response = await agent.send(text, *blocks, id=id)
             try:
-                value = read(response.text)
+                return read(response.text), response.usage
             except ReplyError as error:
                 again = f"Your answer could not be read: {error}\nGive the whole answer again."
-                response = await agent.send(again, *blocks, id=f"{id}/again")
-                value = read(response.text)
-        return value, response.usage
+                second = await agent.send(again, *blocks, id=f"{id}/again")
+                return read(second.text), response.usage + second.usage
 
 
 def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinition:

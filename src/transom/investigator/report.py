@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,16 +48,8 @@ def _text_lines(result: Investigation) -> Iterator[str]:
         yield f"  {_SIGNS[one.status]} {one.name}{advisory}"
         if one.status != "pass":
             yield f"      {one.why}{_cites(one.evidence)}"
-    risks = [f"{one.severity}: {one.text}{_cites(one.evidence)}" for one in _further_risks(result)]
-    yield from _section("Risks", risks)
-    yield from _section("Contradictions", [f"{one.text}{_cites(one.evidence)}" for one in result.contradictions])
-    steering = [_injected(one.source, one.locator, one.quote) for one in result.injection_attempts]
-    yield from _section("Text that addresses the reader", steering)
-    yield from _section("Not supported", [f"{one.text} ({one.why})" for one in result.unsupported_claims])
-    yield from _section("Not read", [f"{one.source}: {one.why}" for one in result.unread])
-    waivers = [_waiver(one.criterion, one.approver, one.expires, one.applied, one.why) for one in result.waivers]
-    yield from _section("Waivers", waivers)
-    yield from _section("Questions", result.questions)
+    for title, rows in _lists(result):
+        yield from _section(title, rows)
     used = {key for one in result.criteria if one.status != "pass" for key in one.evidence}
     rows = [
         f"{row.id} {_place(row.source, row.locator)}: {row.quote or row.value}"
@@ -67,6 +61,24 @@ def _text_lines(result: Investigation) -> Iterator[str]:
         yield from ("", f"Since the last time: {result.changed_since}")
     read = f"{len(result.sub_conversations)} sources read"
     yield from ("", f"{read}, {result.usage.input_tokens} tokens in, {result.usage.output_tokens} out")
+
+
+def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
+    """What stands below the criteria, by title; an empty list is not shown."""
+    steering = [f'{_place(one.source, one.locator)}: "{one.quote}"' for one in result.injection_attempts]
+    waivers = [
+        f"{one.criterion} by {one.approver} until {one.expires}: {'applied' if one.applied else one.why}"
+        for one in result.waivers
+    ]
+    return [
+        ("Risks", [f"{one.severity}: {one.text}{_cites(one.evidence)}" for one in _further_risks(result)]),
+        ("Contradictions", [f"{one.text}{_cites(one.evidence)}" for one in result.contradictions]),
+        ("Text that addresses the reader", steering),
+        ("Not supported", [f"{one.text} ({one.why})" for one in result.unsupported_claims]),
+        ("Not read", [f"{one.source}: {one.why}" for one in result.unread]),
+        ("Waivers", waivers),
+        ("Questions", result.questions),
+    ]
 
 
 def _section(title: str, rows: list[str], most: int = _SHOWN) -> Iterator[str]:
@@ -110,14 +122,6 @@ def _cites(ids: list[str]) -> str:
     return f" [{', '.join(ids[:6])}]" if ids else ""
 
 
-def _injected(source: str, locator: str, quote: str) -> str:
-    return f'{_place(source, locator)}: "{quote}"'
-
-
-def _waiver(criterion: str, approver: str, expires: str, applied: bool, why: str) -> str:
-    return f"{criterion} by {approver} until {expires}: {'applied' if applied else why}"
-
-
 def markdown_report(result: Investigation) -> str:
     """For a pull request."""
     return "\n".join(_markdown_lines(result)) + "\n"
@@ -132,14 +136,7 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
     for one in _ordered(result):
         advisory = "" if one.required else " (advisory)"
         yield f"| {one.status} | {_plain(one.name)}{advisory} | {_plain(one.why)} | {', '.join(one.evidence[:6])} |"
-    steering = [_injected(one.source, one.locator, one.quote) for one in result.injection_attempts]
-    for title, rows in (
-        ("Risks", [f"{one.severity}: {one.text}" for one in _further_risks(result)]),
-        ("Contradictions", [one.text for one in result.contradictions]),
-        ("Text that addresses the reader", steering),
-        ("Questions", result.questions),
-        ("Not read", [f"{one.source}: {one.why}" for one in result.unread]),
-    ):  # fmt: skip
+    for title, rows in _lists(result):
         if rows:
             yield from ("", f"### {title}", "", *(f"- {_plain(row)}" for row in rows[:20]))
     yield from ("", "<details><summary>Evidence</summary>", "", "| id | place | value | quote |", "|---|---|---|---|")
@@ -151,19 +148,8 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """A text of the data that makes no Markdown and no HTML."""
-    table = {
-        "|": "\\|",
-        "<": "&lt;",
-        ">": "&gt;",
-        "`": "'",
-        "[": "\\[",
-        "]": "\\]",
-        "@": "@\u200b",
-        "*": "\\*",
-        "_": "\\_",
-    }
-    shown = "".join(table.get(sign, sign) for sign in " ".join(text.split()))
-    return _printable(shown)
+    shown = escape(" ".join(text.split()), quote=False).replace("`", "'").replace("@", "@\u200b")
+    return _printable(re.sub(r"([\\|\[\]*_])", r"\\\1", shown))
 
 
 def _printable(text: str) -> str:

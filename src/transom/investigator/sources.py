@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +46,7 @@ _DATA_FILES: Final = (".json", ".xml", ".sarif", ".jsonl")
 _DOC_FILES: Final = (".md", ".markdown", ".txt", ".rst", ".adoc")
 _DOC_FOLDERS: Final = ("planning", "docs", "documentation")
 _PARTS: Final = ("jira", "metrics", "reviews", *_DOC_FOLDERS)
+_ISSUE_FILES: Final = ("feature_issue.json", "issue.json", "jira_issue.json")
 _INDEX: Final = "jira_metadata.json"
 
 
@@ -68,14 +69,7 @@ class Feature:
 
     def to_json(self) -> dict[str, Json]:
         """The six fields of the tool."""
-        return {
-            "folder": self.folder,
-            "jira_key": self.jira_key,
-            "feature_id": self.feature_id,
-            "summary": self.summary,
-            "status": self.status,
-            "data_quality": self.data_quality,
-        }
+        return {name: value for name, value in asdict(self).items() if name != "category"}
 
 
 @dataclass(frozen=True)
@@ -148,7 +142,7 @@ class DataFolder:
 
     def issue_file(self, feature: Feature) -> SourceFile | None:
         """The saved issue."""
-        return self._first(feature.folder, "jira", ("feature_issue.json", "issue.json", "jira_issue.json"))
+        return self._first(feature.folder, "jira", _ISSUE_FILES)
 
     def changelog_file(self, feature: Feature) -> SourceFile | None:
         """The saved changelog."""
@@ -302,7 +296,7 @@ class DataFolder:
         )
 
     def _issue_of(self, folder: str) -> Issue | None:
-        file = self._first(folder, "jira", ("feature_issue.json", "issue.json", "jira_issue.json"))
+        file = self._first(folder, "jira", _ISSUE_FILES)
         saved = None
         if file is not None:
             try:

@@ -14,6 +14,7 @@ from transom.formats.k6 import LoadSummary, read_k6
 from transom.formats.release.counts import case_status, failing_cases, read_counts
 from transom.formats.release.coverage import read_coverage
 from transom.formats.release.documents import found_in_text
+from transom.formats.release.outcomes import own_doubts
 from transom.formats.release.performance import read_performance
 from transom.formats.release.pipelines import read_pipeline
 from transom.formats.release.quoting import observe, plain_number, quote_of
@@ -114,15 +115,17 @@ def _below(pointer: str, one: Observation) -> Observation:
 
 
 def _unit_tests(root: Node) -> tuple[list[Observation], list[Remark]]:
-    return read_counts(root, "tests")
+    found, remarks = read_counts(root, "tests")
+    return [*found, *own_doubts(root)], remarks
 
 
 def _coverage(root: Node) -> tuple[list[Observation], list[Remark]]:
-    return read_coverage(root), []
+    return [*read_coverage(root), *own_doubts(root)], []
 
 
 def _scan(root: Node) -> tuple[list[Observation], list[Remark]]:
-    return read_severities(root, "vulnerabilities")
+    found, remarks = read_severities(root, "vulnerabilities")
+    return [*found, *own_doubts(root)], remarks
 
 
 def _performance(root: Node) -> tuple[list[Observation], list[Remark]]:

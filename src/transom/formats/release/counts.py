@@ -12,9 +12,9 @@ from transom.formats.release.words import Status, word_list, word_set, words
 
 _ROLES: dict[str, frozenset[str]] = {
     "failed": frozenset({"failed", "fail", "failing", "failure", "broken", "unsuccessful"}),
-    "errors": frozenset({"error", "errored"}),
+    "errors": word_set("error errored crashed aborted timed timeout"),
     "passed": frozenset({"passed", "pass", "passing", "success", "successful", "succeeded"}),
-    "skipped": frozenset({"skipped", "skip", "ignored", "disabled"}),
+    "skipped": word_set("skipped skip ignored disabled xfail xfailed"),
     "blocked": word_set("blocked pending remaining notrun untested unexecuted incomplete"),
     "planned": frozenset({"planned", "todo", "scheduled"}),
     "executed": frozenset({"executed", "ran", "performed"}),
@@ -22,7 +22,7 @@ _ROLES: dict[str, frozenset[str]] = {
 }
 _NOISE = word_set(
     "test case scenario count number num total unit check step of no uat result not yet run executed "
-    "overall acceptance integration e2e name list detail n"
+    "overall acceptance integration e2e name list detail n out"
 )
 _SUMS = {"summary", "total", "overall", "aggregate", "all", "result"}
 STATUS_KEYS = word_list("status result outcome state passed conclusion verdict execution_status success")
@@ -192,6 +192,8 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
         if role in group.counts:
             found.append(observe(f"{prefix}.{role}", group.counts[role][1], group.counts[role][0]))
     failed, executed = group.failed(), group.executed()
+    if {"total", "passed", "failed"} <= group.counts.keys() and (lost := _unaccounted(group)):
+        found.append(lost.model_copy(update={"measure": f"{prefix}.unaccounted"}))
     if failed and executed and executed[0] > 0:
         passed = executed[0] - failed[0]
         operands = [(failed[0], failed[2][0][1]), (executed[0], executed[2][0][1])]
@@ -202,6 +204,14 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
         operands = [whole, (executed[0], executed[2][0][1])]
         found.append(derived(f"{prefix}.not_run", group.node, whole[0] - executed[0], "a - b", operands))
     return found
+
+
+def _unaccounted(group: Group) -> Observation | None:
+    """Cases of the total that are under no outcome."""
+    known = [one for one in group.node.children if role_of(one.words) not in (None, "total", "executed")]
+    operands = [group.counts["total"], *((one.number, one) for one in known if one.number is not None)]
+    rest = operands[0][0] - sum(value for value, _ in operands[1:])
+    return derived("", group.node, rest, " - ".join("abcdefgh"[: len(operands)]), operands) if rest > 0 else None
 
 
 def _count(counted: tuple[float, Node]) -> float:
@@ -273,6 +283,7 @@ def _rates(root: Node, prefix: str) -> list[Observation]:
         if node.number is None or not {"rate", "percentage", "percent", "pct", "ratio"} & said:
             continue
         if said & _ROLES["passed"] and node.nature not in ("history", "limit"):
-            value = node.number * 100 if node.number <= 1 and "ratio" in said else node.number
+            share = "ratio" in said or ("." in str(node.value) and "rate" in said and not {"percent", "pct"} & said)
+            value = node.number * 100 if node.number <= 1 and share else node.number
             found.append(observe(f"{prefix}.stated_pass_rate", node, value, unit="%"))
     return found[:1]

@@ -11,7 +11,7 @@ _LINES = {"line", "statement", "instruction"}
 _BRANCHES = {"branch", "condition", "decision"}
 _OTHERS = word_set(
     "function method class mutation requirement file feature scenario api doc documentation change delta "
-    "diff difference"
+    "diff difference new changed patch"
 )
 _WHOLE = word_set("overall total summary project all code test global combined aggregate unit")
 _PERCENT = word_set("percent pct percentage rate coverage covered value actual ratio current measured")
@@ -65,8 +65,9 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
     if said & _TOTAL - _LINES - _WHOLE or (said & _COVERED and not said & {"percent", "pct", "percentage"}):
         return False
     covers = bool({"coverage", "covered"} & _context(node, 2)) or _document_of_coverage(node)
-    if said == {"total"} and node.parent is not None and node.parent.get("covered", "hit"):
-        return False
+    beside = node.parent.children if node.parent is not None else ()
+    if "total" in said and not said & (_PERCENT - _COVERED) and any(_COVERED & set(one.words) for one in beside):
+        return False  # a number of lines
     return covers and bool(said & (_PERCENT | own | _WHOLE)) and not {"test", "count"} <= said
 
 
@@ -85,9 +86,15 @@ def _in_part(node: Node) -> bool:
     return False
 
 
-def _rank(node: Node, own: set[str]) -> tuple[int, int, int]:
+def _rank(node: Node, own: set[str]) -> tuple[int, ...]:
     said, around = set(node.words), _context(node, 1)
-    return (0 if around & own else 1, 0 if around & _WHOLE else 1, node.pointer.count("/") + (0 if said & own else 1))
+    exact = 0 if own is not _LINES or "line" in around else 1  # statements stand in for lines
+    return (
+        0 if around & own else 1,
+        exact,
+        0 if around & _WHOLE else 1,
+        node.pointer.count("/") + (0 if said & own else 1),
+    )
 
 
 def _percent(node: Node) -> float:

@@ -130,7 +130,7 @@ class _Reader:
         self.binary = self.stopped = False
         self.remarks: list[Remark] = []
         self.claims: list[Observation] = []
-        self._fenced = False
+        self._fenced = self._commented = False
         self._section = ""
         self._depends = self._risky = False
         self._parts = 0  # the level of the heading below which each heading is a component
@@ -148,6 +148,7 @@ class _Reader:
         if self._fenced:
             self.words += len(_WORD.findall(text))
             return
+        text = self._visible(text)
         if heading := _HEADING.match(text):
             level = len(heading[0].strip()) - len(heading[0].strip().lstrip("#"))
             if self._parts and level > self._parts:
@@ -163,6 +164,15 @@ class _Reader:
         self._weigh(text)
         self._claim(text)
         self._risk(text)
+
+    def _visible(self, text: str) -> str:
+        """A line without comments, such as a template's hints, which may go over several lines."""
+        shown = ""
+        while text:
+            before, mark, text = text.partition("-->" if self._commented else "<!--")
+            shown += "" if self._commented else before
+            self._commented = self._commented != bool(mark)
+        return shown
 
     def _look_for_binary(self, line: str) -> None:
         if line.isascii() and line.isprintable():

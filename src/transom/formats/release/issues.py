@@ -8,7 +8,7 @@ from transom.errors import InputError
 from transom.formats.jira import Issue, LinkedIssue, read_issue, status_changes
 from transom.formats.release.analysis import steering
 from transom.formats.release.documents import found_in_text
-from transom.formats.release.quoting import quote_of
+from transom.formats.release.quoting import observe, quote_of
 from transom.formats.release.severities import read_severities
 from transom.formats.release.shapes import Observation, Operand, Reading, Remark
 from transom.formats.release.tree import Node, parse_json
@@ -28,7 +28,7 @@ def read_issue_file(data: bytes, source: str) -> Reading:
     issue = read_issue(root.value)
     if issue is None:
         return base.model_copy(update={"state": "placeholder", "why": "holds no issue"})
-    found = [_status(issue, root), *_links(issue, root)]
+    found = [_status(issue, root), *_links(issue, root), *_stops(issue, root)]
     entries = [child for child in root.children if not _ENTRIES & set(child.words)]
     remarks: list[Remark] = list(steering(root))
     for child in entries:
@@ -45,6 +45,15 @@ def _status(issue: Issue, root: Node) -> Observation:
     node = root.find(issue.status_at)
     quote = quote_of(node) if node is not None else issue.status
     return Observation(measure="jira.status", value=issue.status, locator=issue.status_at, label=issue.key, quote=quote)
+
+
+def _stops(issue: Issue, root: Node) -> list[Observation]:
+    """An issue whose status or flag says that it is held up."""
+    state = root.find(issue.status_at)
+    flags = [one for one in root.walk() if one.words in (("blocked",), ("flagged",)) and one.pointer.count("/") <= 2]
+    held = [state] if state is not None and words().status_of(issue.status) in ("fail", "conditional") else []
+    held += [one for one in flags if one.value not in (None, False, "", [], "false", "no")]
+    return [observe("source.outcome", one, "fail", label=one.key) for one in held]
 
 
 def _links(issue: Issue, root: Node) -> list[Observation]:

@@ -8,6 +8,8 @@ def words_of(measure: str) -> str:
     named = {
         "tests.failed": "failed tests",
         "tests.executed": "executed tests",
+        "tests.unaccounted": "tests without an outcome",
+        "uat.stated_pass_rate": "UAT pass rate",
         "tests.stated_pass_rate": "pass rate",
         "uat.pass_rate": "UAT pass rate",
         "uat.not_run": "UAT scenarios not run",

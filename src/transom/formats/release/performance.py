@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from transom.formats.release.quoting import observe
+from transom.formats.release.quoting import derived, observe
 from transom.formats.release.shapes import Observation
 from transom.formats.release.tree import Node
 from transom.formats.release.words import key_words, word_list, word_set, words
@@ -56,7 +56,7 @@ def read_performance(root: Node) -> list[Observation]:
     for node in root.walk():
         quantity = None if node.nature in ("limit", "history") else quantity_of(node)
         if quantity is None:
-            found += _flag(node)
+            found += [*_flag(node), *_failed_share(node)]
             continue
         amount = amount_of(node, quantity)
         if amount is None:
@@ -80,6 +80,21 @@ def read_performance(root: Node) -> list[Observation]:
             )
         )
     return found
+
+
+def _failed_share(node: Node) -> list[Observation]:
+    """The error rate of an object that counts requests: `total_requests: 1000, failed_requests: 20`."""
+    if not isinstance(node.value, dict) or node.nature != "measured":
+        return []
+    counts = {frozenset(one.words) - {"count", "number", "of"}: one for one in node.children if one.number is not None}
+    failed = counts.get(frozenset({"failed", "request"}))
+    total = counts.get(frozenset({"total", "request"})) or counts.get(frozenset({"request"}))
+    if failed is None or total is None or not total.number:
+        return []
+    operands = [(failed.number or 0.0, failed), (total.number, total)]
+    share = 100 * operands[0][0] / operands[1][0]
+    rate = derived("performance.error_rate", node, share, "100 * a / b", operands, unit="%")
+    return [rate.model_copy(update={"label": "error rate"})]
 
 
 def quantity_of(node: Node) -> Quantity | None:
@@ -203,14 +218,25 @@ def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float,
         fits = _fits(own, quantity) if rest else beside and _is_only_figure(node)
         amount = amount_of(child, quantity) if fits else None
         return (amount, child) if amount else None
+    found: list[tuple[bool, tuple[float, str], Node]] = []
     for leaf in child.walk():
         same_place = set(leaf.words) - set(_LIMIT_KEYS)
         own = quantity_of(leaf) or _named(same_place | rest)
         if own is None and _statistic(same_place) and quantity.kind == "latency":
             own = Quantity("latency", _statistic(same_place))
         if own is not None and _fits(own, quantity) and (amount := amount_of(leaf, quantity)):
-            return amount, leaf
-    return None
+            found.append((not _names(leaf, child) & _names(node), amount, leaf))
+    best = min(found, key=lambda one: one[0], default=None)  # of the same endpoint, else of any
+    return best[1:] if best is not None else None
+
+
+def _names(node: Node, within: Node | None = None) -> set[str]:
+    """The keys and names that a node stands under."""
+    around, names = node.parent, set()
+    while around is not None and around is not within:
+        names |= {around.key, around.label}
+        around = around.parent
+    return names - {"", "the document"}
 
 
 def _fits(own: Quantity | None, quantity: Quantity) -> bool:
@@ -234,7 +260,7 @@ def _flag(node: Node) -> list[Observation]:
         return [observe("performance.flag", node, "pass" if good else "fail", label=_label(node), nature="measured")]
     if isinstance(node.value, str) and node.words in (("status",), ("result",), ("verdict",), ("outcome",)):
         status = words().status_of(node.value)
-        if status in ("pass", "fail", "conditional"):
+        if status is not None:
             return [observe("performance.flag", node, status, label=_label(node))]
     return []
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from transom.formats.release.outcomes import outcomes_of
 from transom.formats.release.quoting import derived, observe
 from transom.formats.release.shapes import Observation, Remark
 from transom.formats.release.tree import Node
-from transom.formats.release.words import Status, word_list, word_set, words
+from transom.formats.release.words import Status, word_set, words
 
-_STATUS = word_list(
-    "status result conclusion outcome state build_status pipeline_status overall_status final_status "
-    "latest_status last_status"
-)
+_WORST: tuple[Status, ...] = ("fail", "conditional", "pending", "progress", "skipped", "pass")
+_BY_END = word_set("success successful passed green good stable fail failed")
 _RUNS = {"run", "build", "execution", "pipeline", "workflow"}
 _STAGES = word_set("stage step job check gate phase task")
 _LATEST = {"latest", "last", "current", "recent"}
@@ -23,13 +22,12 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     remarks: list[Remark] = []
     stages = _stages(run)
     failed = [node for node, status in stages if status == "fail"]
-    own = run.get(*_STATUS) if isinstance(run.value, dict) else None
-    status = words().status_of(own.value) if own is not None else None
+    own, status = _status_of(run)
     if not certain:
         text = "nothing tells which of several runs is the latest, and they ended differently"
         found.append(observe("pipeline.status", run, "conditional", label=text))
     elif own is not None and status is not None:
-        found.append(observe("pipeline.status", own, status, label=_label(run)))
+        found.append(observe("pipeline.status", own, status, label=_label(run), nature=run.nature))
     elif stages:
         worst = "fail" if failed else "pass" if all(one in ("pass", "skipped") for _, one in stages) else "progress"
         found.append(observe("pipeline.status", run, worst, label=_label(run)))
@@ -45,6 +43,11 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     return found, remarks
 
 
+def _status_of(run: Node) -> tuple[Node | None, Status | None]:
+    """How a run ended, the worst of what it says: `status: completed` beside `conclusion: failure` is a failure."""
+    return min(outcomes_of(run), key=lambda one: _WORST.index(one[1]), default=(None, None))
+
+
 def _label(run: Node) -> str:
     number = run.get("number", "run_number", "build_number", "id", "run_id") if isinstance(run.value, dict) else None
     return f"run {number.value}" if number is not None else run.label if run.parent is not None else "the pipeline"
@@ -53,7 +56,8 @@ def _label(run: Node) -> str:
 def _latest_run(root: Node) -> tuple[Node, bool]:
     """The run that counts, and whether it is certain that it is the latest."""
     for node in root.walk():
-        if isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words) and _ended(node):
+        named = isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words)
+        if named and not _BY_END & set(node.words) and _ended(node):
             return node, True
     for node in root.walk():
         runs = [child for child in node.children if isinstance(child.value, dict) and _ended(child) is not None]
@@ -64,12 +68,12 @@ def _latest_run(root: Node) -> tuple[Node, bool]:
         if len({_ended(run) for run in runs}) == 1:
             return runs[-1], True
         return node, False
-    return root, True
+    own = [child for child in root.children if _RUNS & set(child.words) and isinstance(child.value, dict)]
+    return (own[0] if len(own) == 1 and not outcomes_of(root) else root), True
 
 
 def _ended(run: Node) -> Status | None:
-    own = run.get(*_STATUS) if isinstance(run.value, dict) else None
-    status = words().status_of(own.value) if own is not None else None
+    _, status = _status_of(run)
     if status is None and (stages := _stages(run)):
         return "fail" if any(one == "fail" for _, one in stages) else "pass"
     return status
@@ -78,15 +82,25 @@ def _ended(run: Node) -> Status | None:
 def _stages(run: Node) -> list[tuple[Node, Status]]:
     """The stages of a run with a status each: a list, or an object by name; required ones only where that is told."""
     found: list[tuple[Node, Status]] = []
+    for child in run.children if isinstance(run.value, dict) else ():
+        if _STAGES & set(child.words) and "failed" in child.words:  # `failed_jobs: 2`, `failed_stages: [deploy]`
+            names = child.children if isinstance(child.value, list) else (child,) if child.number else ()
+            found += [(one, "fail") for one in names]
+        elif isinstance(child.value, dict) and child.nature != "history" and not {*_LATEST, *_RUNS} & set(child.words):
+            status = _status_of(child)[1]
+            found += [(child, status)] if status is not None else []
     for node in run.walk() if isinstance(run.value, dict) else ():
         if node.parent is None or not _STAGES & set(node.words) or node.nature == "history":
             continue
         for child in node.children:
             if any(child.pointer.startswith(f"{one.pointer}/") for one, _ in found):
                 continue
-            own = child.get(*_STATUS) if isinstance(child.value, dict) else child
-            status = words().status_of(own.value) if own is not None and isinstance(own.value, str) else None
+            status = _status_of(child)[1] if isinstance(child.value, dict) else _leaf_status(child)
             optional = child.get("allow_failure", "optional")
             if status is not None and not (optional is not None and optional.value is True):
                 found.append((child, status))
     return found
+
+
+def _leaf_status(node: Node) -> Status | None:
+    return words().status_of(node.value) if isinstance(node.value, str) else None

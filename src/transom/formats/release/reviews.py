@@ -17,6 +17,13 @@ _DECISIONS = word_list(
 _PEOPLE = word_set(
     "reviewer stakeholder approver approval signoff sign review participant feedback attendee tester signatory response"
 )
+_APPROVED = word_set("approved approval signed signoff")
+_SIGNED = _APPROVED | word_set("sign approver rejected declined")
+_REVOKED = word_set("rejected declined revoked superseded withdrawn expired")
+_OPEN = word_set("pending missing outstanding awaiting rejected declined")
+_ASKED = word_set("required needed")
+_COUNTS = word_set("by count number of off total so far")
+_GIVEN = word_set("received given obtained collected approved")
 _PROSE = word_set(
     "comment note feedback remark rationale reason concern summary statement quote observation opinion "
     "justification message text caveat"
@@ -29,10 +36,9 @@ _NO_PERSON = word_set(
 def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
     """Observations `review.decision` (the whole), `review.person` (each), `review.condition`; doubts as remarks."""
     found: list[Observation] = []
-    overall = _overall(root)
-    if overall is not None:
-        found.append(observe("review.decision", overall[0], overall[1], label="the review", nature="measured"))
-    for node, label, status in _people(root):
+    for node, status in _overall(root):
+        found.append(observe("review.decision", node, status, label="the review", nature="measured"))
+    for node, label, status in (*_people(root), *_tallies(root, decided=bool(found))):
         found.append(observe("review.person", node, status, label=label, nature="measured"))
     found += [
         observe("review.condition", node, "conditional", label=_text_of(node), nature="measured")
@@ -41,19 +47,67 @@ def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
     return found, list(_doubts(root))
 
 
-def _overall(root: Node) -> tuple[Node, Status] | None:
+def _overall(root: Node) -> list[tuple[Node, Status]]:
+    """The decision, and what stands beside it and says less."""
     if not isinstance(root.value, dict):
-        return None
+        return []
     for place in (root, *(child for child in root.children if isinstance(child.value, dict) and _is_summary(child))):
-        for name in _DECISIONS:
+        found = [_against(child) for child in place.children]
+        less = [one for one in found if one is not None]
+        for number, name in enumerate(_DECISIONS):
             node = place.get(name)
             if node is None:
                 continue
             inner = node.get(*_DECISIONS) if isinstance(node.value, dict) else node
             status = words().status_of(inner.value) if inner is not None else None
             if status is not None and inner is not None and inner.nature not in ("history", "limit"):
-                return inner, status
+                beside = [one for key in _DECISIONS[number + 1 :] if (one := place.get(key)) is not None]
+                told = [(one, words().status_of(one.value)) for one in beside if one is not inner]
+                less += [(one, said) for one, said in told if said in ("fail", "conditional")]
+                return [(inner, status), *(one for one in less if one[0] is not inner)]
+        if less:
+            return less
+    return []
+
+
+def _against(node: Node) -> tuple[Node, Status] | None:
+    """`approved_for_production: false`, `revoked: true`."""
+    said = set(node.words)
+    if said & (_ASKED | {"condition", "conditionally", "pending"}):
+        return None
+    if (node.value is False and _APPROVED & said) or (node.value is True and _REVOKED & said):
+        return node, "fail"
     return None
+
+
+def _tallies(root: Node, *, decided: bool) -> Iterator[tuple[Node, str, Status]]:
+    """Sign-offs that are counted or listed: `{required: 3, received: 2}`, `{pm: true}`, `missing: [legal]`."""
+    for node in root.walk():
+        if not isinstance(node.value, dict) or node.nature == "history":
+            continue
+        asked, given = _number(node, _ASKED), _number(node, _GIVEN)
+        if asked is not None and given is not None:
+            few = (given.number or 0) < (asked.number or 0)
+            yield given, f"{given.value} of {asked.value} sign-offs", "pending" if few else "pass"
+        of_people = any(_SIGNED & set(child.words) for child in (node, *node.children))
+        for child in node.children:
+            said, listed = set(child.words), isinstance(child.value, list)
+            named = said & _OPEN and said <= _OPEN | _SIGNED | _PEOPLE | _COUNTS
+            if named and (child.value if listed else child.number) and (of_people or (decided and listed)):
+                yield child, child.key.replace("_", " "), "fail" if said & _REVOKED else "pending"
+        votes = [(child, words().status_of(child.value)) for child in node.children]
+        if votes and _PEOPLE & set(node.words) and all(_is_vote(child, status) for child, status in votes):
+            yield from ((child, child.key, status or "pending") for child, status in votes)
+
+
+def _number(node: Node, names: frozenset[str]) -> Node | None:
+    """The number of sign-offs under one of these names."""
+    numbers = (one for one in node.children if one.number is not None and names & set(one.words))
+    return next((one for one in numbers if set(one.words) <= names | _SIGNED | _PEOPLE | _COUNTS), None)
+
+
+def _is_vote(node: Node, status: Status | None) -> bool:
+    return node.value is None or (status is not None and not set(node.words) & {*_DECISIONS, *_PROSE})
 
 
 def _is_summary(node: Node) -> bool:

@@ -17,6 +17,7 @@ _COUNTED = word_set(
 )
 _OPEN = {"open", "unresolved", "remaining", "active", "outstanding", "current"}
 _GONE = word_set("resolved fixed closed suppressed mitigated remediated patched false dismissed")
+_ACCEPTED = word_set("accepted waived exempted tolerated")
 _LISTS = word_set("issue finding vulnerability vuln defect bug blocker alert cve problem incident")
 _MOST_SHOWN = 5
 
@@ -58,7 +59,8 @@ def _empty_list(root: Node) -> Node | None:
     told = {words().status_of(node.value) for node in root.walk() if not isinstance(node.value, dict | list)}
     if not lists or any(node.value or node.nature != "measured" for node in lists):
         return None
-    return None if {"fail", "pending", "progress"} & told else lists[0]
+    trouble = any(node.words == ("error",) and node.value for node in root.walk())
+    return None if trouble or {"fail", "pending", "progress", "skipped"} & told else lists[0]
 
 
 def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], list[Remark]]:
@@ -90,16 +92,25 @@ def _entry(node: Node) -> tuple[Severity, str] | None:
         return ("critical", "open") if node.value.strip() and not words().placeholders.match(node.value) else None
     if not isinstance(node.value, dict):
         return None
-    rank = node.get("severity", "priority", "level", "cvss_severity", "risk_level", "impact")
-    severity = words().severity_of(rank.value) if rank is not None else None
+    severity = _told(node)
+    if severity and any(child.number is not None and set(child.words) <= _COUNTED for child in node.children):
+        return None  # it counts the findings of a severity
     if severity is None and of_list and "blocker" in (*node.words, *parent.words):
         severity = "critical"
-    if severity is None or ({"risk", "recommendation", "concern"} & set(node.words) and not of_list):
+    aside = {"risk", "recommendation", "concern"} & set(node.words) and not _ACCEPTED & set(node.words)
+    if severity is None or (aside and not of_list):
         return None
     return severity, _fate(node)
 
 
+def _told(node: Node) -> Severity | None:
+    rank = node.get("severity", "priority", "level", "cvss_severity", "risk_level", "impact")
+    return words().severity_of(rank.value) if rank is not None else None
+
+
 def _fate(node: Node) -> str:
+    if _ACCEPTED & set(node.words):
+        return "accepted"
     if set(node.words) & _GONE:
         return "closed"
     for key in ("suppressed", "resolved", "fixed", "false_positive"):
@@ -125,7 +136,9 @@ def _counted(root: Node) -> Iterator[tuple[Severity, Node, float]]:
         number = node.number
         if number is None or node.place >= 0 or node.nature in ("history", "limit"):
             continue
-        severity = _severity_of_key(node)
+        plain = set(node.words) <= _COUNTED and node.parent is not None
+        severity = _told(node.parent) if plain and node.parent is not None else None
+        severity = severity or _severity_of_key(node)
         around = set(_around(node))
         if severity is None or around & _GONE - {"open"} or {"score", "cvss", "test", "coverage"} & around:
             continue

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -175,15 +177,20 @@ def _waits(status: str) -> bool:
     return words().status_of(status) == "pending" and not words().is_open(status)
 
 
-def _rank(value: Json) -> tuple[float, str] | None:
-    if isinstance(value, bool) or value is None:
+def _rank(value: Json) -> float | None:
+    """A number, or a day with the year first, as something that sorts; None where the order is a guess."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    if isinstance(value, int | float):
-        return float(value), ""
-    if isinstance(value, str) and any(sign.isdigit() for sign in value):
-        digits = value.lstrip("#")
-        return (float(digits), "") if digits.isdigit() else (0.0, value)
-    return None
+    if not isinstance(value, str):
+        return float(value)
+    if numbered := re.fullmatch(r"[^\d.]{0,20}(\d+)", value.strip()):
+        return float(numbered[1])
+    day = re.fullmatch(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(.*)", value.strip())
+    try:
+        when = datetime.fromisoformat(f"{day[1]}-{day[2]:0>2}-{day[3]:0>2}{day[4]}") if day else None
+    except ValueError:
+        return None
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() if when else None
 
 
 def escape(key: str) -> str:

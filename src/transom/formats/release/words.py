@@ -23,6 +23,8 @@ _PERCENTILE = re.compile(
     r"p(\d{2,3})(?![0-9a-z])|(?<![a-z0-9])p\(?(\d{2,3}(?:\.\d)?)\)?|(?<!\d)(\d{2})th", re.IGNORECASE
 )
 _MOST_WORDS = 12
+_DOUBTED = frozenset({"with", "but", "except", "subject", "only", "not", "never", "almost", "nearly", "mostly"})
+_UNDONE = frozenset({"not", "re", "reopened", "reopen", "be", "partially", "partly", "mostly", "pending", "planned"})
 
 
 class _Shape(BaseModel):
@@ -141,7 +143,7 @@ class Words(_Shape):
         for status in ("fail", "conditional"):
             if status in found:
                 return cast("Status", status)
-        doubtful = {"pending", "progress"} & set(found) or {"with", "but", "except", "subject"} & set(words)
+        doubtful = {"pending", "progress"} & set(found) or _DOUBTED & set(self.statuses.left_of(words)) or "?" in text
         if "pass" in found:
             return "conditional" if doubtful else "pass"
         return cast("Status", found[0])
@@ -159,7 +161,7 @@ class Words(_Shape):
     def fate_of(self, text: object) -> Literal["open", "closed", "accepted"]:
         """What became of an issue whose status that is; `open` where nothing says otherwise."""
         words = plain_words(text) if isinstance(text, str) else []
-        if not words or {"not", "re", "reopened", "reopen"} & set(words):
+        if not words or _UNDONE & set(self.fates.left_of(words)):
             return "open"
         found = list(self.fates.find(words))
         return "accepted" if "accepted" in found else "closed" if found else "open"
@@ -178,15 +180,23 @@ class Phrases:
 
     def find(self, words: Sequence[str]) -> Iterator[str]:
         """The kinds that are there, in order."""
+        return (kind for kind, _ in self._parts(words) if kind)
+
+    def left_of(self, words: Sequence[str]) -> list[str]:
+        """The words that are in no phrase."""
+        return [word for kind, word in self._parts(words) if not kind]
+
+    def _parts(self, words: Sequence[str]) -> Iterator[tuple[str, str]]:
         at = 0
         while at < len(words):
             for length in range(min(self._longest, len(words) - at), 0, -1):
                 kind = self._table.get(tuple(words[at : at + length]))
                 if kind is not None:
-                    yield kind
+                    yield kind, ""
                     at += length
                     break
             else:
+                yield "", words[at]
                 at += 1
 
 
