@@ -13,7 +13,7 @@ numbers = st.decimals(min_value="0.001", max_value="99999", places=3).map(lambda
 SPACED = [
     "slack: {}",
     "slack = {} ns",
-    "x={}, y=1",
+    "x={}, y=900001",
     "it was ({})",
     "| slack | {} | ns |",
     "from {} to 900001",

@@ -99,7 +99,7 @@ def test_a_truncated_reply_is_never_accepted(before: str, body: str, keep: int) 
 
 @given(echoes=st.lists(st.sampled_from(["<tag></tag>", "<tag>\n</tag>", "`<tag>`"]), max_size=4), body=BODY)
 def test_echoed_empty_pairs_do_not_count(echoes: list[str], body: str) -> None:
-    assume(body.strip() and "`" not in body)
+    assume(body.strip() and "`" not in body and "~~~" not in body)  # a fence that is left open hides what follows
     text = "\n\n".join([*echoes, f"<tag>\n{body}\n</tag>", *echoes])
     assert read_tag(text, "tag").text == body.strip()
 

@@ -35,7 +35,10 @@ def states(result: Any) -> dict[str, str]:
 @pytest.mark.fence
 async def test_the_example_ends_with_two_merges_and_a_block_and_is_not_done_again(tmp_path: Path) -> None:
     at = replayed(tmp_path)
+    at.playbook = Playbook()
     result = await at.go()
+    (born,) = at.playbook.items.values()
+    assert "test_a_fraction_of_a_cent_is_kept" in born.content and born.category is InsightCategory.MISTAKE
     assert (states(result), result.exit_code) == ({"story-1": "done", "story-2": "blocked", "story-3": "done"}, 3)
     _, second, third = result.stories
     assert [(row.stage, row.decision, row.attempt) for row in third.stages] == [
@@ -277,6 +280,7 @@ async def test_dev_is_shown_what_was_learned_and_its_outcome_counts_for_what_it_
         assert told.id in shown and other.id in shown
         found = at.playbook.items
         assert (found[told.id].helpful_count, found[other.id].helpful_count) == (1, 0)
+        assert len(found) == 2, "an attempt that passes teaches no mistake"
 
 
 async def test_statuses_are_written_with_the_merge_and_nothing_else_of_the_backlog_changes(tmp_path: Path) -> None:

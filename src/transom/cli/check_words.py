@@ -14,8 +14,8 @@ from transom.checklist.run import Verdict
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.cli.checking import LEARNED
 from transom.cli.history import RunView, found_run
+from transom.cli.insights import opened
 from transom.cli.output import print_json, print_text
-from transom.cli.playbook import opened
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml

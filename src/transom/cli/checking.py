@@ -43,10 +43,10 @@ from transom.cli.answers import (
     verdict_for,
 )
 from transom.cli.check_reports import parse_reports
+from transom.cli.insights import Scope, opened
 from transom.cli.meaning import load_checked, with_readings
 from transom.cli.options import manner_of, places_of, session_of
 from transom.cli.output import counted, say
-from transom.cli.playbook import Scope, opened
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
 from transom.cli.told import Options

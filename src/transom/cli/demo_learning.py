@@ -29,7 +29,7 @@ async def show_learning(session: Session, examples: Path) -> dict[str, Any]:
     """
     from transom.cli.check_words import Word, give_word, lines_of
     from transom.cli.checking import LEARNED
-    from transom.cli.playbook import lines_of_insight, opened
+    from transom.cli.insights import lines_of_insight, opened
     from transom.cli.window import show_blocks
 
     folder = session.workspace_root / "learning"
@@ -72,8 +72,8 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
     from transom.checklist.item import load_item
     from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of
     from transom.cli.checking import LEARNED
+    from transom.cli.insights import opened
     from transom.cli.options import manner_of
-    from transom.cli.playbook import opened
     from transom.cli.told import Options
 
     item, options = load_item(examples / f"{item_id}.yaml"), Options()

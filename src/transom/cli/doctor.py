@@ -88,9 +88,10 @@ def _one_provider(session: Session, name: str, providers: list[dict[str, Any]]) 
     around = Surroundings(session.cwd, session.settings)
     kind, _, path = name.partition(":")
     found = next((one for one in providers if one["name"] == name), None)
-    if kind == "replay" and path:
-        named_provider(name, around)  # which reads it, and says what is wrong with it
-        found = {"name": name, "answers": True, "says": "can be read, and answers what was recorded"}
+    if found is None and path:
+        named_provider(name, around)  # which makes it, and says what is wrong with it
+        says = "can be read, and answers what was recorded" if kind == "replay" else "is a provider of your own"
+        found = {"name": name, "answers": True, "says": says}
     if found is None:
         raise unknown_provider(name, known_providers(around), "--provider")
     if session.format == "json":

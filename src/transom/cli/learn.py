@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from transom.cli.command import command, group
+from transom.cli.insights import Scoped, opened
 from transom.cli.output import counted, print_json, print_text, style, table
-from transom.cli.playbook import Scoped, opened
 from transom.cli.session import Session
 
 session_app = group("session", "The session of a workspace: what is done and relied on.")
@@ -92,7 +92,7 @@ def close(
 @command(learning_app, "report", example="transom learning report")
 def report(session: Session, scope: Scoped) -> int:
     """Say what was learned, and what a person should look at."""
-    from transom.cli.playbook import document_of
+    from transom.cli.insights import document_of
     from transom.learning.figures import learning_report
 
     with opened(session, scope) as playbook:

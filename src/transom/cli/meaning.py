@@ -51,9 +51,11 @@ async def with_readings(
         return answer
     knowledge = load_knowledge(session.settings.paths.knowledge_dirs)
     files = _files(item, places.roots(places.of(item, run.folder)))
+    given = {"requirements": item.requirements, "waivers": item.waivers}
+    values = {name: part.value for name, part in given.items() if part}
     rows = tuple(
         ReadingRow(says=said(one, knowledge), reads_as=one.to_json(), evidence=evidence_of(one, knowledge, files))
-        for one in near_readings(item.description, knowledge)
+        for one in near_readings(item.description, knowledge, **values)
     )
     chosen = await _chosen(session, run, item, rows) if rows else None
     if chosen:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from transom.cli.command import Among, command, group
-from transom.cli.output import counted, print_json, print_text, say, style, table
+from transom.cli.command import command, group
+from transom.cli.insights import Scoped, document_of, lines_of_insight, opened, pairs_of, print_list, print_one, report
+from transom.cli.output import counted, print_text, say, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
 if TYPE_CHECKING:
-    from transom.learning import Insight, Playbook
-    from transom.learning.ledger import PlaybookEvent
+    pass
 
 playbook_app = group("playbook", "The playbook: what was learned, and how it stands.")
 
@@ -28,33 +25,7 @@ Code = Annotated[str | None, typer.Option("--category", metavar="CODE", help="st
 Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
 
 
-@dataclass(frozen=True)
-class Scope:
-    """Whose playbook is looked at."""
-
-    domain: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this domain.")] = ""
-    study: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this study.")] = ""
-    user: Annotated[str, typer.Option(metavar="NAME", help="With this person's own insights.")] = ""
-
-
 _STUDY: Literal["study"] = "study"
-Scoped = Annotated[Scope, Among("domain", "study", "user")]
-
-
-@contextmanager
-def opened(session: Session, scope: Scope | None = None, *, making: bool = False) -> Iterator[Playbook]:
-    """The workspace's playbook; an empty one where there is no workspace yet, unless it is to be made."""
-    from transom.learning import Playbook
-    from transom.memory import find_embedder
-
-    seen, there = scope or Scope(), session.workspace_root.is_dir() and session.workspace.database.is_file()
-    path, embedder = (
-        session.workspace.database if there or making else None,
-        find_embedder(session.settings.paths.embeddings),
-    )
-    with Playbook(path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder) as playbook:
-        playbook.embed_missing()
-        yield playbook
 
 
 @command(playbook_app, "list", example="transom playbook list --category mis")
@@ -72,7 +43,7 @@ def list_all(
         known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
         found = [one for one in known if wanted in (None, one.category) and {*(tag or ())} <= {*one.tags}]
         elsewhere = playbook.elsewhere
-    code = _listed(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
+    code = print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
     for place, number in elsewhere.items():
         level, _, name = place.partition("/")
         session.progress(f"{counted(number, 'more insight')} in {place}: transom playbook list --{level} {name}")
@@ -86,15 +57,7 @@ def show(session: Session, insight: Id) -> int:
         one, events = playbook.require(insight), playbook.events(insight)
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
     document = {"schema": "transom.insight/1", **document_of(one), "history": history}
-    return _report(session, document, *lines_of_insight(one, events))
-
-
-def lines_of_insight(one: Insight, events: Sequence[PlaybookEvent]) -> list[str]:
-    """An insight and what happened to it, for people."""
-    state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
-    figures = f"{one.for_count} outcomes for it, {one.against_count} against it; standing {one.lower_bound:.2f}"
-    lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}", figures]
-    return lines + [f"{event.at[:19]}Z  {event.kind}{_detail(event.data)}" for event in events]
+    return report(session, document, *lines_of_insight(one, events))
 
 
 @command(playbook_app, "add", example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist')
@@ -108,9 +71,10 @@ def add(
     by: By = "a person",
 ) -> int:
     """Add an insight, unless one that says the same is there."""
-    from transom.learning import InsightCategory, Source
+    from transom.learning import ErrorPatterns, InsightCategory, Source
 
     with opened(session, scope, making=True) as playbook:
+        tag = tag or [*ErrorPatterns().tags_in(text)]
         epoch, level = playbook.epoch, _STUDY if scope.study else None
         one = playbook.add_insight(
             InsightCategory.named(category), text, tags=tag, source=Source(by=by), level=level,
@@ -119,7 +83,7 @@ def add(
         new = any(event.kind == "added" for event in playbook.ledger.events(one.id, epoch))
     if one.retired:
         say(f"transom: {one.id} says the same and is retired ({one.retired}); transom playbook retire {one.id} --undo")
-    return _said(session, one, "added" if new else "it is there already")
+    return print_one(session, one, "added" if new else "it is there already")
 
 
 @command(playbook_app, "feedback", example="transom playbook feedback str-00001 --helpful --by ada")
@@ -135,7 +99,7 @@ def feedback(
     with opened(session) as playbook:
         playbook.require(insight)
         playbook.record_outcome(insight, helpful, followed=True, source=Source(by=by))
-        return _said(session, playbook.require(insight), "counted")
+        return print_one(session, playbook.require(insight), "counted")
 
 
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
@@ -148,7 +112,7 @@ def search(
 ) -> int:
     """Find insights by words, and by meaning with embeddings."""
     with opened(session, scope) as playbook:
-        return _listed(session, playbook.search_by_content(query, _category(category), limit))
+        return print_list(session, playbook.search_by_content(query, _category(category), limit))
 
 
 @command(playbook_app, "context", example='transom playbook context "mesh a thin bracket" --task create_study')
@@ -165,7 +129,7 @@ def context(
     with opened(session, scope) as playbook:
         text = playbook.get_context_for_task(task, limit, tags=tag, query=words, tokens=tokens)
     document = {"schema": "transom.playbook-context/1", "context": text}
-    return _report(session, document, *(text.splitlines() or ["nothing yet"]))
+    return report(session, document, *(text.splitlines() or ["nothing yet"]))
 
 
 @command(playbook_app, "prune", example="transom playbook prune --threshold -3")
@@ -177,7 +141,7 @@ def prune(
     """Retire the insights that evidence condemns. They stay as tombstones."""
     with opened(session, scope) as playbook:
         pruned = playbook.prune_harmful(threshold)
-    return _report(session, {"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
+    return report(session, {"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
 
 
 @command(playbook_app, "stats", example="transom playbook stats")
@@ -185,8 +149,8 @@ def stats(session: Session, scope: Scoped) -> int:
     """Count the insights."""
     with opened(session, scope) as playbook:
         found = playbook.get_stats()
-    told = {name: _pairs(value) if isinstance(value, dict) else f"{value:.3g}" for name, value in found.items()}
-    return _report(session, found, *table([(name.replace("_", " "), text) for name, text in told.items()]))
+    told = {name: pairs_of(value) if isinstance(value, dict) else f"{value:.3g}" for name, value in found.items()}
+    return report(session, found, *table([(name.replace("_", " "), text) for name, text in told.items()]))
 
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")
@@ -225,7 +189,7 @@ def import_files(
         say(f"transom: {line}")
     renamed = [f"{old} is {new} here" for one in done for old, new in one.renamed.items()]
     added, known = sum(len(one.added) for one in done), sum(len(one.known) for one in done)
-    _report(
+    report(
         session, {"files": [vars(one) for one in done]}, f"{counted(added, 'insight')} added, {known} known", *renamed
     )
     return int(bool(odd))
@@ -244,11 +208,11 @@ def review(
 
     with opened(session, scope) as playbook:
         if confirm:
-            return _said(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
+            return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
         asked = Curator(playbook).questions(limit)
     lines = [line for one in asked for line in (f"{one.insight.id}: {one.insight.content}", f"  {one.text}")]
     hint = "answer with: transom playbook review --confirm ID, edit ID or retire ID --why TEXT"
-    return _report(
+    return report(
         session, {"questions": [one.to_json() for one in asked]}, *([*lines, hint] if lines else ["nothing to ask"])
     )
 
@@ -271,7 +235,7 @@ def edit(
     with opened(session) as playbook:
         curator = Curator(playbook)
         one = curator.edit(insight, content=content, tags=tag, valid_from=since, valid_until=until, by=by)
-    return _said(session, one, "changed")
+    return print_one(session, one, "changed")
 
 
 @command(playbook_app, "retire", example='transom playbook retire str-00001 --why "wrong since release 9"')
@@ -287,7 +251,7 @@ def retire(
 
     with opened(session) as playbook:
         one = Curator(playbook).restore(insight, by=by) if undo else Curator(playbook).retire(insight, why, by=by)
-    return _said(session, one, "restored" if undo else "retired")
+    return print_one(session, one, "restored" if undo else "retired")
 
 
 @command(playbook_app, "bootstrap", example="transom playbook bootstrap --dir .claude/skills")
@@ -300,7 +264,7 @@ def bootstrap(
     from transom.runs import write_file
 
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())
-    return _report(session, {"path": str(path)}, f"wrote {path}")
+    return report(session, {"path": str(path)}, f"wrote {path}")
 
 
 @command(playbook_app, "merge", example="transom playbook merge str-00001 str-00007")
@@ -314,55 +278,10 @@ def merge(
     from transom.learning import Curator
 
     with opened(session) as playbook:
-        return _said(session, Curator(playbook).merge(keep, *others, by=by), "merged")
+        return print_one(session, Curator(playbook).merge(keep, *others, by=by), "merged")
 
 
 def _category(text: str | None) -> Any:
     from transom.learning import InsightCategory
 
     return InsightCategory.named(text) if text else None
-
-
-def document_of(one: Insight) -> dict[str, Any]:
-    """An insight as JSON."""
-    from transom.learning.exchange import insight_json
-
-    figures = {"net_score": one.net_score, "confidence": one.confidence, "lower_bound": round(one.lower_bound, 6)}
-    return {**insight_json(one), **figures}
-
-
-def _listed(session: Session, found: list[Insight]) -> int:
-    document = {"schema": "transom.playbook/1", "items": [document_of(one) for one in found]}
-    cells = [(one.id, f"{one.lower_bound:.2f}", f"{one.net_score:+d}", one.content) for one in found]
-    header, *lines = table([("ID", "STANDING", "NET", "INSIGHT"), *cells])
-    return _report(session, document, *([style(header, "bold"), *lines] if found else ["no insights"]))
-
-
-def _said(session: Session, one: Insight, what: str) -> int:
-    line = f"{one.id}: {what}; net score {one.net_score:+d}, standing {one.lower_bound:.2f}"
-    return _report(session, document_of(one), line)
-
-
-def _report(session: Session, document: dict[str, Any], *lines: str) -> int:
-    if session.format == "json":
-        print_json(document)
-    else:
-        print_text(*lines)
-    return 0
-
-
-def _detail(data: Any) -> str:
-    """What happened, without what the insight itself shows."""
-    hidden = ("fingerprint", "content", "category", "scope", "egress", "tags")
-    known = {key: value for key, value in data.items() if key not in hidden and value not in ("", None, [])}
-    return f"  {_pairs(known)}" if known else ""
-
-
-def _pairs(values: Any) -> str:
-    return ", ".join(f"{key} {_shown(value)}" for key, value in values.items())
-
-
-def _shown(value: Any) -> Any:
-    if isinstance(value, dict):
-        return _pairs(value)
-    return "; ".join(str(_shown(one)) for one in value) if isinstance(value, list) else value

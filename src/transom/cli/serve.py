@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from transom.cli.command import command
+from transom.cli.insights import Scoped, opened
 from transom.cli.output import print_json, print_text, say
-from transom.cli.playbook import Scoped, opened
 from transom.cli.session import Session
 from transom.errors import SettingsError, install_hint
 

@@ -58,7 +58,7 @@ class Session:
         open_runs: ids of runs that are being worked on; what is left here was cut off.
         chains: those that were made, and from what.
         redact: takes secrets out of text; None: the usual ones.
-        purses: one for all runs of the command, where their cost is capped.
+        budgets: one for all runs of the command, where their cost is capped.
     """
 
     settings: Settings
@@ -71,7 +71,7 @@ class Session:
     live: Live = field(default_factory=Live)
     chains: list[tuple[Surroundings, Chain]] = field(default_factory=list)
     redact: Redactor | None = None
-    purses: list[Spending] = field(default_factory=list)
+    budgets: list[Spending] = field(default_factory=list)
 
     @staticmethod
     def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
@@ -151,7 +151,7 @@ class Session:
         return chain
 
     def spending(self, chain: Chain) -> Spending | None:
-        """The purse of this command's runs; None where their cost is not capped.
+        """What this command's runs may still cost; None where their cost is not capped.
 
         Raises:
             InputError: the cost of a provider's replies could not be told, or the price list cannot be read.
@@ -164,10 +164,10 @@ class Session:
 
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
-        if not self.purses:
-            self.purses.append(Spending(limit, prices.of))
-        self.purses[0].free |= {provider.name for provider in chain.everyone if provider.local}
-        return self.purses[0]
+        if not self.budgets:
+            self.budgets.append(Spending(limit, prices.of))
+        self.budgets[0].free |= {provider.name for provider in chain.everyone if provider.local}
+        return self.budgets[0]
 
     def call_settings(self, seat: Literal["agent_a", "agent_b", "reflect"], default: CallSettings) -> CallSettings:
         """How a seat is asked: `llm.<seat>` over what its role says."""

@@ -139,7 +139,8 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
 @asynccontextmanager
 async def _epic(session: Session, project: Path, options: StoryOptions, settings: StorySettings) -> AsyncIterator[Epic]:
     """The run of an epic, with its workers in their seats."""
-    from transom.learning import Playbook
+    from transom.cli.insights import Scope
+    from transom.cli.insights import opened as playbook_of
     from transom.stories.backlog import find_backlog
     from transom.stories.shared import Epic, project_tools
     from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
@@ -162,7 +163,7 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
         async with session.open_run("story", inputs, name=name, store=store, chain=chain, entry=entry) as opened:
             places.root = opened.folder / "worktrees"
             tools = project_tools(settings.tests, project)
-            with Playbook(session.workspace.database) as playbook:
+            with playbook_of(session, Scope(domain="stories"), making=True) as playbook:
                 yield Epic(opened, project, backlog, settings, places, tools, playbook)
 
 

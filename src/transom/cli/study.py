@@ -157,7 +157,7 @@ def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
 
     What is retired in the playbook does nothing; what a person confirmed there acts whatever came of it.
     """
-    from transom.cli.playbook import Scope, opened
+    from transom.cli.insights import Scope, opened
     from transom.learning import Curator, InsightCategory, Playbook, Source
     from transom.studies.advice import FileAdvice, Insight
     from transom.studies.pipeline import OpenStudy

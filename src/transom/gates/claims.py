@@ -193,7 +193,7 @@ def _unsupported(fact: Fact, sentence: str, cited: Sequence[Support], known: str
     named = _NAMED.search(sentence[: fact.end])  # `stage 2`, where the question speaks of it
     if named and named[0].casefold() in known:
         return None
-    shown = f"{fact.text} {unit}".strip()
+    shown = fact.text if fact.text.endswith(unit) else f"{fact.text} {unit}"
     if not cited:
         return f"{shown} has no evidence beside it"
     values = [one for one in cited if one.value is not None and _equal(fact, unit, sentence, one)]

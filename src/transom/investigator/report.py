@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from transom.canonical import pretty_json
+from transom.formats.release.measures import words_of
+from transom.investigator.ledger import Evidence
 from transom.investigator.result import CriterionResult, Investigation, Risk, judged_line
 
 _SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~"}
@@ -97,6 +99,13 @@ def _place(source: str, locator: str) -> str:
     return f"{source}#{locator.replace('~1', '/').replace('~0', '~')}" if locator else source
 
 
+def _called(row: Evidence) -> str:
+    """What an entry of the ledger is: `Jira status: LEND-118`."""
+    if row.measure.startswith("performance.") and row.label:
+        return row.label
+    return ": ".join(part for part in (words_of(row.measure), row.label) if part)
+
+
 def _cites(ids: list[str]) -> str:
     return f" [{', '.join(ids[:6])}]" if ids else ""
 
@@ -164,8 +173,9 @@ def _printable(text: str) -> str:
 
 def html_report(result: Investigation) -> str:
     """One file without any other: the verdict first, criteria, evidence in context, what was read, cost."""
-    more = {"ordered": _ordered(result), "risks": _further_risks(result), "words": _in_words(result), "place": _place}
-    page: str = _template().render(result=result, **more)
+    functions = {"place": _place, "called": _called}
+    parts = {"ordered": _ordered(result), "risks": _further_risks(result), "words": _in_words(result)}
+    page: str = _template().render(result=result, **parts, **functions)
     return page
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import CoroutineType
 from typing import Protocol, get_args
 
 from transom.errors import (
@@ -228,7 +229,7 @@ async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None)
     """Ask one provider. A TimeoutError is the end of the caller's own patience, so none leaves here."""
     try:
         answer = provider.complete(request, on_delta=on_delta)
-        reply = await answer if hasattr(answer, "__await__") else answer
+        reply = await answer if type(answer) is CoroutineType or hasattr(answer, "__await__") else answer
     except TimeoutError as error:
         what = f"it gave up waiting: {error}" if str(error) else "it gave up waiting"
         raise NetworkFailed(what, where=provider.name) from error

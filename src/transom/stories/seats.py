@@ -8,7 +8,7 @@ from typing import TypeVar
 from transom.agent import Budget, call
 from transom.canonical import Json
 from transom.errors import CapReached, OutOfTurns, ReplyError
-from transom.learning import Outcome, cited_in
+from transom.learning import OptimizationOutcome, Outcome, Reflector, Source, cited_in, ids_in
 from transom.learning.reader import PLAYBOOK_TOKENS
 from transom.llm import Block, Role, Usage
 from transom.runs import Artifact, Question, Stage, model_file, text_file
@@ -112,11 +112,14 @@ class Seats:
         return worked
 
     def learn(self, number: int, worked: Worked, findings: Sequence[str]) -> None:
-        """Count an attempt for or against the insights that Dev named."""
+        """Count an attempt for or against the insights that Dev named, and add what was found as insights."""
         if self.epic.playbook and self._hints:
-            cited = cited_in(worked.reply, [one for one in self.epic.playbook.items if one in self._hints.value])
-            outcome = Outcome(not findings, self.run.id, f"{self.name}/dev", number)
-            self.epic.playbook.record(outcome, cited)
+            playbook, place = self.epic.playbook, f"{self.name}/dev"
+            cited = cited_in(worked.reply, ids_in(self._hints.value))
+            playbook.record(Outcome(not findings, self.run.id, place, number), cited)
+            reflector, source = Reflector(playbook), Source(self.run.id, place, by="stories")
+            reflector.analyze_trial(OptimizationOutcome(None, not findings, solver_errors=findings, source=source))
+            reflector.commit_insights()
 
     def _prepare(
         self, seat: str, number: int, story: Story, more: Mapping[str, Json], commit: str

@@ -85,7 +85,8 @@ class World:
             if (file := Path(f"{self.database}{name}")).exists():
                 shutil.copyfile(file, f"{there.database}{name}")
         if (files := self.folder / "w" / "runs").is_dir():
-            shutil.copytree(files, there.folder / "w" / "runs", dirs_exist_ok=True)
+            halves = shutil.ignore_patterns(".*")  # what is being written now, or is for people alone
+            shutil.copytree(files, there.folder / "w" / "runs", ignore=halves, dirs_exist_ok=True)
         return there
 
     def journal(self) -> list[tuple[str, Any]]:

@@ -18,7 +18,8 @@ from transom.errors import InputError, NeedsModel
 from transom.formats.yaml_files import add_key, load_yaml, parse_yaml
 
 DATA: Any = load_yaml(Path(__file__).parent / "data" / "readings.yaml").data
-LINES = [*(row["text"] for row in DATA["reworded"]), *DATA["near"], *DATA["unknown"]]
+REWORDED = [*DATA["reworded"], *DATA["later"]]
+LINES = [*(row["text"] for row in REWORDED), *DATA["near"], *DATA["unknown"]]
 ITEM = "description: {}\nrequirements: {{value: N/A, pattern_items: []}}\ninput_files: [a.rpt]\n"
 
 
@@ -27,9 +28,9 @@ def shown(text: str) -> list[dict[str, Any]]:
 
 
 def test_the_reading_that_is_meant_is_among_the_three() -> None:
-    told = DATA["reworded"]
-    missed = [row["text"] for row in told if row["reads_as"] not in shown(row["text"])]
-    assert len(missed) <= 0.1 * len(told), f"{len(told) - len(missed)} of {len(told)} have it; missed: {missed}"
+    missed = [row["text"] for row in REWORDED if row["reads_as"] not in shown(row["text"])]
+    found = len(REWORDED) - len(missed)
+    assert found >= 0.9 * len(REWORDED), f"{found} of {len(REWORDED)} have it; missed: {missed}"
 
 
 @pytest.mark.parametrize("text", LINES)
@@ -40,7 +41,14 @@ def test_none_is_chosen_and_all_can_be(text: str) -> None:
     assert len(near) <= MOST
     assert len({said(one, shipped()) for one in near}) == len(near), "the person can tell them apart"
     assert [find_slip(one, shipped()) for one in near] == [None] * len(near)
-    assert bool(near) == (text not in DATA["unknown"])
+    assert near or text not in DATA["near"]
+    assert not near or text not in DATA["unknown"]
+
+
+def test_what_cannot_be_built_is_not_proposed() -> None:
+    text = "Setup WNS is not negative."
+    assert {one.domain for one in near_readings(text, shipped())} == {"worst_slack"}
+    assert near_readings(text, shipped(), requirements=2) == [], "its domain knows no patterns"
 
 
 def test_what_a_person_says_is_read_like_a_description(tmp_path: Path) -> None:

@@ -13,12 +13,15 @@ from typing import Final
 from rapidfuzz import fuzz, process
 
 from transom.checklist.item import ReadsAs
+from transom.checklist.rules.analysis import write_analysis
 from transom.checklist.rules.chart import Row
 from transom.checklist.rules.forms import normal
 from transom.checklist.rules.grammar import Language
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.meaning import needed, parameters_of
+from transom.checklist.rules.meaning import needed, parameters_of, read_as
+from transom.checklist.rules.reading import Reading
 from transom.checklist.rules.shapes import Domain, KnownItem
+from transom.errors import NeedsModel
 
 MOST: Final = 3
 
@@ -36,20 +39,31 @@ class _Topic:
     Attributes:
         names: words by which they are called.
         context: other words of the domain.
+        things: of each thing that they are of, words by which no other thing of the domain is called.
     """
 
     language: Language
     items: tuple[KnownItem, ...]
     names: frozenset[str]
     context: frozenset[str]
+    things: tuple[frozenset[str], ...]
 
     @property
     def domain(self) -> Domain:
         return self.language.domain
 
 
-def near_readings(text: str, knowledge: Knowledge) -> list[ReadsAs]:
-    """Up to three readings that come near, the nearest first; none where nothing does."""
+def near_readings(
+    text: str, knowledge: Knowledge, *, requirements: int | None = None, waivers: int | None = None
+) -> list[ReadsAs]:
+    """Up to three readings that come near, the nearest first; none where nothing does.
+
+    Args:
+        text: the description.
+        knowledge: whose items are proposed.
+        requirements: `value` of the item; None is N/A. What knows no patterns is not proposed for an item with some.
+        waivers: the same for waivers.
+    """
     small = _small(knowledge)
     topics = [topic for language in knowledge.languages for topic in _topics(language, small)]
     words = _respelled(normal(text), knowledge, topics)
@@ -61,7 +75,17 @@ def near_readings(text: str, knowledge: Knowledge) -> list[ReadsAs]:
             score = _score(topic, told, weights)
             if score >= _NEAR:
                 found.append((-round(score, 3), turn, things, -len(topic.items), told))
-    return [one[-1] for one in sorted(found, key=lambda one: one[:-1])][:MOST]
+    near = (told for *_, told in sorted(found, key=lambda one: one[:-1]))
+    fitting = (told for told in near if _fits(read_as(told, text, knowledge), requirements, waivers))
+    return list(itertools.islice(fitting, MOST))
+
+
+def _fits(reading: Reading, requirements: int | None, waivers: int | None) -> bool:
+    try:
+        write_analysis(reading, requirements, waivers)
+    except NeedsModel:
+        return False
+    return True
 
 
 def _respelled(words: Sequence[str], knowledge: Knowledge, topics: Sequence[_Topic]) -> list[str]:
@@ -94,6 +118,8 @@ def _score(topic: _Topic, told: ReadsAs, weights: Mapping[str, float]) -> float:
     around = sum(weight for word, weight in weights.items() if word in topic.context - topic.names - chosen)
     narrowing = [(name, value) for name, value in told.parameters.items() if name in topic.domain.narrows]
     named = any(word in weights for word in topic.names | _words(_templates(topic.domain, narrowing)))
+    if len({thing.isdisjoint(weights) for thing in topic.things}) > 1:
+        return 0.0  # one of its things is named, and another one is not
     return (by_name + _CONTEXT * around) / sum(weights.values()) if named else 0.0
 
 
@@ -137,8 +163,9 @@ def _said(language: Language, row: Row, template: str) -> dict[str, list[str]]:
 def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
     """All things of a domain together, each by itself, and each item by itself; items of one `when` at a time."""
     domain = language.domain
-    things = {entity.key: _words(map(_needed, (entity.name, *entity.words))) for entity in domain.entities}
-    every = set[str]().union(*things.values())
+    told = {entity.key: _words(_called(domain, (entity.name, *entity.words))) for entity in domain.entities}
+    every = Counter(word for words in told.values() for word in words)
+    things = {key: frozenset(word for word in words if every[word] == 1) for key, words in told.items()}
     around = _context(domain) - small
     claimed = _words(_needed(say) for one in domain.claims for say in one.subject)
     groups: dict[tuple[str, ...], list[KnownItem]] = {}
@@ -147,11 +174,13 @@ def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
         by_thing = [[item for item in about if item.entity == key] for key in things]
         groups |= {tuple(one.key for one in group): group for group in (about, *by_thing, *([one] for one in about))}
     for items in filter(None, groups.values()):
-        mine = set[str]().union(*(things[item.entity] for item in items if item.entity))
+        keys = dict.fromkeys(item.entity for item in items if item.entity)
+        mine = set[str]().union(*(told[key] for key in keys))
         called = _words([domain.title, *(text for item in items for text in (item.name, *item.hints))]) | mine
         names = {word for word in called if word not in small or len(word) >= _LONG} | (claimed - small)
-        others = every - mine
-        yield _Topic(language, tuple(items), frozenset(names - others), frozenset(around - names - others))
+        others = every.keys() - mine
+        own = tuple(things[key] for key in keys)
+        yield _Topic(language, tuple(items), frozenset(names - others), frozenset(around - names - others), own)
 
 
 def _context(domain: Domain) -> set[str]:
@@ -184,6 +213,15 @@ def _small(knowledge: Knowledge) -> set[str]:
     common = knowledge.common
     lists = [words for words in common.lists.values() if not isinstance(words, dict)]
     return _words([*common.waiver_words, *common.frames, *(say for words in lists for say in words)])
+
+
+def _called(domain: Domain, templates: Iterable[str]) -> Iterator[str]:
+    """Templates without their optional parts, and the words of the choices that they name."""
+    choices = domain.choices()
+    for template in map(_needed, templates):
+        yield template
+        named = [name for name in re.findall(r"\{(\w+)", template) if name in choices]
+        yield from _templates(domain, ((name, value) for name in named for value in choices[name]))
 
 
 def _needed(template: str) -> str:

@@ -73,7 +73,7 @@ class Group:
 
 
 def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark]]:
-    """Observations `<prefix>.failed`, `.executed`, `.passed`, `.skipped`, `.pass_rate`, and what contradicts itself."""
+    """Observations `<prefix>.failed`, `.executed`, `.passed`, `.not_run`, `.pass_rate`, and what contradicts itself."""
     groups = [group for group in _groups(root) if group.node.nature not in ("history", "limit")]
     listed = failing_cases(root)
     measured = [group for group in groups if group.node.nature == "measured"]
@@ -197,7 +197,15 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
         operands = [(failed[0], failed[2][0][1]), (executed[0], executed[2][0][1])]
         rate = 100 * passed / executed[0]
         found.append(derived(f"{prefix}.pass_rate", group.node, rate, "100 * (1 - a / b)", operands, unit="%"))
+    whole = max((group.counts[role] for role in ("total", "planned") if role in group.counts), default=None, key=_count)
+    if prefix == "uat" and executed and whole and whole[0] > executed[0]:  # a unit test may be skipped
+        operands = [whole, (executed[0], executed[2][0][1])]
+        found.append(derived(f"{prefix}.not_run", group.node, whole[0] - executed[0], "a - b", operands))
     return found
+
+
+def _count(counted: tuple[float, Node]) -> float:
+    return counted[0]
 
 
 def failing_cases(root: Node) -> list[tuple[Node, list[Node]]]:
@@ -233,7 +241,7 @@ def _of_cases(cases: Node, bad: list[Node], prefix: str) -> list[Observation]:
     ]
     rest = len(statuses) - len(ran)
     if rest:
-        found.append(derived(f"{prefix}.blocked", cases, float(rest), "count of cases that did not run", []))
+        found.append(derived(f"{prefix}.not_run", cases, float(rest), "count of cases that did not run", []))
     rate = 100 * (executed - failed) / executed
     return [*found, derived(f"{prefix}.pass_rate", cases, rate, "100 * passed / executed", [], unit="%")]
 

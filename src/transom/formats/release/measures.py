@@ -10,6 +10,7 @@ def words_of(measure: str) -> str:
         "tests.executed": "executed tests",
         "tests.stated_pass_rate": "pass rate",
         "uat.pass_rate": "UAT pass rate",
+        "uat.not_run": "UAT scenarios not run",
         "coverage.line": "line coverage",
         "coverage.branch": "branch coverage",
         "pipeline.failed_stages": "failed pipeline stages",

@@ -47,7 +47,18 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
                 remarks.append(
                     Remark(kind="contradiction", text=text, locator=node.pointer, measure=f"{prefix}.{severity}")
                 )
+    if not found and prefix == "vulnerabilities" and (nothing := _empty_list(root)) is not None:
+        found = [observe(f"{prefix}.{one}", nothing, 0.0, formula="count of entries") for one in SEVERITIES]
     return found, remarks
+
+
+def _empty_list(root: Node) -> Node | None:
+    """A list of findings that has none, where every such list is empty and nothing tells of trouble."""
+    lists = [node for node in root.walk() if isinstance(node.value, list) and _LISTS & set(node.words)]
+    told = {words().status_of(node.value) for node in root.walk() if not isinstance(node.value, dict | list)}
+    if not lists or any(node.value or node.nature != "measured" for node in lists):
+        return None
+    return None if {"fail", "pending", "progress"} & told else lists[0]
 
 
 def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], list[Remark]]:

@@ -1,0 +1,103 @@
+"""The workspace's playbook as commands open it, and insights as they are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom.cli.command import Among
+from transom.cli.output import print_json, print_text, style, table
+from transom.cli.session import Session
+
+if TYPE_CHECKING:
+    from transom.learning import Insight, Playbook
+    from transom.learning.ledger import PlaybookEvent
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose playbook is looked at."""
+
+    domain: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this domain.")] = ""
+    study: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this study.")] = ""
+    user: Annotated[str, typer.Option(metavar="NAME", help="With this person's own insights.")] = ""
+
+
+Scoped = Annotated[Scope, Among("domain", "study", "user")]
+
+
+@contextmanager
+def opened(session: Session, scope: Scope | None = None, *, making: bool = False) -> Iterator[Playbook]:
+    """The workspace's playbook; an empty one where there is no workspace yet, unless it is to be made."""
+    from transom.learning import Playbook
+    from transom.memory import find_embedder
+
+    seen, there = scope or Scope(), session.workspace_root.is_dir() and session.workspace.database.is_file()
+    path, embedder = (
+        session.workspace.database if there or making else None,
+        find_embedder(session.settings.paths.embeddings),
+    )
+    with Playbook(path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder) as playbook:
+        playbook.embed_missing()
+        yield playbook
+
+
+def lines_of_insight(one: Insight, events: Sequence[PlaybookEvent]) -> list[str]:
+    """An insight and what happened to it, for people."""
+    state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
+    figures = f"{one.for_count} outcomes for it, {one.against_count} against it; standing {one.lower_bound:.2f}"
+    lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}", figures]
+    return lines + [f"{event.at[:19]}Z  {event.kind}{_detail(event.data)}" for event in events]
+
+
+def document_of(one: Insight) -> dict[str, Any]:
+    """An insight as JSON."""
+    from transom.learning.exchange import insight_json
+
+    figures = {"net_score": one.net_score, "confidence": one.confidence, "lower_bound": round(one.lower_bound, 6)}
+    return {**insight_json(one), **figures}
+
+
+def print_list(session: Session, found: list[Insight]) -> int:
+    """Print some insights; returns the exit code."""
+    document = {"schema": "transom.playbook/1", "items": [document_of(one) for one in found]}
+    cells = [(one.id, f"{one.lower_bound:.2f}", f"{one.net_score:+d}", one.content) for one in found]
+    header, *lines = table([("ID", "STANDING", "NET", "INSIGHT"), *cells])
+    return report(session, document, *([style(header, "bold"), *lines] if found else ["no insights"]))
+
+
+def print_one(session: Session, one: Insight, what: str) -> int:
+    """Print what was done to an insight; returns the exit code."""
+    line = f"{one.id}: {what}; net score {one.net_score:+d}, standing {one.lower_bound:.2f}"
+    return report(session, document_of(one), line)
+
+
+def report(session: Session, document: dict[str, Any], *lines: str) -> int:
+    """Print a document, or its lines for people; returns the exit code."""
+    if session.format == "json":
+        print_json(document)
+    else:
+        print_text(*lines)
+    return 0
+
+
+def _detail(data: Any) -> str:
+    """What happened, without what the insight itself shows."""
+    hidden = ("fingerprint", "content", "category", "scope", "egress", "tags")
+    known = {key: value for key, value in data.items() if key not in hidden and value not in ("", None, [])}
+    return f"  {pairs_of(known)}" if known else ""
+
+
+def pairs_of(values: Any) -> str:
+    """`name value, name value` of a mapping, also of one in it."""
+    return ", ".join(f"{key} {_shown(value)}" for key, value in values.items())
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, dict):
+        return pairs_of(value)
+    return "; ".join(str(_shown(one)) for one in value) if isinstance(value, list) else value
