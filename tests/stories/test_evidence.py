@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -262,7 +263,7 @@ def test_a_repository_within_the_worktree_runs_nothing(tmp_path: Path) -> None:
 
     async def look() -> None:
         await Git(project).commit_all("all\n")
-        write(nested, ".gitattributes", "* filter=x # changed\n")
+        os.utime(nested / ".gitattributes", (0, 0))  # what only looks changed is read through the filter
         await Git(project).look()
         await Git(project).clear()
 
