@@ -41,6 +41,18 @@ def test_git_and_python_work_in_the_project(tmp_path: Path) -> None:
     assert (project / "a.txt").read_text() == "hello"
 
 
+def test_the_link_of_a_worktree_to_its_repository_cannot_be_replaced(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: elsewhere\n")
+    for words in (
+        ["rm", "-f", ".git"],
+        ["mv", ".git", "git"],
+        ["sh", "-c", "echo x > .git"],
+        ["ln", "-sf", "a", ".git"],
+    ):
+        assert command(tmp_path, *words).code
+    assert (tmp_path / ".git").read_text() == "gitdir: elsewhere\n" and command(tmp_path, "touch", "b").code == 0
+
+
 @pytest.mark.parametrize(
     "code",
     [

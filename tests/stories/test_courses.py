@@ -24,6 +24,8 @@ QUICK = {
     "forges-the-report",
     "hides-a-file",
     "works-outside",
+    "works-in-an-ignored-folder",
+    "makes-its-own-repository",
     "plain",
 }
 LONG = (pytest.mark.slow, pytest.mark.fence)

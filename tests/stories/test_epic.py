@@ -77,6 +77,17 @@ async def test_what_waits_for_a_story_that_is_not_done_is_skipped(tmp_path: Path
         await at.go("story-9")
 
 
+async def test_before_tests_can_be_run_nobody_is_paid_and_a_corrected_command_goes_on(tmp_path: Path) -> None:
+    at = replayed(tmp_path)
+    right = at.settings
+    at.settings = replace(right, tests=replace(OPENLY, argv=("{python}", "-c", "")))
+    (story,) = (await at.go("story-1")).stories
+    assert story.status == "paused" and "before Dev begins, the tests left no report" in story.reason
+    assert [row.stage for row in story.stages] == ["sm", "po"]
+    at.settings = right
+    assert states(await at.go("story-1")) == {"story-1": "done"}
+
+
 def test_a_dry_run_calls_nobody_and_lists_the_stories_in_their_order(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     text = (

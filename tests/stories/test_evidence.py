@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -242,3 +243,29 @@ def test_tests_of_an_agent_stay_in_the_sandbox(tmp_path: Path, code: str) -> Non
 def test_without_a_command_for_the_tests_nothing_is_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no command for the tests"):
         asyncio.run(run_tests(TestCommand(()), tmp_path, tmp_path))
+
+
+async def test_tests_import_the_worktree_and_not_what_an_environment_has_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    told = ("{python}", "-c", "import os; print(os.environ['PYTHONPATH'])")
+    for environment, path in (({}, f"{tmp_path}/src:{tmp_path}"), ({"PYTHONPATH": "lib"}, "lib")):
+        command = TestCommand(told, environment=environment, sandbox=False)
+        assert (await run_tests(command, tmp_path, tmp_path)).output == path
+
+
+def test_a_repository_within_the_worktree_runs_nothing(tmp_path: Path) -> None:
+    project, nested = make_project(tmp_path), tmp_path / "project" / "nested"
+    write(nested, ".gitattributes", "* filter=x\n")
+    git(project, "init", "--quiet", "nested")
+    git(nested, "add", "--all")
+    git(nested, "commit", "--quiet", "--message", "x")
+    git(nested, "config", "filter.x.clean", f"touch {tmp_path}/ran; cat")
+
+    async def look() -> None:
+        await Git(project).commit_all("all\n")
+        os.utime(nested / ".gitattributes", (0, 0))  # what only looks changed is read through the filter
+        await Git(project).look()
+        await Git(project).clear()
+
+    asyncio.run(look())
+    assert not (tmp_path / "ran").exists()

@@ -194,6 +194,8 @@ def _bubblewrap(project: Path, readable: Sequence[Path], descriptor: int) -> lis
         str(project),
         str(project),
     ]
+    link = project / ".git"  # a worktree's: git outside the sandbox goes where it points, and runs what is set there
+    own += ["--ro-bind", str(link), str(link)] if link.is_file() and not link.is_symlink() else []
     return [bwrap, *shut, *binds, *own, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(project)]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -23,6 +25,12 @@ PROTECTED = (
     "**/sitecustomize.py",
 )  # fmt: skip
 """What decides how tests are run and what git sees: only a story that names such a file may change it."""
+
+_TEST_SETTINGS = {
+    "pyproject.toml": ("pytest", "tox", "nox", "hatch", "coverage"),
+    "package.json": ("test", "pretest", "posttest", "jest", "vitest", "mocha", "ava"),
+}
+"""File -> its parts that decide how tests are run; the rest of it any story may change."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,30 @@ def judge_paths(changes: Sequence[Change], story: Story, rules: Rules) -> list[F
     return found
 
 
+async def judge_settings(git: Git, base: str, head: str, changes: Sequence[Change], story: Story) -> list[Finding]:
+    """What files that hold much else say of tests stays as it was, unless the story names the file."""
+    found = []
+    for change in changes:
+        name = change.path.rpartition("/")[2]
+        if name not in _TEST_SETTINGS or change.path in (*story.creates, *story.changes, *story.allowed):
+            continue
+        was, now = [_test_settings(name, await git.text(commit, change.path) or "") for commit in (base, head)]
+        if was != now:
+            what = "what it says of how tests are run changed, and the story does not name it"
+            found.append(Finding("story.paths", change.path, None, what))
+    return found
+
+
+def _test_settings(name: str, text: str) -> object:
+    """What `pyproject.toml` or `package.json` says of tests; the whole text where it cannot be read."""
+    try:
+        data = tomllib.loads(text) if name == "pyproject.toml" else json.loads(text or "{}")
+        rows = data.get("tool", {}) if name == "pyproject.toml" else {**data, **data.get("scripts", {})}
+        return {key: value for key, value in rows.items() if key in _TEST_SETTINGS[name]}
+    except (ValueError, AttributeError, RecursionError):
+        return text
+
+
 def judge_claims(read: Read, attempt: Mapping[str, Action], whole: Mapping[str, Action]) -> list[Finding]:
     """Dev's list of files against git, both ways: of this attempt, or of the whole story."""
     if not read.files:
@@ -163,7 +195,7 @@ async def judge(
     """
     base, start, head = commits
     changes, attempt = await git.changes(base, head), await git.changes(start, head)
-    findings = judge_paths(changes, story, rules)
+    findings = [*judge_paths(changes, story, rules), *await judge_settings(git, base, head, changes, story)]
     if not changes:
         findings.append(Finding("story.diff", "worktree", None, "Dev changed no file"))
     findings += judge_claims(read, {one.path: one.action for one in attempt}, {one.path: one.action for one in changes})

@@ -106,7 +106,8 @@ class Git:
     async def look(self) -> Look:
         """Branch, head and what differs from it, the workspace left out."""
         options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
-        rows = (await self("status", *options)).split("\0")
+        unseen = "--ignore-submodules=dirty"  # git would run what the settings of a repository in here name
+        rows = (await self("status", *options, unseen)).split("\0")
         told = dict(row[2:].partition(" ")[::2] for row in rows if row.startswith("# "))
         cuts = {"1": 8, "u": 10, "?": 1, "2": 9}
         paths = [row.split(" ", cuts[row[0]])[cuts[row[0]]] for row in rows if row[:1] in cuts]
@@ -178,6 +179,11 @@ class Git:
         code, out, _ = await self.attempt("show", f"{commit}:{path}")
         return out if code == 0 else None
 
+    async def clear(self) -> None:
+        """Take away all that no commit holds, ignored files too: tests must not pass by what is never merged."""
+        await self("checkout", "--quiet", "--force", ".")
+        await self("clean", "-ffdqx")
+
     async def park(self, name: str, message: str) -> str:
         """Keep all that lies here, commits and files, on a new branch `transom/parked/NAME-N`; the branch."""
         commit = await self.snapshot(message)
@@ -189,14 +195,16 @@ class Git:
         return branch
 
     async def state(self) -> dict[str, str]:
-        """What a worktree's agent must leave alone: the refs beside ours, and the files of this checkout, digested."""
+        """What a worktree's agent must leave alone, digested: refs, this checkout's files, git's settings and hooks."""
         refs = await self("for-each-ref", "--format=%(refname) %(objectname)")
         mine = "refs/heads/transom/"
         found = {
             ref: commit for ref, _, commit in (line.partition(" ") for line in refs.splitlines()) if mine not in ref
         }
-        for path in (await self.look()).paths[:2_000]:
-            file = self.folder / path
+        common = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"))
+        settings = [common / "config", *(common / "hooks").glob("*"), *(common / "info").glob("*")]
+        for file in [*(self.folder / path for path in (await self.look()).paths[:2_000]), *settings]:
+            path = file.relative_to(self.folder).as_posix() if file.is_relative_to(self.folder) else str(file)
             found[path] = digest(file.read_bytes()) if file.is_file() and not file.is_symlink() else "none"
         return found
 

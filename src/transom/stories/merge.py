@@ -46,8 +46,9 @@ async def _join(epic: Epic, story: Story, here: Git, name: str, target: str, bef
     """Take what came into the target meanwhile into the story's work, and test the two together."""
     if said := await here.merge(target, f"Merge {name} into {story.label}\n\n{OWN_TRAILER}: yes\n"):
         return f"it conflicts with {name}: {said}"
+    await here.clear()
     found = compare(before, await run_tests(epic.settings.tests, here.folder, epic.project))
-    await here("clean", "-fdq")
+    await here.clear()
     return f"together with {name}: {found.problems[0]}" if found.problems else ""
 
 

@@ -95,8 +95,9 @@ class StoryFlow:
             branch = target or await project.branch()
             base = await project.commit_of(f"refs/heads/{branch}") if branch else None
             if base is None:
+                what = f"there is no branch {branch!r}" if branch else "no branch is checked out"
                 hint = "check out a branch with a commit, or set stories.target"
-                raise InputError(f"there is no branch {branch!r}", where=str(self.epic.project), hint=hint)
+                raise InputError(what, where=str(self.epic.project), hint=hint)
             number, name = 1, f"transom/{story.slug}"
             while await project.commit_of(f"refs/heads/{name}"):
                 number += 1
@@ -174,6 +175,8 @@ class StoryFlow:
         start = self.base.base
         findings: tuple[str, ...] = ()
         before = await self._tests("tests-before", start)
+        if before.problem:
+            raise Stopped("paused", f"before Dev begins, {before.problem}; correct stories.tests, and come again")
         for number in range(1, self.settings.attempts + 1):
             worked = await self.seats.develop(number, self.story, start, findings)
             evidence, tests = await self._look(number, start, worked, before)
@@ -196,13 +199,14 @@ class StoryFlow:
     async def _tests(self, name: str, commit: str) -> TestRun:
         """Run the tests on a commit; what they leave behind goes."""
 
-        async def step(_: Stage, commit: str, branch: str, argv: list[str]) -> TestRun:
+        async def step(stage: Stage, commit: str, branch: str, argv: list[str]) -> TestRun:
             del argv  # another command makes another run
             await self.epic.places.restore(branch, commit)
             here = self.epic.places.git(branch)
+            await here.clear()
             found = await run_tests(self.settings.tests, here.folder, self.epic.project)
-            await here("checkout", "--quiet", "--force", ".")
-            await here("clean", "-fdq")
+            await here.clear()
+            stage.memoise = not found.problem or name != "tests-before"
             return found
 
         out = model_file("tests.json", TestRun)
@@ -255,6 +259,7 @@ class StoryFlow:
 
         async with self.epic.merging:
             name = f"{self.name}/merge#{number}"
+            self.epic.merges += 1  # before and after: who looks at the project meanwhile sees either
             found = (await self.run.stage(name, step, head, out=model_file("merge.json", Merged))).value
             self.epic.merges += 1
         if found.problem:

@@ -96,11 +96,12 @@ class Seats:
                 here = await places.ensure(branch, start)
                 reply = await _reply(stage, role, blocks, str, tools, budget)
                 strayed = await self._strayed(here, start)
-                if strayed:
-                    strayed += f"; what it left is kept on {await places.restore(branch, start)}"
+                if strayed and (kept := await places.restore(branch, start)):
+                    strayed += f"; what it left is kept on {kept}"
                 title = f"{story.label.capitalize()}: {story.title}"
                 head = await here.commit_all(f"{title}\n\nAttempt {number} of Dev.\n")
-                outside = () if merges != self.epic.merges else _differing(begun.value.outside, await project.state())
+                differing = _differing(begun.value.outside, await project.state())
+                outside = () if merges != self.epic.merges else differing
                 return Worked(reply=reply, at=now(), head=head, strayed=strayed, outside=outside)
 
             told, out = [block.to_json() for block in blocks], model_file("work.json", Worked)
@@ -183,6 +184,8 @@ class Seats:
 
     async def _strayed(self, here: Git, start: str) -> str:
         """What Dev did to the branch itself; "" where nothing."""
+        if not await self.epic.places.is_linked(here):
+            return "Dev removed its worktree, or put a repository of its own in its place"
         if (branch := await here.branch()) != self.base.branch:
             return f"Dev left its branch for {branch or 'no branch'}"
         head = await here.commit_of("HEAD")

@@ -79,7 +79,7 @@ class Epic:
         tools: makes the tools of models.
         playbook: what was learned; Dev is shown what fits the story, and what came of it is counted.
         merging: one story at a time is merged.
-        merges: how many were, in this process.
+        merges: counts beginnings and ends of merges in this process.
     """
 
     run: Run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ class TestCommand:
             `{project}` for the project's own folder (its `.venv` lies there, and not in a worktree).
         readable: what it may read beside the worktree and the system.
         seconds: it may take.
-        environment: beside the sandbox's own.
+        environment: beside the sandbox's own, and a `PYTHONPATH` of the worktree and its `src`.
         sandbox: False runs it with a person's own rights.
     """
 
@@ -139,15 +140,15 @@ async def run_tests(command: TestCommand, worktree: Path, project: Path) -> Test
     report = worktree / f".transom-junit-{token_hex(8)}.xml"
     values = {"junit": str(report), "python": str(Path(sys.executable).resolve()), "project": str(project)}
     argv = [_filled(word, values) for word in command.argv]
+    # An environment with an editable install would else test the project's checkout in the worktree's place.
+    environment = {"PYTHONPATH": f"{worktree / 'src'}{os.pathsep}{worktree}", **command.environment}
     try:
         if command.sandbox:
             readable = [*command.readable, Path(sys.prefix), Path(sys.base_prefix), *environments(project)]
             limits = CommandLimits(wall_seconds=command.seconds)
-            done = await run_command(argv, worktree, limits=limits, readable=readable, environment=command.environment)
+            done = await run_command(argv, worktree, limits=limits, readable=readable, environment=environment)
         else:
-            done = await run_openly(
-                argv, worktree, command.environment, seconds=command.seconds, setting="stories.tests"
-            )
+            done = await run_openly(argv, worktree, environment, seconds=command.seconds, setting="stories.tests")
         return _read(report, done)
     finally:
         report.unlink(missing_ok=True)

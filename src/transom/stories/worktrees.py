@@ -23,12 +23,22 @@ class Worktrees:
         """The worktree of a branch, made at a commit where branch or worktree are missing."""
         here, project = self.git(branch), Git(self.project)
         async with self.lock:
-            if not (here.folder / ".git").exists():
+            if not await self.is_linked(here):
+                if here.folder.exists():  # an agent made something else of it
+                    await asyncio.to_thread(here.folder.rename, _free(here.folder))
                 known = await project.commit_of(f"refs/heads/{branch}")
                 here.folder.parent.mkdir(parents=True, exist_ok=True)
                 start = (str(here.folder), branch) if known else ("-b", branch, str(here.folder), commit)
                 await project("worktree", "add", "--quiet", "--force", *start)  # git may still list a lost folder
         return here
+
+    async def is_linked(self, here: Git) -> bool:
+        """Whether a folder is still a worktree of the project, and not a repository that was put in its place."""
+        if not (here.folder / ".git").is_file():
+            return False
+        common = await Git(self.project)("rev-parse", "--path-format=absolute", "--git-common-dir")
+        code, out, _ = await here.attempt("rev-parse", "--absolute-git-dir")
+        return code == 0 and Path(out.strip()).parent == Path(common, "worktrees")
 
     async def restore(self, branch: str, commit: str) -> str:
         """Bring a worktree to a commit. What stood there is kept on a branch, which is returned; "" where it was so."""
@@ -60,3 +70,10 @@ class Worktrees:
             if here.folder.exists():
                 await project("worktree", "remove", "--force", str(here.folder))
         await project.attempt("branch", "--quiet", "-d", branch)
+
+
+def _free(folder: Path) -> Path:
+    number = 1
+    while (free := folder.with_name(f"{folder.name}.replaced-{number}")).exists():
+        number += 1
+    return free
