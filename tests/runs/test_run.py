@@ -345,3 +345,10 @@ async def test_notes_are_written_and_never_read(tmp_path: Path) -> None:
             await run.stage("made", make, out=text_file("made.md"))
             (run.folder / "made" / "beside.md").unlink(missing_ok=True)
     assert not at.file("made.md").with_name("beside.md").exists(), "reused, so nothing was written again"
+
+
+def test_a_repository_sees_nothing_of_the_runs_beneath_it(tmp_path: Path) -> None:
+    for folder in (".transom", "mine"):
+        Workspace.at(tmp_path / folder)
+    assert (tmp_path / ".transom" / ".gitignore").read_text() == "*\n"
+    assert not list((tmp_path / "mine").iterdir()), "a folder of another name is a person's own"

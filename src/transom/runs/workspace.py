@@ -61,6 +61,8 @@ class Workspace:
             chosen = state_dir.absolute() if state_dir else _local_state_dir(root) if is_network(root) else root
             if chosen is not root:
                 chosen.mkdir(parents=True, exist_ok=True)
+            if root.name == ".transom" and not (root / ".gitignore").exists():
+                (root / ".gitignore").write_text("*\n")  # runs are nothing for a user's repository
         except OSError as error:
             raise InputError(
                 f"cannot make the workspace: {error.strerror}", where=str(root), hint="choose another with --workspace"
