@@ -25,6 +25,7 @@ from transom.formats.yaml_models import validate_yaml
 from transom.llm import (
     AssistantMessage,
     OnDelta,
+    Provider,
     Reply,
     Request,
     Role,
@@ -37,7 +38,6 @@ from transom.llm import (
 )
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import tell
-from transom.llm.reply import AnsweredFrom
 
 
 class CalledTool(Shape):
@@ -62,7 +62,7 @@ class RepliesFile(Shape):
     replies: tuple[WrittenReply, ...]
 
 
-class WrittenReplies:
+class WrittenReplies(Provider):
     """A provider that answers from such a file, and abstains from what nobody wrote a reply for.
 
     Raises:
@@ -85,14 +85,8 @@ class WrittenReplies:
                 return tell(_reply(row.says[said], said, estimate_tokens(text)), on_delta)
         raise NeedsModel([NotUnderstood(request.role, "role")], hint="write a reply for it, or name rules behind")
 
-    def estimate_tokens(self, request: Request) -> int:
-        return estimate_tokens(render(request).as_text())
-
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return self._digest
-
-    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
-        return True
 
 
 def _said_in_message(request: Request) -> int:

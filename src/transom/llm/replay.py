@@ -19,10 +19,10 @@ from transom.errors import InputError, ReplayMiss
 from transom.llm.capabilities import UNBOUNDED, Capabilities
 from transom.llm.codec import reply_from_json
 from transom.llm.deltas import OnDelta, tell
+from transom.llm.provider import Provider
 from transom.llm.render import render
-from transom.llm.reply import AnsweredFrom, Reply
+from transom.llm.reply import Reply
 from transom.llm.shapes import Request, Role
-from transom.llm.tokens import estimate_tokens
 
 RECORDING_SCHEMA = "transom.recording/1"
 _SHOWN_LINES = 12
@@ -104,7 +104,7 @@ def _call(data: Any) -> RecordedCall:
     return RecordedCall(str(data["role"]), str(data["digest"]), str(data["request"]), reply)
 
 
-class ReplayProvider:
+class ReplayProvider(Provider):
     """Answers from a recording, by the digest of the request.
 
     Args:
@@ -125,11 +125,15 @@ class ReplayProvider:
         for call in recording.calls:
             self._texts.setdefault(call.role, []).append(call.request)
         # Recorded answers stand as they are: no schema has to be shown.
-        self.caps = Capabilities(recording.context_tokens or UNBOUNDED, structured_output=True)
+        self._caps = Capabilities(recording.context_tokens or UNBOUNDED, structured_output=True)
 
     @property
     def name(self) -> str:
         return "replay"
+
+    @property
+    def caps(self) -> Capabilities:
+        return self._caps
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         reply = self._replies.get(request.digest)
@@ -137,14 +141,8 @@ class ReplayProvider:
             raise self._miss(request)
         return tell(replace(reply, by=self.name), on_delta)
 
-    def estimate_tokens(self, request: Request) -> int:
-        return estimate_tokens(render(request).as_text())
-
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return self._digest
-
-    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
-        return True
 
     def _miss(self, request: Request) -> ReplayMiss:
         text = render(request).as_text()

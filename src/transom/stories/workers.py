@@ -17,7 +17,6 @@ from typing import Any, Literal, cast, get_args
 from transom.canonical import canonical_json, digest
 from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
 from transom.llm import (
-    AnsweredFrom,
     Capabilities,
     Chain,
     Provider,
@@ -44,7 +43,7 @@ _NO_TOOLS = Capabilities(tools=False)
 
 
 @dataclass
-class _Worker:
+class _Worker(Provider):
     """What the workers that act in a worktree have in common."""
 
     places: Worktrees
@@ -61,15 +60,6 @@ class _Worker:
 
     async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
         raise NotImplementedError
-
-    def estimate_tokens(self, request: Request) -> int:
-        return estimate_tokens(render(request).as_text())
-
-    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
-        return "1"
-
-    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
-        return True
 
 
 @dataclass
