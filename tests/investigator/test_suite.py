@@ -24,7 +24,7 @@ def test_the_suite_has_the_scenarios_of_every_kind() -> None:
     tags = [scenario.tags[0] for scenario in load_suite(SUITE).scenarios]
     assert {tag: tags.count(tag) for tag in tags} == {"readiness": 6, "edge": 5, "error": 4, "follow-up": 1}
     talk = load_suite(SUITE).only(["follow-up"]).scenarios[0]
-    assert len(talk.input["then"]) == 20  # type: ignore[arg-type]
+    assert len(talk.input["then"]) == 20  # type: ignore[arg-type]  # a list in this scenario
     foreseen = {scenario.id: scenario.abstains for scenario in load_suite(SUITE).scenarios if scenario.abstains}
     assert set(foreseen) == {"borderline", "conflicting-signals"}
     assert all(one["rules"].why for one in foreseen.values())

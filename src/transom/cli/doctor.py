@@ -85,7 +85,7 @@ def _one_provider(session: Session, name: str, providers: list[dict[str, Any]]) 
     from transom.cli.providers import known_providers
     from transom.llm.naming import Surroundings, named_provider, unknown_provider
 
-    around = Surroundings(session.cwd, session.settings)
+    around = Surroundings(session.cwd, session.settings, where="--provider")
     kind, _, path = name.partition(":")
     found = next((one for one in providers if one["name"] == name), None)
     if found is None and path:
