@@ -12,7 +12,7 @@ from transom.formats.yaml_files import load_yaml
 from transom.stories.decisions import read_reply
 from transom.stories.evidence import Evidence, Rules, judge
 from transom.stories.git import Git
-from transom.stories.listed import read_stories_yaml
+from transom.stories.stories_yaml import read_stories_yaml
 from transom.stories.story import Story
 from transom.stories.testrun import TestCommand, TestRun, compare, run_tests
 from transom.stories.weakened import is_test_file, weakened
@@ -164,7 +164,7 @@ def test_everything_that_lies_in_a_worktree_can_be_parked_and_nothing_here_chang
     write(project, "till/prices.py", "half done\n")
     write(project, "new.py", "new\n")
     before = git(project, "status", "--porcelain")
-    branches = [asyncio.run(Git(project).park("story-1", "kept\n")) for _ in range(2)]
+    branches = [asyncio.run(Git(project).park("story-1")) for _ in range(2)]
     assert branches == ["transom/parked/story-1-1", "transom/parked/story-1-2"]
     assert git(project, "status", "--porcelain") == before
     assert git(project, "show", f"{branches[0]}:new.py") == "new"

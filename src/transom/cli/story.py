@@ -103,12 +103,12 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
         InputError: a program that is not there.
     """
     from transom.stories.evidence import PROTECTED, Rules
-    from transom.stories.handoff import STAGES, HandoffLimits, check_retention
+    from transom.stories.handoff import STAGES, check_limits
     from transom.stories.shared import StorySettings
     from transom.stories.testrun import TestCommand
     from transom.stories.workers import check_kind
 
-    told, handoff, agent = session.settings.stories, session.settings.handoff, session.settings.agent
+    told, agent = session.settings.stories, session.settings.agent
     if agent.command and shutil.which(agent.command[0]) is None:
         raise InputError(f"there is no program {agent.command[0]}", where="agent.command", hint="correct it")
     model: Kind = "rules" if session.settings.model == "rules" else "model"
@@ -120,13 +120,11 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
         (one.partition("=") for one in told.environment),
     )
     tests = TestCommand(told.tests, told.readable, seconds, {one[0]: one[2] for one in environment}, sandbox=not unsafe)
-    held = (handoff.max_summary_length, handoff.max_acceptance_criteria, handoff.max_files_tracked)
     return StorySettings(
         kinds=kinds,
         tests=tests,
         rules=Rules(also_allowed=told.also_allowed, protected=(*PROTECTED, *told.protected)),
-        limits=HandoffLimits(*held, handoff.summary_passed_on, handoff.files_passed_on),
-        retention=check_retention(handoff.retention),
+        limits=check_limits(session.settings.handoff),
         target=told.target or "",
         reviews=told.reviews,
         attempts=told.attempts,
@@ -142,13 +140,11 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
     from transom.cli.insights import Scope
     from transom.cli.insights import opened as playbook_of
     from transom.stories.backlog import find_backlog
+    from transom.stories.git import Worktrees
     from transom.stories.shared import Epic, project_tools
     from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
-    from transom.stories.worktrees import Worktrees
 
     backlog = find_backlog(project, options.epic)
-    sources = {one.source for one in backlog.stories} | ({backlog.sprint.source} if backlog.sprint else set())
-    settings = replace(settings, rules=replace(settings.rules, backlog=tuple(sorted(sources))))
     agent, replay = session.settings.agent.command, session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
     places = Worktrees(Path(), project)

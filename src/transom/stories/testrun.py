@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
+import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -16,12 +21,13 @@ from transom.formats.junit import CaseStatus, read_junit
 from transom.formats.yaml_files import read_bytes
 from transom.sandbox import CommandLimits, Done, Level, run_command
 from transom.sandbox.levels import require
-from transom.stories.process import run_openly
+from transom.sandbox.process import start_group
 
 _GRAVITY: tuple[CaseStatus, ...] = ("passed", "skipped", "failed", "error")
 _TAIL = 4_000
 _REPORT_BYTES = 64 << 20
 _NAMED = 20
+_MOST_OUTPUT = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -31,8 +37,6 @@ class TestCommand:
     Attributes:
         argv: the command; `{junit}` stands for the report's path, `{python}` for this program's interpreter, and
             `{project}` for the project's own folder (its `.venv` lies there, and not in a worktree).
-        readable: what it may read beside the worktree and the system.
-        seconds: it may take.
         environment: beside the sandbox's own, and a `PYTHONPATH` of the worktree and its `src`.
         sandbox: False runs it with a person's own rights.
     """
@@ -95,8 +99,7 @@ class Comparison:
 
 def compare(before: TestRun, after: TestRun) -> Comparison:
     """Judge a run: new failures only, at least one test executed, none lost, exit code and report agreeing."""
-    new = sorted(after.bad - before.bad)
-    gone = sorted(set(before.cases) - set(after.cases))
+    new, gone = sorted(after.bad - before.bad), sorted(set(before.cases) - set(after.cases))
     skipped = sorted(after.ids("skipped") & before.ids("passed", "failed", "error"))
     problems = []
     if after.problem:
@@ -107,13 +110,14 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
         problems.append(f"the tests' exit code is 0, and the report has {len(after.bad)} failures")
     elif after.code and not after.bad:
         problems.append(f"the tests' exit code is {after.code}, and the report has no failure: {after.output[-300:]}")
-    told = [f"{name}: {after.messages.get(name, '')[:300]}".rstrip(": ") for name in new[:_NAMED]]
-    problems += [f"{len(new)} tests fail that did not fail before: " + "; ".join(told)] if new else []
-    lost = [] if after.problem else gone
-    problems += [f"{len(lost)} tests are gone: {', '.join(lost[:_NAMED])}"] if lost else []
-    problems += [f"{len(skipped)} tests are skipped now: {', '.join(skipped[:_NAMED])}"] if skipped else []
-    old = tuple(sorted(after.bad & before.bad))
-    return Comparison(after, old, tuple(problems))
+    told = [f"{name}: {after.messages.get(name, '')[:300]}".rstrip(": ") for name in new]
+    for what, names, between in (
+        ("tests fail that did not fail before", told, "; "),
+        ("tests are gone", [] if after.problem else gone, ", "),
+        ("tests are skipped now", skipped, ", "),
+    ):
+        problems += [f"{len(names)} {what}: {between.join(names[:_NAMED])}"] if names else []
+    return Comparison(after, tuple(sorted(after.bad & before.bad)), tuple(problems))
 
 
 def check_command(command: TestCommand) -> None:
@@ -139,14 +143,13 @@ async def run_tests(command: TestCommand, worktree: Path, project: Path) -> Test
     check_command(command)
     report = worktree / f".transom-junit-{token_hex(8)}.xml"
     values = {"junit": str(report), "python": str(Path(sys.executable).resolve()), "project": str(project)}
-    argv = [_filled(word, values) for word in command.argv]
+    argv = [re.sub(r"\{(junit|python|project)\}", lambda match: values[match[1]], word) for word in command.argv]
     # An environment with an editable install would else test the project's checkout in the worktree's place.
     environment = {"PYTHONPATH": f"{worktree / 'src'}{os.pathsep}{worktree}", **command.environment}
     try:
         if command.sandbox:
-            readable = [*command.readable, Path(sys.prefix), Path(sys.base_prefix), *environments(project)]
-            limits = CommandLimits(wall_seconds=command.seconds)
-            done = await run_command(argv, worktree, limits=limits, readable=readable, environment=environment)
+            limits, seen = CommandLimits(wall_seconds=command.seconds), readable(command, project)
+            done = await run_command(argv, worktree, limits=limits, readable=seen, environment=environment)
         else:
             done = await run_openly(argv, worktree, environment, seconds=command.seconds, setting="stories.tests")
         return _read(report, done)
@@ -154,33 +157,87 @@ async def run_tests(command: TestCommand, worktree: Path, project: Path) -> Test
         report.unlink(missing_ok=True)
 
 
-def _filled(word: str, values: Mapping[str, str]) -> str:
-    for name, value in values.items():
-        word = word.replace(f"{{{name}}}", value)
-    return word
+def readable(command: TestCommand, project: Path) -> list[Path]:
+    """What commands in the sandbox may read beside the worktree: this interpreter, and the project's environments.
 
-
-def environments(project: Path) -> Sequence[Path]:
-    """Environments that lie in the project's folder and not in git: without them its tests find no package."""
-    return [path for name in (".venv", "venv", "node_modules") if (path := project / name).is_dir()]
+    These lie in the project's folder and not in git: without them its tests find no package.
+    """
+    own = [path for name in (".venv", "venv", "node_modules") if (path := project / name).is_dir()]
+    return [*command.readable, Path(sys.prefix), Path(sys.base_prefix), *own]
 
 
 def _read(report: Path, done: Done) -> TestRun:
-    output = f"{done.stdout}\n{done.stderr}".strip()[-_TAIL:]
+    told: dict[str, Any] = {"code": done.code, "output": f"{done.stdout}\n{done.stderr}".strip()[-_TAIL:]}
     if done.ended != "itself":
-        return TestRun(code=done.code, output=output, problem=f"the tests were ended by the limit on {done.ended}")
+        return TestRun(**told, problem=f"the tests were ended by the limit on {done.ended}")
     if report.is_symlink() or not report.exists():
-        return TestRun(
-            code=done.code, output=output, problem=f"the tests left no report (exit {done.code}): {output[-300:]}"
-        )
+        return TestRun(**told, problem=f"the tests left no report (exit {done.code}): {told['output'][-300:]}")
+    cases: dict[str, CaseStatus] = {}
+    messages: dict[str, str] = {}
     try:
-        cases: dict[str, CaseStatus] = {}
-        messages: dict[str, str] = {}
         for case in read_junit(read_bytes(report, _REPORT_BYTES), "the tests' report").cases:
             if _GRAVITY.index(case.status) >= _GRAVITY.index(cases.get(case.name, "passed")):
                 cases[case.name] = case.status
                 if case.status in ("failed", "error"):
                     messages[case.name] = case.message[:1_000]
     except InputError as error:
-        return TestRun(code=done.code, output=output, problem=str(error))
-    return TestRun(cases=cases, messages=messages, code=done.code, output=output)
+        return TestRun(**told, problem=str(error))
+    return TestRun(**told, cases=cases, messages=messages)
+
+
+async def run_openly(
+    argv: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    prompt: str = "",
+    seconds: float | None = None,
+    setting: str,
+) -> Done:
+    """Run a program with a person's own rights; nothing of its process group outlives it.
+
+    Args:
+        argv: the program and its arguments.
+        folder: its working directory.
+        environment: beside this program's own.
+        prompt: on its stdin; it need not read all of it.
+        seconds: it may take; None: as long as the stage that it is part of.
+        setting: names the program in errors.
+
+    Raises:
+        InputError: it cannot be started.
+    """
+    pipe = asyncio.subprocess.PIPE
+    try:
+        around = {**os.environ, **environment}
+        process = await start_group(*argv, cwd=folder, env=around, stdin=pipe, stdout=pipe, stderr=pipe)
+    except OSError as error:
+        raise InputError(f"cannot be started: {error.strerror}", where=argv[0], hint=f"correct {setting}") from error
+    assert process.stdin and process.stdout and process.stderr
+
+    async def hand_over(stdin: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            stdin.write(prompt.encode("utf-8", "replace"))
+            await stdin.drain()
+        stdin.close()
+
+    async def take(stream: asyncio.StreamReader) -> str:
+        kept = bytearray()
+        while (data := await stream.read(1 << 16)) and len(kept) <= _MOST_OUTPUT:
+            kept += data
+        if data:
+            end()  # it prints too much
+        return kept[:_MOST_OUTPUT].decode("utf-8", "replace")
+
+    def end() -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    try:
+        async with asyncio.timeout(seconds):
+            out, err, _ = await asyncio.gather(take(process.stdout), take(process.stderr), hand_over(process.stdin))
+            return Done(await process.wait(), out, err)
+    except TimeoutError:
+        return Done(124, "", "", ended="time")
+    finally:
+        end()

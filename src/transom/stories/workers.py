@@ -16,26 +16,14 @@ from typing import Any, Literal, cast, get_args
 
 from transom.canonical import canonical_json, digest
 from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
-from transom.llm import (
-    Capabilities,
-    Chain,
-    Provider,
-    Reply,
-    Request,
-    Role,
-    RulesProvider,
-    Text,
-    Usage,
-    render,
-)
+from transom.llm import Capabilities, Chain, Provider, Reply, Request, Role, RulesProvider, Text, Usage, render
 from transom.llm.deltas import OnDelta, tell
 from transom.llm.tokens import estimate_tokens
-from transom.stories.git import Git
+from transom.stories.git import Git, Worktrees
 from transom.stories.handoff import STAGES, StoryHandoff
-from transom.stories.process import run_openly
 from transom.stories.story import Story
+from transom.stories.testrun import run_openly
 from transom.stories.validators import AgentValidator
-from transom.stories.worktrees import Worktrees
 
 Kind = Literal["command", "model", "rules", "replay"]
 _MARK = "TRANSOM_WORKTREE"
@@ -75,16 +63,14 @@ class CommandWorker(_Worker):
         return digest(canonical_json(list(self.argv)))[:16]
 
     async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
-        seat = request.role.partition(".")[2]
         _end_leftovers(here.folder)
-        told = {"TRANSOM_ROLE": seat, "TRANSOM_STORY": str(at["story"]), "TRANSOM_ATTEMPT": str(at["attempt"])}
+        told = {"ROLE": request.role.partition(".")[2], "STORY": str(at["story"]), "ATTEMPT": str(at["attempt"])}
+        around = {**{f"TRANSOM_{name}": value for name, value in told.items()}, _MARK: str(here.folder)}
         prompt = render(request).as_text()
-        told[_MARK] = str(here.folder)
-        done = await run_openly(self.argv, here.folder, told, prompt=prompt, setting="agent.command")
+        done = await run_openly(self.argv, here.folder, around, prompt=prompt, setting="agent.command")
         if done.code and not done.stdout.strip():
-            what = (
-                f"the agent ended with exit code {done.code} and said nothing: {' '.join(done.stderr.split())[-300:]}"
-            )
+            said = " ".join(done.stderr.split())[-300:]
+            what = f"the agent ended with exit code {done.code} and said nothing: {said}"
             raise ProviderError(what, where=self.argv[0], hint="run the command by hand", retryable=True)
         return done.stdout.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
@@ -126,7 +112,7 @@ def _story(request: Request) -> Story:
 
 
 def _say(*lines: str) -> Reply:
-    return Reply((Text("\n".join(lines)),), by="rules")
+    return Reply((Text("\n".join(lines)),))
 
 
 def _sm(request: Request) -> Reply:
@@ -137,12 +123,11 @@ def _sm(request: Request) -> Reply:
 def _po(request: Request) -> Reply:
     story = _story(request)
     ready, why = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
-    vague = [one.number for one in story.criteria if len(one.text.split()) < 3]
+    vague = next((number for number, one in enumerate(story.criteria, 1) if len(one.split()) < 3), 0)
     if ready and not vague:
         return _say("SUMMARY: goal and criteria are there; contradictions are not looked for.", "DECISION: APPROVED")
-    return _say(
-        "DECISION: CHANGES REQUESTED", f"REASON: {why if not ready else f'AC {vague[0]} says too little'} (Story)"
-    )
+    why = f"AC {vague} says too little" if ready else why
+    return _say("DECISION: CHANGES REQUESTED", f"REASON: {why} (Story)")
 
 
 def _qa(request: Request) -> Reply:
@@ -153,10 +138,8 @@ def _qa(request: Request) -> Reply:
 
 
 def _dev(request: Request) -> Reply:
-    raise NeedsModel(
-        [NotUnderstood(_story(request).title, "story")],
-        hint="set agent.command, or choose a model: rules write no code",
-    )
+    hint = "set agent.command, or choose a model: rules write no code"
+    raise NeedsModel([NotUnderstood(_story(request).title, "story")], hint=hint)
 
 
 def check_kind(seat: str, kind: str) -> Kind:
@@ -165,11 +148,10 @@ def check_kind(seat: str, kind: str) -> Kind:
     Raises:
         InputError: there is no such kind.
     """
-    for one in get_args(Kind):
-        if kind == one:
-            return cast("Kind", one)
-    hint = f"say {', '.join(get_args(Kind))}"
-    raise InputError(f"there is no worker {kind!r}", where=f"stories.workers.{seat}", hint=hint)
+    if kind not in get_args(Kind):
+        hint = f"say {', '.join(get_args(Kind))}"
+        raise InputError(f"there is no worker {kind!r}", where=f"stories.workers.{seat}", hint=hint)
+    return cast("Kind", kind)
 
 
 def worker_chain(chain: Chain, kinds: Mapping[str, Kind], makers: Mapping[Kind, Provider | None]) -> Chain:
@@ -178,15 +160,13 @@ def worker_chain(chain: Chain, kinds: Mapping[str, Kind], makers: Mapping[Kind, 
     Raises:
         InputError: a worker that is not set up.
     """
-    seats = {}
+    seats = dict(chain.seats)
     for seat in STAGES:
-        kind = kinds[seat]
-        if kind != "model":
-            worker = makers.get(kind)
-            if worker is None:
-                key = "agent.command" if kind == "command" else "stories.replay"
-                raise InputError(
-                    f"{kind} works as {seat}, and {key} is not set", where="stories.workers", hint=f"set {key}"
-                )
-            seats[f"stories.{seat}"] = Chain((worker,), chain.policy)
-    return replace(chain, seats={**chain.seats, **seats})
+        if (kind := kinds[seat]) == "model":
+            continue
+        if (worker := makers.get(kind)) is None:
+            key = "agent.command" if kind == "command" else "stories.replay"
+            what = f"{kind} works as {seat}, and {key} is not set"
+            raise InputError(what, where="stories.workers", hint=f"set {key}")
+        seats[f"stories.{seat}"] = Chain((worker,), chain.policy)
+    return replace(chain, seats=seats)
