@@ -15,7 +15,7 @@ from transom.stories.backlog import find_backlog
 from transom.stories.epic import run_epic
 from transom.stories.git import Worktrees
 from transom.stories.results import EpicResult
-from transom.stories.shared import Epic, StorySettings, ToolMaker
+from transom.stories.shared import Epic, StorySettings
 from transom.stories.workers import CommandWorker, Kind, ReplayWorker, rules_worker, worker_chain
 
 REPLAY: dict[str, Kind] = dict.fromkeys(("sm", "po", "dev", "qa"), "replay")
@@ -32,7 +32,6 @@ class World:
     replies: Path = EXAMPLE / "replies"
     command: tuple[str, ...] = ()
     answers: dict[str, str] = field(default_factory=dict)
-    tools: ToolMaker | None = None
     playbook: Playbook | None = None
     model: ScriptedProvider | None = None
     after_append: Callable[[int], None] | None = None
@@ -51,7 +50,7 @@ class World:
             async with run:
                 for name, answer in self.answers.items():
                     await run.decide(answer, name, by="Ada")
-                epic = Epic(run, self.project, backlog, self.settings, places, self.tools, self.playbook)
+                epic = Epic(run, self.project, backlog, self.settings, places, self.playbook)
                 return await run_epic(epic, story)
 
     def makers(self, places: Worktrees) -> dict[Kind, Provider | None]:

@@ -102,7 +102,6 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
     Raises:
         InputError: a program that is not there.
     """
-    from transom.stories.evidence import PROTECTED, Rules
     from transom.stories.handoff import STAGES, check_limits
     from transom.stories.shared import StorySettings
     from transom.stories.testrun import TestCommand
@@ -120,18 +119,7 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
         (one.partition("=") for one in told.environment),
     )
     tests = TestCommand(told.tests, told.readable, seconds, {one[0]: one[2] for one in environment}, sandbox=not unsafe)
-    return StorySettings(
-        kinds=kinds,
-        tests=tests,
-        rules=Rules(also_allowed=told.also_allowed, protected=(*PROTECTED, *told.protected)),
-        limits=check_limits(session.settings.handoff),
-        target=told.target or "",
-        reviews=told.reviews,
-        attempts=told.attempts,
-        parallel=told.parallel,
-        turns=told.max_turns,
-        tokens=told.max_tokens,
-    )
+    return StorySettings(kinds, tests, told, check_limits(session.settings.handoff))
 
 
 @asynccontextmanager
@@ -141,7 +129,7 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
     from transom.cli.insights import opened as playbook_of
     from transom.stories.backlog import find_backlog
     from transom.stories.git import Worktrees
-    from transom.stories.shared import Epic, project_tools
+    from transom.stories.shared import Epic
     from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
 
     backlog = find_backlog(project, options.epic)
@@ -158,9 +146,8 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
         chain = worker_chain(session.chain(store), settings.kinds, makers)
         async with session.open_run("story", inputs, name=name, store=store, chain=chain, entry=entry) as opened:
             places.root = opened.folder / "worktrees"
-            tools = project_tools(settings.tests, project)
             with playbook_of(session, Scope(domain="stories"), making=True) as playbook:
-                yield Epic(opened, project, backlog, settings, places, tools, playbook)
+                yield Epic(opened, project, backlog, settings, places, playbook)
 
 
 def _entry(session: Session, options: StoryOptions) -> dict[str, Any]:

@@ -19,26 +19,21 @@ from transom.stories.story import Story, read_status
 
 Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit"]
 
-_STORY_FILE = re.compile(r"^(?:story[-_. ])?(\d+)[.-](\d+[a-z]?)(?:[.-].*)?\.md$")
-_LIST = re.compile(r"stories\.ya?ml")
-_SHEET = re.compile(r"sprint-status.*\.ya?ml")
-_PAGE = re.compile(r"epics?\.md|epic-\d+.*\.md")
+_STORY_FILE = r"(?:story[-_. ])?(\d+)[.-](\d+[a-z]?)(?:[.-].*)?\.md"
+_LIST = r"stories\.ya?ml"
+_SHEET = r"sprint-status.*\.ya?ml"
+_PAGE = r"epics?\.md|epic-\d+.*\.md"
+_TASKS = r"tasks\.md"
 _SKIPPED = {"node_modules", "target", "build", "dist", "venv", "__pycache__", "site-packages", "vendor"}
 _HIDDEN_ALLOWED = {".bmad-core", ".specify", "_bmad-output"}
-_MOST_FILES = 50_000
 
 
 @dataclass(frozen=True)
 class Backlog:
-    """An epic's stories.
+    """An epic's stories, in the order in which they are to be done.
 
-    Attributes:
-        epic: as it was asked for.
-        shape: the format.
-        stories: in the order in which they are to be done.
-        source: the file or folder that they were read from, relative to the project.
-        sprint: the sprint status, where there is one.
-        drift: stories whose file and whose sprint status disagree.
+    `epic` is as it was asked for; `source`, the file or folder, is relative to the project; `drift` are stories whose
+    file and whose sprint status disagree.
     """
 
     epic: str
@@ -67,7 +62,7 @@ def find_backlog(project: Path, epic: str) -> Backlog:
     if not project.is_dir():
         raise InputError("is no folder", where=str(project), hint="name the project's folder")
     search = _Search(project, epic)
-    found = [one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)] or [*_epics(search)]
+    found = [one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)] or _epics(search)
     if not found and search.place and search.place.is_file():
         story = read_any(search.place)  # says why, where it is no backlog
         found = [Backlog(epic, "bmad-v4", (story,), search.relative(search.place))] if isinstance(story, Story) else []
@@ -125,17 +120,13 @@ class _Search:
         self.place = place if epic and place.exists() else None
         self.files: list[Path] = []
         for folder, folders, names in os.walk(os.path.normpath(project)):
-            folders[:] = sorted(
-                one for one in folders if one not in _SKIPPED and (not one.startswith(".") or one in _HIDDEN_ALLOWED)
-            )
+            hidden = {one for one in folders if one.startswith(".")} - _HIDDEN_ALLOWED
+            folders[:] = sorted({*folders} - hidden - _SKIPPED)
             self.files += [Path(folder, name) for name in sorted(names) if name.endswith((".md", ".yaml", ".yml"))]
-            if len(self.files) > _MOST_FILES:
-                hint = "name a folder within it"
-                raise InputError("holds too many files to look through", where=str(project), hint=hint)
 
-    def called(self, form: re.Pattern[str]) -> list[Path]:
+    def called(self, form: str) -> list[Path]:
         """The files whose names are of a form."""
-        return [path for path in self.files if form.fullmatch(path.name)]
+        return [path for path in self.files if re.fullmatch(form, path.name)]
 
     def names(self, path: Path) -> bool:
         """Whether the epic was asked for by this file, or by a folder that it lies in."""
@@ -162,24 +153,23 @@ def _number_of(epic: str) -> str:
 def _stories_yaml(search: _Search) -> Iterator[Backlog]:
     named = [one for one in search.files if one == search.place and one.suffix != ".md"]
     for path in dict.fromkeys((*search.called(_LIST), *named)):
-        if _SHEET.fullmatch(path.name):
-            continue
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text, source = path.read_text(encoding="utf-8", errors="replace"), search.relative(path)
         declared = re.findall(r"^epic(?:_id)?:\s*([^#\n]+?)\s*(?:#.*)?$", text, re.MULTILINE)
+        if re.fullmatch(_SHEET, path.name):
+            continue
         if search.names(path) or any(map(search.means, (path.parent.name, *(one.strip(" \"'") for one in declared)))):
-            stories = read_stories_yaml(load_yaml(path), search.relative(path))
+            stories = read_stories_yaml(load_yaml(path), source)
             filed = tuple(_with_file(search, path.parent / "stories", one) for one in stories)
-            yield Backlog(search.epic, "stories.yaml", filed, search.relative(path))
+            yield Backlog(search.epic, "stories.yaml", filed, source)
 
 
 def _with_file(search: _Search, folder: Path, story: Story) -> Story:
     """The entry with the text of its own file, where that was written."""
-    named = [path for path in search.files if path.parent == folder and path.suffix == ".md"]
-    found = [path for path in named if path.name.startswith(f"{story.id}-")]
-    if not found:
-        return story
     kept = ("id", "epic", "depends_on", "spec_checkpoint", "done_checkpoint", "instructions", "allowed")
-    return search.story_file(found[0]).model_copy(update={name: getattr(story, name) for name in kept})
+    for path in search.called(rf"{re.escape(story.id)}-.*\.md"):
+        if path.parent == folder:
+            return search.story_file(path).model_copy(update={name: getattr(story, name) for name in kept})
+    return story
 
 
 def _v6(search: _Search) -> Iterator[Backlog]:
@@ -191,27 +181,23 @@ def _v6(search: _Search) -> Iterator[Backlog]:
         if not rows:
             continue
         location = search.project / sprint.location.removeprefix("{project-root}/")
-        folders = {path.parent, path.parent / "stories", location}
+        folders = (path.parent, path.parent / "stories", location)
         own = [search.story_file(one) for one in search.called(_STORY_FILE) if one.parent in folders]
-        filed = {one.key: one for one in own}
-        planned = {one.id: one for page in search.called(_PAGE) for one in _on_page(search, page)}
-        stories = [
-            (filed.get(key) or _planned_story(key, status, planned, sprint)).model_copy(
-                update={"epic": search.epic, "key": key}
-            )
-            for key, status in rows.items()
-        ]
-        mine = [one for one in filed.values() if one.key in rows or _number_of(one.epic) == search.number]
+        known = {one.id: one for page in search.called(_PAGE) for one in _on_page(search, page)}
+        planned = {key: _planned_story(key, status, known, sprint) for key, status in rows.items()}
+        filed = {**planned, **{one.key: one for one in own if one.key in rows}}
+        stories = [one.model_copy(update={"epic": search.epic, "key": key}) for key, one in filed.items()]
+        mine = [one for one in own if one.key in rows or _number_of(one.epic) == search.number]
         drift = tuple(find_drift(mine, replace(sprint, stories=rows)))
         yield Backlog(search.epic, "bmad-v6", tuple(stories), sprint.source, sprint, drift)
 
 
-def _planned_story(key: str, status: str, planned: dict[str, Story], sprint: SprintStatus) -> Story:
+def _planned_story(key: str, status: str, known: dict[str, Story], sprint: SprintStatus) -> Story:
     """A story without a file of its own: as the page of epics has it, or by its key alone."""
     epic, number, slug = key.split("-", 2)
     name, title = f"{epic}.{number}", slug.replace("-", " ").capitalize()
     where: dict[str, Any] = {"source": sprint.source, "line": sprint.lines[key]}
-    story = planned.get(name) or Story(id=name, title=title, text=f"# Story {name}: {title}\n", **where)
+    story = known.get(name) or Story(id=name, title=title, text=f"# Story {name}: {title}\n", **where)
     return story.model_copy(update={"status": read_status(status), "status_text": status})
 
 
@@ -234,42 +220,40 @@ def _v4(search: _Search) -> Iterator[Backlog]:
 
 
 def _epic_of(path: Path) -> str:
-    match = _STORY_FILE.fullmatch(path.name)
+    match = re.fullmatch(_STORY_FILE, path.name)
     return f"epic-{match[1]}" if match else ""
 
 
 def _spec_kit(search: _Search) -> Iterator[Backlog]:
-    for path in search.called(re.compile(r"tasks\.md")):
+    for path in search.called(_TASKS):
         feature = path.parent.name
-        short = feature.partition("-")[0]
-        if search.names(path) or search.epic == feature or (short.isdigit() and search.epic == short):
+        short = search.epic.isdigit() and feature.startswith(f"{search.epic}-")
+        if search.names(path) or search.epic == feature or short:
             page, source = path.with_name("spec.md"), search.relative(path)
             stories = read_tasks(read_text(path), source, read_text(page) if page.is_file() else "")
             yield Backlog(search.epic, "spec-kit", stories, source)
 
 
-def _epics(search: _Search) -> Iterator[Backlog]:
+def _epics(search: _Search) -> list[Backlog]:
     """Pages of epics by their names; else any page that has them, such as a PRD."""
-    for form in (_PAGE, re.compile(r".*\.md")):
+    for form in (_PAGE, r".*\.md"):
         backlogs = []
         for path in search.called(form) if search.number or search.place else ():
             stories = _on_page(search, path)
             mine = tuple(one for one in stories if search.names(path) or one.epic == f"epic-{search.number}")
             backlogs += [Backlog(search.epic, "epics.md", mine, search.relative(path))] if mine else []
-        yield from backlogs
         if backlogs:
-            return
+            return backlogs
+    return []
 
 
 def _on_page(search: _Search, path: Path) -> tuple[Story, ...]:
     """The stories of a page of epics; none where it holds none, or is a template that nobody asked for."""
     text = read_text(path)
-    if not re.search(r"^##+ Story \d", text, re.MULTILINE):
-        return ()
     try:
-        return read_epics(text, search.relative(path))
+        return read_epics(text, search.relative(path)) if re.search(r"^##+ Story \d", text, re.MULTILINE) else ()
     except InputError:
-        if search.names(path) or _PAGE.fullmatch(path.name):
+        if search.names(path) or re.fullmatch(_PAGE, path.name):
             raise
         return ()
 
@@ -277,7 +261,7 @@ def _on_page(search: _Search, path: Path) -> tuple[Story, ...]:
 def _known(search: _Search) -> list[str]:
     """The first ten epics that there are, for people."""
     names = [search.relative(path) for path in search.called(_LIST)]
-    names += [path.parent.name for path in search.called(re.compile(r"tasks\.md"))]
+    names += [path.parent.name for path in search.called(_TASKS)]
     for path in search.called(_SHEET):
         names += re.findall(r"^\s+(epic-\d+[a-z]?):", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
     names += [_epic_of(path) for path in search.called(_STORY_FILE)]
@@ -286,16 +270,11 @@ def _known(search: _Search) -> list[str]:
 
 
 def _check_dependencies(backlog: Backlog) -> None:
-    """Every dependency is a story of the epic, and none waits for itself.
-
-    Raises:
-        InputError: naming the story and what it waits for.
-    """
-    known = {story.id: story for story in backlog.stories}
-    for story in backlog.stories:
-        missing = next((one for one in story.depends_on if one not in known), None)
-        if missing and backlog.shape == "stories.yaml":  # others name stories of other epics, too
-            what = f"{story.id} waits for {missing}, which is no story here"
+    """Every dependency is a story of the epic, and none waits for itself; InputError where it is not so."""
+    ids = {story.id for story in backlog.stories}
+    for story in backlog.stories if backlog.shape == "stories.yaml" else ():  # others name stories of other epics, too
+        if missing := [one for one in story.depends_on if one not in ids]:
+            what = f"{story.id} waits for {missing[0]}, which is no story here"
             raise InputError(what, where=f"{story.source}:{story.line}", hint="correct the id")
     try:
         TopologicalSorter({story.id: story.depends_on for story in backlog.stories}).prepare()

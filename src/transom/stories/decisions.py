@@ -71,15 +71,9 @@ _AC = re.compile(
 
 @dataclass(frozen=True)
 class Read:
-    """What a reply says.
+    """What a reply says. `problem`: why it has no decision that counts, with the text at fault.
 
-    Attributes:
-        decision: the one that counts, "" where there is none.
-        problem: why it has none, with the text at fault; "" where it has one.
-        summary: what it says of itself; its first lines where it does not name a summary.
-        reasons: as given, references included.
-        files: path -> action, as claimed.
-        tests: number of a criterion -> names of the tests that are said to cover it.
+    `files`: path -> action, as claimed; `tests`: number of a criterion -> tests that are said to cover it.
     """
 
     decision: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -70,15 +70,14 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
     if mine := (await epic.places.project("diff", "--name-only", "HEAD")).splitlines():
         told = "your changes are not committed, so stories do not have them and cannot be merged over them"
         epic.run.progress(f"{', '.join(mine[:5])}: {told}")
-    merged = await merged_stories(epic.project, epic.backlog.epic, epic.settings.target)
-    results: dict[str, StoryResult] = {}
+    merged = await merged_stories(epic.project, epic.backlog.epic, epic.settings.stories.target or "")
+    before = {one.id: known for one in epic.backlog.stories if (known := _before(epic, one))}
+    results = {key: known for key, known in before.items() if known.status == "done"}
     for one in epic.backlog.stories:
-        before = _before(epic, one)
-        if before and before.status == "done":
-            results[one.id] = before
-        elif one.status == "done" or (one.id in merged and not (epic.run.folder / one.slug / "baseline").exists()):
+        earlier = one.id in merged and not (epic.run.folder / one.slug / "baseline").exists()
+        if one.id not in results and (one.status == "done" or earlier):
             results[one.id] = StoryResult(id=one.id, title=one.title, status="done", reason="it was done before")
-    ended = await _work_through(epic, wanted, results)
+    ended = await _work_through(epic, wanted, before, results)
     for one in ended:
         _keep(epic, one, results[one.id])
     drift = [str(one) for one in epic.backlog.drift]
@@ -86,13 +85,15 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
     return EpicResult(epic=epic.backlog.epic, stories=ordered, drift=drift, run_id=epic.run.id)
 
 
-async def _work_through(epic: Epic, wanted: Sequence[Story], results: dict[str, StoryResult]) -> list[Story]:
+async def _work_through(
+    epic: Epic, wanted: Sequence[Story], before: Mapping[str, StoryResult], results: dict[str, StoryResult]
+) -> list[Story]:
     """Start each story when what it waits for is done, and no other one works on its files; those that it worked on."""
     waiting = [one for one in wanted if one.id not in results]
     ended: list[Story] = []
     working: dict[asyncio.Task[StoryResult], Story] = {}
-    ids = {one.id for one in epic.backlog.stories}
-    held = bool(waiting) and any([await _holds(epic, one) for one in wanted if _before(epic, one)])
+    ids, done = {one.id for one in epic.backlog.stories}, {*results}
+    held = bool(waiting) and any([await _holds(epic, one) for one in wanted if one.id in before and one.id in results])
 
     def leave(one: Story, status: State, reason: str) -> None:
         waiting.remove(one)
@@ -100,9 +101,9 @@ async def _work_through(epic: Epic, wanted: Sequence[Story], results: dict[str, 
 
     try:
         while waiting or working:
+            coming = {one.id for one in (*waiting, *working.values())}
             for one in [*waiting]:
-                missing = [other for other in one.depends_on if other in ids and not _is_done(results, other)]
-                coming = {other.id for other in (*waiting, *working.values())}
+                missing = [other for other in one.depends_on if other in ids - done]
                 if stopped := next((other for other in missing if other not in coming), None):
                     state = results[stopped].status if stopped in results else "not done"
                     leave(one, "skipped", f"it waits for {stopped}, which is {state}")
@@ -110,16 +111,17 @@ async def _work_through(epic: Epic, wanted: Sequence[Story], results: dict[str, 
                     leave(one, "paused", "a person looks at the story before it")
                 elif not missing and not held and _free(epic, one, [*working.values()]):
                     waiting.remove(one)
-                    working[asyncio.create_task(StoryFlow(epic, one, _before(epic, one)).work())] = one
+                    working[asyncio.create_task(StoryFlow(epic, one, before.get(one.id)).work())] = one
             if not working:
                 continue
-            done, _ = await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
+            finished, _ = await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
+            for task in finished:
                 one = working.pop(task)
                 ended.append(one)
                 result = results[one.id] = task.result()
                 epic.run.progress(f"{one.id}: {result.status}" + (f": {result.reason}" if result.reason else ""))
                 if result.status == "done":
+                    done.add(one.id)
                     _keep(epic, one, result)
                     held = held or (bool(waiting) and await _holds(epic, one))
     finally:
@@ -127,10 +129,6 @@ async def _work_through(epic: Epic, wanted: Sequence[Story], results: dict[str, 
             task.cancel()
         await asyncio.gather(*working, return_exceptions=True)
     return ended
-
-
-def _is_done(results: dict[str, StoryResult], story: str) -> bool:
-    return story in results and results[story].status == "done"
 
 
 def _keep(epic: Epic, story: Story, result: StoryResult) -> None:
@@ -163,7 +161,7 @@ async def _holds(epic: Epic, story: Story) -> bool:
 def _free(epic: Epic, story: Story, others: Sequence[Story]) -> bool:
     """Whether a story may begin beside those that are worked on: none touches its files, as far as they are named."""
     apart = bool(story.touches) and all(one.touches and not story.touches & one.touches for one in others)
-    return not others or (len(others) < epic.settings.parallel and apart)
+    return not others or (len(others) < epic.settings.stories.parallel and apart)
 
 
 async def merged_stories(path: Path, epic: str, target: str = "") -> set[str]:
@@ -177,7 +175,7 @@ def plan(project: Path, epic: str, story: str | None, settings: StorySettings) -
     ids = {one.id for one in backlog.stories}
     rows: list[StoryResult] = []
     for one in _in_order(chosen(backlog, story)):
-        handoff = StoryHandoff(one.id, limits=settings.limits)
+        handoff = StoryHandoff(one.id, limits=settings.handoff)
         seen = {seat: [*make_role(seat).prompt, *blocks_for(seat, one, handoff)] for seat in STAGES}
         windows = {seat: {block.name: len(block.text) for block in blocks} for seat, blocks in seen.items()}
         waits = ", ".join(other for other in one.depends_on if other in ids)

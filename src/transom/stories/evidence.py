@@ -31,22 +31,18 @@ _TEST_SETTINGS = {
 
 @dataclass(frozen=True)
 class Rules:
-    """What a project allows, as globs: what every story may change, what only a story that names it, and what none."""
+    """Globs of what every story may change, of what beside `PROTECTED` only one that names it, and of what none."""
 
     also_allowed: tuple[str, ...] = ("tests/**", "test/**")
-    protected: tuple[str, ...] = PROTECTED
+    protected: tuple[str, ...] = ()
     backlog: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an attempt of Dev is worth.
+    """What an attempt of Dev is worth: nothing that speaks against it where `findings` is empty.
 
-    Attributes:
-        findings: why it is not good enough; empty where it is.
-        changes: all that the story changed so far.
-        covered: number of a criterion -> tests that ran and are said to cover it.
-        uncovered: numbers of the criteria for which no such test is known.
+    `covered`: number of a criterion -> tests that ran and are said to cover it.
     """
 
     findings: tuple[str, ...]
@@ -90,7 +86,7 @@ def _refused(change: Change, story: Story, rules: Rules, named: frozenset[str]) 
         return "it is a repository of its own, which no diff shows the contents of"
     if _fits(change.path, rules.backlog):
         return "it is the backlog's, which the orchestrator writes"
-    if change.path not in named and _fits(change.path, rules.protected):
+    if change.path not in named and _fits(change.path, (*PROTECTED, *rules.protected)):
         return "it decides how tests are run or what git sees, and the story does not name it"
     if story.allowed and not _fits(change.path, (*story.allowed, *rules.also_allowed)):
         return "the story does not allow this file to change"

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import NamedTuple
 
 from transom.canonical import digest
 from transom.errors import InputError
@@ -28,7 +27,7 @@ _SAFE = (
 )
 _WHO = {"GIT_AUTHOR_NAME": "Transom", "GIT_AUTHOR_EMAIL": "transom@localhost"}
 _COMMITTER = {name.replace("AUTHOR", "COMMITTER"): value for name, value in _WHO.items()}
-_ACTIONS: Mapping[str, Action] = {"A": "created", "D": "deleted"}
+_ACTIONS: Mapping[str, Action] = {"A": "created", "D": "deleted", "M": "modified", "T": "modified"}
 _PLAIN_DIFF = ("diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
 
 STORY_TRAILER = "Transom-Story"
@@ -44,14 +43,6 @@ class Change:
     path: str
     action: Action
     mode: str
-
-
-class Look(NamedTuple):
-    """How a worktree stands: the branch, the head's commit, changed and untracked paths."""
-
-    branch: str
-    head: str
-    paths: tuple[str, ...]
 
 
 class Git:
@@ -97,12 +88,10 @@ class Git:
         """The branch that is checked out; "" where none is."""
         return (await self.attempt("symbolic-ref", "--short", "--quiet", "HEAD"))[1].strip()
 
-    async def free(self, branch: str) -> str:
-        """A branch that there is not: this name, with a number behind it."""
-        number = 1
-        while await self.commit_of(f"refs/heads/{branch}-{number}"):
-            number += 1
-        return f"{branch}-{number}"
+    async def free(self, branch: str, number: int = 0) -> str:
+        """A branch that there is not yet: this name, with a number behind it from `number` on."""
+        name = f"{branch}-{number}" if number else branch
+        return await self.free(branch, number + 1) if await self.commit_of(f"refs/heads/{name}") else name
 
     async def worktrees(self) -> dict[str, Path]:
         """Branch -> where it is checked out."""
@@ -110,19 +99,16 @@ class Git:
         told = [dict(line.partition(" ")[::2] for line in row) for row in rows]
         return {one["branch"].removeprefix("refs/heads/"): Path(one["worktree"]) for one in told if "branch" in one}
 
-    async def look(self) -> Look:
-        """Branch, head and what differs from it, the workspace left out."""
+    async def look(self) -> tuple[str, str, tuple[str, ...]]:
+        """The branch, the head's commit, and the paths that differ from it, the workspace left out."""
         options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
         unseen = "--ignore-submodules=dirty"  # git would run what the settings of a repository in here name
         rows = (await self("status", *options, unseen)).split("\0")
         told = dict(row[2:].partition(" ")[::2] for row in rows if row.startswith("# "))
-        cuts = {"1": 8, "u": 10, "?": 1, "2": 9}
-        paths = [row.split(" ", cuts[row[0]])[cuts[row[0]]] for row in rows if row[:1] in cuts]
+        cuts = {"1": 8, "u": 10, "?": 1}
+        paths = [row.split(" ", cuts[row[0]])[-1] for row in rows if row[:1] in cuts]
         mine = tuple(path for path in paths if not path.startswith(".transom"))
-        return Look(told["branch.head"].replace("(detached)", ""), told.get("branch.oid", ""), mine)
-
-    async def is_ancestor(self, old: str, new: str) -> bool:
-        return (await self.attempt("merge-base", "--is-ancestor", old, new))[0] == 0
+        return told["branch.head"].replace("(detached)", ""), told.get("branch.oid", ""), mine
 
     async def commit_all(self, message: str) -> str:
         """Commit whatever changed, if anything did; the head afterwards."""
@@ -168,7 +154,7 @@ class Git:
         """What differs between two commits, file by file; a renamed file is deleted and created."""
         pieces = (await self(*_PLAIN_DIFF, "--raw", "-z", "--abbrev=40", base, head)).split("\0")
         rows = [(meta.split(), path) for meta, path in zip(pieces[0::2], pieces[1::2], strict=False)]
-        return tuple(Change(path, _ACTIONS.get(meta[4], "modified"), meta[1]) for meta, path in rows)
+        return tuple(Change(path, _ACTIONS[meta[4]], meta[1]) for meta, path in rows)
 
     async def diff(self, base: str, head: str) -> str:
         """What differs between two commits, line by line."""
@@ -195,7 +181,7 @@ class Git:
             await self("add", "--all", env=env)
             tree = await self("write-tree", env=env)
             commit = await self("commit-tree", tree, "-p", "HEAD", stdin="Kept by Transom\n", env=env)
-        branch = await self.free(f"transom/parked/{name}")
+        branch = await self.free(f"transom/parked/{name}", 1)
         await self("update-ref", f"refs/heads/{branch}", commit)
         return branch
 
@@ -205,7 +191,7 @@ class Git:
         found = dict(row.split(" ") for row in rows if "refs/heads/transom/" not in row)
         common = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"))
         settings = [common / "config", *(common / "hooks").glob("*"), *(common / "info").glob("*")]
-        for file in [*(self.folder / path for path in (await self.look()).paths[:2_000]), *settings]:
+        for file in [*(self.folder / path for path in (await self.look())[2][:2_000]), *settings]:
             path = file.relative_to(self.folder).as_posix() if file.is_relative_to(self.folder) else str(file)
             found[path] = digest(file.read_bytes()) if file.is_file() and not file.is_symlink() else "none"
         return found
@@ -217,17 +203,12 @@ class Git:
 
 
 class Worktrees:
-    """The worktrees of one run, below one folder; agents work in them and nowhere else.
-
-    Attributes:
-        parked: branches that keep what stood in the way.
-        lock: git's list of worktrees cannot be read while one is made.
-    """
+    """The worktrees of one run, below one folder; `parked`: branches that keep what stood in the way."""
 
     def __init__(self, root: Path, project: Path) -> None:
         self.root, self.project = root, Git(project)
         self.parked: list[str] = []
-        self.lock = asyncio.Lock()
+        self.lock = asyncio.Lock()  # git's list of worktrees cannot be read while one is made
 
     def git(self, branch: str) -> Git:
         return Git(self.root / branch.removeprefix("transom/").replace("/", "-"))
@@ -254,13 +235,12 @@ class Worktrees:
         return code == 0 and Path(out.strip()).parent == Path(common, "worktrees")
 
     async def restore(self, branch: str, commit: str) -> str:
-        """Bring a worktree to a commit. What stood there is kept on a branch, which is returned; "" where it was so."""
+        """Bring a worktree to a commit; the branch on which is kept what stood there, "" where nothing did."""
         here = await self.ensure(branch, commit)
-        at = await here.look()
+        at, kept = await here.look(), ""
         if at == (branch, commit, ()):
             return ""
-        kept = ""
-        if at.paths or not await here.is_own(commit):
+        if at[2] or not await here.is_own(commit):
             kept = await here.park(branch.removeprefix("transom/"))
             self.parked.append(kept)
         await here("checkout", "--quiet", "--force", "-B", branch, commit)
@@ -268,12 +248,7 @@ class Worktrees:
         return kept
 
     async def remove(self, branch: str, unless_beyond: str = "") -> None:
-        """Let go of a worktree and of its branch, where the work is merged.
-
-        Args:
-            branch: whose.
-            unless_beyond: keep it where anything stands above this commit; "": it may go as it is.
-        """
+        """Let go of a worktree, and of its branch if that is merged; not with work above `unless_beyond`."""
         here = self.git(branch)
         if unless_beyond and (not here.folder.exists() or await here.look() != (branch, unless_beyond, ())):
             return

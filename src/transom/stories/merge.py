@@ -44,10 +44,16 @@ async def _join(epic: Epic, story: Story, here: Git, name: str, target: str, bef
     """Take what came into the target meanwhile into the story's work, and test the two together; what is wrong."""
     if said := await here.merge(target, f"Merge {name} into {story.label}\n\n{OWN_TRAILER}: yes\n"):
         return f"it conflicts with {name}: {said}"
-    await here.clear()
-    found = compare(before, await run_tests(epic.settings.tests, here.folder, epic.project))
-    await here.clear()
+    found = compare(before, await tested(epic, here))
     return f"together with {name}: {found.problems[0]}" if found.problems else ""
+
+
+async def tested(epic: Epic, here: Git) -> TestRun:
+    """Run the tests on what is committed in a worktree; what they leave behind goes."""
+    await here.clear()
+    found = await run_tests(epic.settings.tests, here.folder, epic.project)
+    await here.clear()
+    return found
 
 
 def write_done(folder: Path, backlog: Backlog, story: Story) -> None:

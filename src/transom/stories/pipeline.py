@@ -20,17 +20,17 @@ from transom.formats.tags import read_tag
 from transom.llm import Usage
 from transom.runs import Artifact, Stage, model_file
 from transom.stories.decisions import Read, Seat, read_reply
-from transom.stories.evidence import Evidence, judge
+from transom.stories.evidence import Evidence, Rules, judge
 from transom.stories.git import Git
 from transom.stories.handoff import StoryHandoff, now
 from transom.stories.markdown_story import read_story_file
-from transom.stories.merge import merge
+from transom.stories.merge import merge, tested
 from transom.stories.results import FileChange, StageRow, StoryResult, quality
 from transom.stories.roles import listed
 from transom.stories.seats import Seats
 from transom.stories.shared import Baseline, Epic, Merged, Said, Stopped
 from transom.stories.story import Story
-from transom.stories.testrun import Comparison, TestRun, compare, run_tests
+from transom.stories.testrun import Comparison, TestRun, compare
 from transom.stories.validators import AgentValidator
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
@@ -46,12 +46,12 @@ class StoryFlow:
     """
 
     def __init__(self, epic: Epic, story: Story, before: StoryResult | None = None) -> None:
-        self.epic, self.run, self.settings, self.story = epic, epic.run, epic.settings, story
+        self.epic, self.run, self.settings, self.story = epic, epic.run, epic.settings.stories, story
         rounds = before.rounds + (before.status in ("failed", "blocked")) if before else 0
         self.name = f"{story.slug}/again{rounds}" if rounds else story.slug
         blocked = before is not None and before.was_blocked
         self.result = StoryResult(id=story.id, title=story.title, rounds=rounds, was_blocked=blocked)
-        self.handoff = StoryHandoff(story.id, limits=self.settings.limits)
+        self.handoff = StoryHandoff(story.id, limits=epic.settings.handoff)
         self.base: Baseline
         self.seats: Seats
 
@@ -61,58 +61,55 @@ class StoryFlow:
         Raises:
             InputError, SandboxError: nothing can be done for any story.
         """
-        result, began = self.result, False
-        blocked_before = result.was_blocked
+        result, base = self.result, None
         try:
-            await self._begin()
-            began = True
-            await self._ready(blocked_before=blocked_before)
+            base = await self._begin()
+            await self._ready()
             await self._build()
             result.status = "done"
             self.handoff.cleanup()
         except Stopped as stop:
             result.status, result.reason = stop.status, stop.reason
-            result.was_blocked = blocked_before or stop.status == "blocked"
-        except (Paused, NeedsModel) as pause:
+            result.was_blocked |= stop.status == "blocked"
+        except (Paused, NeedsModel, ProviderError, WindowOverflow) as pause:
             result.status, result.reason = "paused", str(pause)
-        except (ProviderError, ReplyError, WindowOverflow) as error:
-            result.status, result.reason = ("failed" if isinstance(error, ReplyError) else "paused"), str(error)
+        except ReplyError as error:
+            result.status, result.reason = "failed", str(error)
         if result.status != "done":
             result.blockers.append(result.reason)
             if result.status != "paused":
                 self.handoff.add_blocker(result.reason, result.stages[-1].stage if result.stages else "sm")
             self.handoff.save()
-            if began:
-                await self.epic.places.remove(self.base.branch, unless_beyond=self.base.base)
+            if base:
+                await self.epic.places.remove(base.branch, unless_beyond=base.base)
         result.truncations = self.handoff.truncations
         form = re.compile(rf"transom/parked/{re.escape(self.story.slug)}(-\d+)+")
         result.parked = [one for one in self.epic.places.parked if form.fullmatch(one)]
-        result.usage = _tokens(self.seats.usage if began else Usage())
+        result.usage = _tokens(self.seats.usage if base else Usage())
         return result
 
-    async def _begin(self) -> None:
+    async def _begin(self) -> Baseline:
         """Record the baseline; the worktree is made when somebody first needs it."""
-        project = self.epic.places.project
+        project, target = self.epic.places.project, self.settings.target
         await self._reclaim(project)
 
-        async def step(_: Stage, story: Story, target: str) -> Baseline:
+        async def step(_: Stage, story: Story, target: str | None) -> Baseline:
             branch = target or await project.branch()
             base = await project.commit_of(f"refs/heads/{branch}") if branch else None
             if base is None:
                 what = f"there is no branch {branch!r}" if branch else "no branch is checked out"
                 hint = "check out a branch with a commit, or set stories.target"
                 raise InputError(what, where=str(self.epic.project), hint=hint)
-            name = f"transom/{story.slug}"
-            taken = await project.commit_of(f"refs/heads/{name}")
-            return Baseline(base=base, branch=await project.free(name) if taken else name, target=branch, at=now())
+            name = await project.free(f"transom/{story.slug}")
+            return Baseline(base=base, branch=name, target=branch, at=now())
 
         out = model_file("baseline.json", Baseline)
-        found = await self.run.stage(f"{self.name}/baseline", step, self.story, self.settings.target, out=out)
-        self.base = found.value
+        self.base = (await self.run.stage(f"{self.name}/baseline", step, self.story, target, out=out)).value
         self.handoff.path = self.run.folder / "handoffs" / f"{self.story.slug}.yaml"
         self.handoff.created_at = self.base.at
         self.handoff.set_acceptance_criteria(self.story.criteria)
         self.seats = Seats(self.epic, self.name, self.base, self.handoff)
+        return self.base
 
     async def _reclaim(self, project: Git) -> None:
         """A worktree of this story that another run left: a person says what becomes of it."""
@@ -128,7 +125,7 @@ class StoryFlow:
             async with places.lock:
                 await project("worktree", "remove", "--force", str(folder))
 
-    async def _ready(self, *, blocked_before: bool) -> None:
+    async def _ready(self) -> None:
         """SM and PO, until the story may be built."""
         feedback = ""
         for number in range(1, self.settings.reviews + 2):
@@ -150,7 +147,7 @@ class StoryFlow:
             feedback = listed(read.reasons)
             if decision == "BLOCKED":
                 reason = "; ".join(read.reasons)
-                if blocked_before:
+                if self.result.was_blocked:
                     await self._ask("blocked", f"PO blocked {self.story.label} again: {reason}", "leave it blocked")
                 raise Stopped("blocked", f"PO blocked it: {reason}")
         else:
@@ -172,7 +169,8 @@ class StoryFlow:
         if before.problem:
             raise Stopped("paused", f"before Dev begins, {before.problem}; correct stories.tests, and come again")
         for number in range(1, self.settings.attempts + 1):
-            worked = await self.seats.develop(number, self.story, start, findings)
+            more: dict[str, Json] = {"findings": listed(findings), "playbook": await self.seats.recall(self.story)}
+            worked = await self.seats.ask("dev", number, self.story, more, start)
             await self._check_outside(number, worked.value.outside)
             evidence, tests = await self._look(number, start, worked, before)
             start, seen, findings = worked.value.head, findings, evidence.findings
@@ -203,19 +201,14 @@ class StoryFlow:
     async def _tests(self, name: str, commit: str) -> TestRun:
         """Run the tests on a commit; what they leave behind goes."""
 
-        async def step(stage: Stage, commit: str, branch: str, argv: list[str]) -> TestRun:
-            del argv  # another command makes another run
+        async def step(stage: Stage, commit: str, branch: str, _: list[str]) -> TestRun:
             await self.epic.places.restore(branch, commit)
-            here = self.epic.places.git(branch)
-            await here.clear()
-            found = await run_tests(self.settings.tests, here.folder, self.epic.project)
-            await here.clear()
+            found = await tested(self.epic, self.epic.places.git(branch))
             stage.memoise = not found.problem or name != "tests-before"
             return found
 
-        out = model_file("tests.json", TestRun)
-        inputs = (commit, self.base.branch, list(self.settings.tests.argv))
-        return (await self.run.stage(f"{self.name}/{name}", step, *inputs, out=out)).value
+        inputs = (commit, self.base.branch, list(self.epic.settings.tests.argv))  # another command makes another run
+        return (await self.run.stage(f"{self.name}/{name}", step, *inputs, out=model_file("tests.json", TestRun))).value
 
     async def _look(
         self, number: int, start: str, worked: Artifact[Said], before: TestRun
@@ -224,7 +217,7 @@ class StoryFlow:
         said, project = worked.value, self.epic.places.project
         tests = compare(before, await self._tests(f"tests#{number}", said.head))
         read, commits = read_reply(said.reply), (self.base.base, start, said.head)
-        rules = replace(self.settings.rules, backlog=self.epic.backlog.files)
+        rules = Rules(self.settings.also_allowed, self.settings.protected, self.epic.backlog.files)
         evidence = await judge(project, self.story, rules, commits, read, tests)
         if said.strayed:
             evidence = replace(evidence, findings=(said.strayed, *evidence.findings))

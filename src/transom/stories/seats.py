@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from transom.agent import Budget, call
 from transom.canonical import Json
@@ -12,26 +13,18 @@ from transom.learning.reader import PLAYBOOK_TOKENS
 from transom.llm import Block, Role, Usage
 from transom.runs import Artifact, Question, Stage, model_file, text_file
 from transom.stories.decisions import Seat, read_reply
-from transom.stories.git import Git
 from transom.stories.handoff import StoryHandoff, now
-from transom.stories.roles import blocks_for, listed, make_role
-from transom.stories.shared import Baseline, Begun, Epic, Said, Stopped
+from transom.stories.roles import blocks_for, make_role
+from transom.stories.shared import Baseline, Epic, Outside, Said, Stopped
 from transom.stories.story import Story
+from transom.stories.testrun import readable
 from transom.tools import Toolbox
+from transom.tools.editing import editing_tools, reading_tools
+from transom.tools.shell import command_tool
 
 
 class Seats:
-    """The seats of one story.
-
-    Args:
-        epic: what it shares with the other stories.
-        name: of the story's stages.
-        base: where the story begins.
-        handoff: what the seats leave each other.
-
-    Attributes:
-        usage: what all stages took.
-    """
+    """The seats of one story, whose stages begin with `name`. `usage` is what all of them took."""
 
     def __init__(self, epic: Epic, name: str, base: Baseline, handoff: StoryHandoff) -> None:
         self.epic, self.run, self.places, self.name = epic, epic.run, epic.places, name
@@ -39,46 +32,62 @@ class Seats:
         self._hints: Artifact[str] | None = None
 
     async def ask(self, seat: Seat, number: int, story: Story, more: Mapping[str, Json], commit: str) -> Artifact[Said]:
-        """Ask SM, PO or QA. Whatever it changed in the worktree is parked: only Dev changes files."""
-        acts = self.epic.settings.kinds[seat] in ("command", "replay")
+        """Ask a seat. What Dev leaves is committed; whatever another one changed is parked.
+
+        Args:
+            seat: which.
+            number: of the attempt, from 1.
+            story: as SM left it.
+            more: blocks beside the story and what the hand-over passes on.
+            commit: what it finds in the worktree.
+        """
+        name, branch, kind = f"{self.name}/{seat}#{number}", self.base.branch, self.epic.settings.kinds[seat]
+        tools = self._tools(seat, self.places.git(branch).folder) if kind == "model" else Toolbox()
+        role, merges = make_role(seat, tools.specs), self.epic.merges
+        at: Json = {"story": story.id, "branch": branch, "commit": commit, "attempt": number}
+        blocks = blocks_for(seat, story, self.handoff, {**more, "workplace": at})
+
+        async def look(_: Stage, __: str) -> Outside:
+            return Outside(await self.places.project.state())
 
         def read(text: str) -> str:
-            if seat != "sm" and (problem := read_reply(text, seat).problem):
+            if seat in ("po", "qa") and (problem := read_reply(text, seat).problem):
                 raise ReplyError(problem)
             return text
 
-        async def left(reply: str) -> Said:
-            kept = await self.places.restore(self.base.branch, commit) if acts else ""
+        async def step(stage: Stage, _: Json, outside: Outside | None = None) -> Said:
+            if tools.specs or seat == "dev":
+                await self.places.ensure(branch, commit)
+            reply = await self._reply(stage, story, role, blocks, read, tools)
+            if outside is not None:
+                said = await self._commit(reply, number, story, commit)
+                differing = _differing(outside.root, await self.places.project.state())
+                return said.model_copy(update={"outside": () if merges != self.epic.merges else differing})
+            kept = await self.places.restore(branch, commit) if kind in ("command", "replay") else ""
             return Said(reply=reply, at=now(), kept=kept)
 
-        said = await self._stage(seat, number, story, more, commit, read, left)
-        if kept := said.value.kept:
-            self.run.progress(f"{story.id}: {seat} changed files; they are kept on {kept}")
+        inputs: list[object] = [[block.to_json() for block in blocks]]
+        if seat == "dev":
+            inputs.append(await self.run.stage(f"{name}/begin", look, commit, out=model_file("outside.json", Outside)))
+        said = await self.run.stage(name, step, *inputs, out=model_file("reply.json", Said), uses=[role])
+        self.usage += said.usage
+        if said.value.kept:
+            self.run.progress(f"{story.id}: {seat} changed files; they are kept on {said.value.kept}")
         return said
 
-    async def develop(self, number: int, story: Story, start: str, findings: Sequence[str]) -> Artifact[Said]:
-        """One attempt of Dev: what it leaves is committed on the story's branch."""
-        project, here, merges = self.places.project, self.places.git(self.base.branch), self.epic.merges
+    async def recall(self, story: Story) -> str:
+        """What the playbook has for the story; it is recalled once, so that a resumed story is told the same."""
+        playbook = self.epic.playbook
+        if playbook is None:
+            return ""
 
-        async def begin(_: Stage, start: str) -> Begun:
-            return Begun(start=start, outside=await project.state())
+        async def step(_: Stage, query: str) -> str:
+            return "\n".join([one.text for one in await playbook.snapshot(local=False).blocks(query, PLAYBOOK_TOKENS)])
 
-        begun = await self.run.stage(
-            f"{self.name}/dev#{number}/begin", begin, start, out=model_file("begin.json", Begun)
-        )
-
-        async def left(reply: str) -> Said:
-            strayed = await self._strayed(here, start)
-            if strayed and (kept := await self.places.restore(self.base.branch, start)):
-                strayed += f"; what it left is kept on {kept}"
-            title = f"{story.label.capitalize()}: {story.title}"
-            head = await here.commit_all(f"{title}\n\nAttempt {number} of Dev.\n")
-            differing = _differing(begun.value.outside, await project.state())
-            outside = () if merges != self.epic.merges else differing
-            return Said(reply=reply, at=now(), head=head, strayed=strayed, outside=outside)
-
-        more: dict[str, Json] = {"findings": listed(findings), "playbook": await self._recall(story)}
-        return await self._stage("dev", number, story, more, start, str, left, begun)
+        if self._hints is None:
+            name, query = f"{self.name}/recall", f"{story.title} {story.goal}"
+            self._hints = await self.run.stage(name, step, query, out=text_file("playbook.txt"))
+        return self._hints.value
 
     def learn(self, number: int, reply: str, findings: Sequence[str]) -> None:
         """Count an attempt for or against the insights that Dev named, and add what was found as insights."""
@@ -90,34 +99,14 @@ class Seats:
             reflector.analyze_trial(OptimizationOutcome(None, not findings, solver_errors=findings, source=source))
             reflector.commit_insights()
 
-    async def _stage(
-        self,
-        seat: str,
-        number: int,
-        story: Story,
-        more: Mapping[str, Json],
-        commit: str,
-        read: Callable[[str], str],
-        left: Callable[[str], Awaitable[Said]],
-        *inputs: object,
-    ) -> Artifact[Said]:
-        """Have a seat answer: `read` refuses a reply, `left` looks at what it left."""
-        epic, branch = self.epic, self.base.branch
-        makes = epic.tools if epic.settings.kinds[seat] == "model" else None
-        tools = makes(seat, self.places.git(branch).folder) if makes else Toolbox()
-        at: Json = {"story": story.id, "branch": branch, "commit": commit, "attempt": number}
-        role = make_role(seat, tools.specs)
-        blocks = blocks_for(seat, story, self.handoff, {**more, "workplace": at})
-
-        async def step(stage: Stage, *_: object) -> Said:
-            if tools.specs or seat == "dev":
-                await self.places.ensure(branch, commit)
-            return await left(await self._reply(stage, story, role, blocks, read, tools))
-
-        name, told = f"{self.name}/{seat}#{number}", [block.to_json() for block in blocks]
-        said = await self.run.stage(name, step, told, *inputs, out=model_file("reply.json", Said), uses=[role])
-        self.usage += said.usage
-        return said
+    def _tools(self, seat: str, folder: Path) -> Toolbox:
+        """The tools of a model: all seats may look, Dev may edit and run commands in the sandbox."""
+        tools, tests = reading_tools(folder), self.epic.settings.tests
+        if seat == "dev":
+            seen, around = readable(tests, self.epic.project), tests.environment
+            run = command_tool(folder, readable=seen, seconds=tests.seconds, environment=around)
+            tools += [*editing_tools(folder), run]
+        return Toolbox(tools)
 
     async def _reply(
         self,
@@ -129,19 +118,17 @@ class Seats:
         tools: Toolbox,
     ) -> str:
         """An answer within the caps. Where one is reached a person is asked; given again, it goes on where it was."""
-        settings, used = self.epic.settings, self.usage.input_tokens + self.usage.output_tokens
-        place = stage.name.removeprefix(f"{self.name}/")
-        tokens, more_tokens = self._granted("tokens", f"{story.label} used its {{}} tokens", settings.tokens or 0)
-        turns, more_turns = self._granted(
-            f"{place}/turns", f"{story.label} used its {{}} turns in {place}", settings.turns
-        )
-        budget = Budget(turns, None if settings.tokens is None else max(tokens - used, 0))
+        settings, place = self.epic.settings.stories, stage.name.removeprefix(f"{self.name}/")
+        tokens, ask_tokens = self._granted("tokens", f"{story.label} used its {{}} tokens", settings.max_tokens or 0)
+        used = f"{story.label} used its {{}} turns in {place}"
+        turns, ask_turns = self._granted(f"{place}/turns", used, settings.max_turns)
+        left = max(tokens - self.usage.input_tokens - self.usage.output_tokens, 0) if settings.max_tokens else None
         try:
-            return (await call(stage, role, blocks, read, tools=tools, budget=budget)).reply.text
+            return (await call(stage, role, blocks, read, tools=tools, budget=Budget(turns, left))).reply.text
         except (CapReached, OutOfTurns) as cap:
             if isinstance(cap, CapReached) and cap.cap != "tokens":
                 raise
-            question = more_tokens if isinstance(cap, CapReached) else more_turns
+            question = ask_tokens if isinstance(cap, CapReached) else ask_turns
             await self.run.ask(question.name, question.prompt, options=question.options)
             raise
 
@@ -162,28 +149,19 @@ class Seats:
                 raise Stopped("failed", reached.format(each * times))
             times += 1
 
-    async def _recall(self, story: Story) -> str:
-        """What the playbook has for the story; it is recalled once, so that a resumed story is told the same."""
-        playbook = self.epic.playbook
-        if playbook is None:
-            return ""
-
-        async def step(_: Stage, query: str) -> str:
-            return "\n".join([one.text for one in await playbook.snapshot(local=False).blocks(query, PLAYBOOK_TOKENS)])
-
-        if self._hints is None:
-            name, query = f"{self.name}/recall", f"{story.title} {story.goal}"
-            self._hints = await self.run.stage(name, step, query, out=text_file("playbook.txt"))
-        return self._hints.value
-
-    async def _strayed(self, here: Git, start: str) -> str:
-        """What Dev did to the branch itself; "" where nothing."""
+    async def _commit(self, reply: str, number: int, story: Story, start: str) -> Said:
+        """Commit what Dev left on the story's branch; what it did to the branch itself is told."""
+        here, strayed = self.places.git(self.base.branch), ""
         if not await self.places.is_linked(here):
-            return "Dev removed its worktree, or put a repository of its own in its place"
-        if (branch := await here.branch()) != self.base.branch:
-            return f"Dev left its branch for {branch or 'no branch'}"
-        head = await here.commit_of("HEAD")
-        return "" if head and await here.is_ancestor(start, head) else "Dev rewrote commits that were there before"
+            strayed = "Dev removed its worktree, or put a repository of its own in its place"
+        elif (branch := await here.branch()) != self.base.branch:
+            strayed = f"Dev left its branch for {branch or 'no branch'}"
+        elif (await here.attempt("merge-base", "--is-ancestor", start, "HEAD"))[0]:
+            strayed = "Dev rewrote commits that were there before"
+        if strayed and (kept := await self.places.restore(self.base.branch, start)):
+            strayed += f"; what it left is kept on {kept}"
+        message = f"{story.label.capitalize()}: {story.title}\n\nAttempt {number} of Dev.\n"
+        return Said(reply=reply, at=now(), head=await here.commit_all(message), strayed=strayed)
 
 
 def _differing(was: Mapping[str, str], is_: Mapping[str, str]) -> tuple[str, ...]:

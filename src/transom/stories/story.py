@@ -47,20 +47,17 @@ class Task(_Model):
 
 
 class Story(_Model):
-    """One story.
+    """One story; criteria are counted from 1.
 
     Attributes:
         id: as its backlog calls it, e.g. `1.2`, `story-1`, `US1`.
         key: its name in the sprint status and in file names, e.g. `1-2-create-finding-dataclass`.
-        text: all of it, as a person wrote it.
-        criteria: acceptance criteria; they are counted from 1.
-        status: read from `status_text`, which is as written and empty where the format has none.
+        status_text: as written; empty where the format has none.
         creates, changes: files that the story names; for finding conflicts.
         allowed: globs of the files that may change; empty: the story does not say.
         source: its file, relative to the project; `line` is where it begins there.
         owns_file: whether the file holds this story alone.
         spec_checkpoint, done_checkpoint: whether a person looks at it before Dev, and after it is done.
-        instructions: words for Dev, as written.
     """
 
     id: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 _TEST_FILE = re.compile(
     r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)(?:test_[^/]+|[^/]+_test|[^/]+[._-](?:test|spec))\.\w+$", re.I
@@ -17,12 +17,11 @@ _CASES = re.compile(r"^\s*(?:it|test|describe|func Test\w*|#\[test\]|@Test)\b", 
 _SKIPS = re.compile(r"\b(?:skip\w*|xfail|xit|xtest|xdescribe|@Ignore\w*|@Disabled|t\.Skip\w*|\.only)\b")
 
 
-@dataclass
-class _Facts:
+class _Test(NamedTuple):
     """What one Python test checks."""
 
-    checks: Counter[str] = field(default_factory=Counter)
-    skipped: bool = False
+    checks: Counter[str]
+    skipped: bool
 
 
 def is_test_file(path: str) -> bool:
@@ -40,30 +39,24 @@ def weakened(
         after: path -> text now, None where it is gone; files that are new included.
         may_change: files whose checks the story says may change; fewer checks are wrong there, too.
     """
-    now: dict[str, _Facts] = {}
-    for path, text in after.items():
-        if path.endswith(".py") and text is not None:
-            for name, facts in (_python(text) or {}).items():
-                now.setdefault(name.rpartition(".")[2], facts)  # a test may move to another file or class
+    parsed = {path: _python(text or "") for path, text in after.items() if path.endswith(".py")}
+    moved = {name.rpartition(".")[2]: test for tests in parsed.values() for name, test in (tests or {}).items()}
     found: list[tuple[str, str]] = []
     for path, old in before.items():
-        text = after.get(path)
         known = _python(old) if path.endswith(".py") else None
         if known is None:
-            found += [(path, what) for what in _by_lines(old, text)]
-            continue
-        mine = _python(text) if text is not None else {}
-        if mine is None:
+            found += [(path, what) for what in _by_lines(old, after[path])]
+        elif (mine := parsed[path]) is None:
             found.append((path, "cannot be parsed any more"))
-            continue
-        for name, facts in known.items():
-            held = mine.get(name) or now.get(name.rpartition(".")[2])
-            if what := _less(facts, held, free=path in may_change):
-                found.append((path, f"{name} {what}"))
+        else:
+            for name, test in known.items():  # a test may move to another file or class
+                new = mine.get(name) or moved.get(name.rpartition(".")[2])
+                if what := _less(test, new, free=path in may_change):
+                    found.append((path, f"{name} {what}"))
     return found
 
 
-def _less(old: _Facts, new: _Facts | None, *, free: bool) -> str:
+def _less(old: _Test, new: _Test | None, *, free: bool) -> str:
     if new is None:
         return "is gone"
     if new.skipped and not old.skipped:
@@ -79,57 +72,61 @@ def _by_lines(old: str, new: str | None) -> list[str]:
     if new is None:
         return ["is gone"]
     found = []
-    for what, pattern in (("checks", _CHECKS), ("cases", _CASES)):
-        had, has = len(pattern.findall(old)), len(pattern.findall(new))
-        if has < had:
+    for what, form, sign in (("checks", _CHECKS, 1), ("cases", _CASES, 1), ("skips", _SKIPS, -1)):
+        had, has = len(form.findall(old)), len(form.findall(new))
+        if (had - has) * sign > 0:
             found.append(f"has {has} {what}, and had {had}")
-    if len(_SKIPS.findall(new)) > len(_SKIPS.findall(old)):
-        found.append("skips more than it did")
     return found
 
 
-def _python(text: str) -> dict[str, _Facts] | None:
+def _python(text: str) -> dict[str, _Test] | None:
     """Test name, with its class -> what it checks; None where the text is no Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     skipped = any(_is_skip(one.value) for one in tree.body if isinstance(one, ast.Assign | ast.Expr))
-    found: dict[str, _Facts] = {}
-    _gather(tree.body, "", skipped, found)
+    return _tests(tree.body, "", skipped=skipped)
+
+
+def _tests(body: Sequence[ast.stmt], prefix: str, *, skipped: bool) -> dict[str, _Test]:
+    found: dict[str, _Test] = {}
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            found |= _tests(
+                node.body, f"{prefix}{node.name}.", skipped=skipped or any(map(_is_skip, node.decorator_list))
+            )
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            reached = [*_reached(node.body)]
+            skips = [*node.decorator_list, *(one.value for one in reached if isinstance(one, ast.Expr))]
+            checks = Counter(check for one in reached for check in _checks(one))
+            found[f"{prefix}{node.name}"] = _Test(checks, skipped or any(map(_is_skip, skips)))
     return found
 
 
-def _gather(body: list[ast.stmt], prefix: str, skipped: bool, found: dict[str, _Facts]) -> None:
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            _gather(node.body, f"{prefix}{node.name}.", skipped or any(map(_is_skip, node.decorator_list)), found)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            facts = found.setdefault(f"{prefix}{node.name}", _Facts())
-            facts.skipped = skipped or any(map(_is_skip, node.decorator_list))
-            _read(node.body, facts)
-
-
-def _read(body: list[ast.stmt], facts: _Facts) -> None:
-    """The checks that are reached: none behind a return, under `if False`, or whose failure is caught."""
+def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements that count: none behind a return, under `if False`, or whose failure is caught."""
+    found: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Return | ast.Raise):
-            return
-        if isinstance(node, ast.Expr) and _is_skip(node.value):
-            facts.skipped = True
-        if isinstance(node, ast.Assert) and not _constant(node.test):
-            facts.checks[ast.unparse(node.test)] += 1
-        elif isinstance(node, ast.With | ast.AsyncWith):
-            facts.checks.update(ast.unparse(one.context_expr) for one in node.items if _is_check(one.context_expr))
-        elif isinstance(node, ast.Expr) and _is_check(node.value):
-            facts.checks[ast.unparse(node.value)] += 1
-        caught = isinstance(node, ast.Try) and bool(node.handlers)
+            break
+        found.append(node)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        caught = isinstance(node, ast.Try) and node.handlers
         dead = isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
-        for name in ("body", "orelse", "finalbody"):
-            inner = getattr(node, name, None)
-            nested = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-            if inner and not nested and not (name == "body" and (caught or dead)):
-                _read(inner, facts)
+        for name in ("orelse", "finalbody") if caught or dead else ("body", "orelse", "finalbody"):
+            found += _reached(getattr(node, name, ()))
+    return found
+
+
+def _checks(node: ast.stmt) -> list[str]:
+    """What a statement checks."""
+    if isinstance(node, ast.Assert):
+        return [] if _constant(node.test) else [ast.unparse(node.test)]
+    asked = [one.context_expr for one in node.items] if isinstance(node, ast.With | ast.AsyncWith) else []
+    asked += [node.value] if isinstance(node, ast.Expr) else []
+    return [ast.unparse(one) for one in asked if _is_check(one)]
 
 
 def _is_check(node: ast.expr) -> bool:
@@ -141,8 +138,7 @@ def _is_check(node: ast.expr) -> bool:
 
 
 def _is_skip(node: ast.expr) -> bool:
-    text = ast.unparse(node)
-    return bool(re.match(r"(?:@?[\w.]*\.)?(?:skip\w*|xfail\w*|importorskip|expectedFailure)\b", text))
+    return bool(re.match(r"(?:@?[\w.]*\.)?(?:skip\w*|xfail\w*|importorskip|expectedFailure)\b", ast.unparse(node)))
 
 
 def _constant(node: ast.expr) -> bool:

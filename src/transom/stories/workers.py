@@ -20,7 +20,7 @@ from transom.llm import Capabilities, Chain, Provider, Reply, Request, Role, Rul
 from transom.llm.deltas import OnDelta, tell
 from transom.llm.tokens import estimate_tokens
 from transom.stories.git import Git, Worktrees
-from transom.stories.handoff import STAGES, StoryHandoff
+from transom.stories.handoff import StoryHandoff
 from transom.stories.story import Story
 from transom.stories.testrun import run_openly
 from transom.stories.validators import AgentValidator
@@ -32,7 +32,7 @@ _NO_TOOLS = Capabilities(tools=False)
 
 @dataclass
 class _Worker(Provider):
-    """What the workers that act in a worktree have in common."""
+    """What the workers that act in a worktree have in common: they find it as the orchestrator left it."""
 
     places: Worktrees
     name: str = "command"
@@ -42,11 +42,12 @@ class _Worker(Provider):
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         at: Any = request.window.get("workplace").data
         await self.places.restore(at["branch"], at["commit"])
-        text = await self.work(request, at, self.places.git(at["branch"]))
+        seat, here = request.role.partition(".")[2], self.places.git(at["branch"])
+        text = await self.work(request, here, {"role": seat, **{key: str(at[key]) for key in ("story", "attempt")}})
         usage = Usage(self.estimate_tokens(request), estimate_tokens(text))
         return tell(Reply((Text(text),), usage=usage, by=self.name), on_delta)
 
-    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
+    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:
         raise NotImplementedError
 
 
@@ -62,12 +63,11 @@ class CommandWorker(_Worker):
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return digest(canonical_json(list(self.argv)))[:16]
 
-    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
+    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:
         _end_leftovers(here.folder)
-        told = {"ROLE": request.role.partition(".")[2], "STORY": str(at["story"]), "ATTEMPT": str(at["attempt"])}
-        around = {**{f"TRANSOM_{name}": value for name, value in told.items()}, _MARK: str(here.folder)}
+        told = {**{f"TRANSOM_{name.upper()}": value for name, value in at.items()}, _MARK: str(here.folder)}
         prompt = render(request).as_text()
-        done = await run_openly(self.argv, here.folder, around, prompt=prompt, setting="agent.command")
+        done = await run_openly(self.argv, here.folder, told, prompt=prompt, setting="agent.command")
         if done.code and not done.stdout.strip():
             said = " ".join(done.stderr.split())[-300:]
             what = f"the agent ended with exit code {done.code} and said nothing: {said}"
@@ -90,13 +90,11 @@ class ReplayWorker(_Worker):
 
     folder: Path = Path()
 
-    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
-        name = f"{request.role.partition('.')[2]}-{at['attempt']}"
-        reply = self.folder / str(at["story"]) / f"{name}.txt"
-        if not re.fullmatch(r"[\w.-]+", str(at["story"])) or not reply.is_file():
+    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:  # noqa: ARG002  the signature
+        reply = self.folder / at["story"] / f"{at['role']}-{at['attempt']}.txt"
+        if not re.fullmatch(r"[\w.-]+", at["story"]) or not reply.is_file():
             raise ReplayMiss("there is no such recording", where=str(reply), hint="record it, or choose another worker")
-        patch = reply.with_suffix(".patch")
-        if patch.is_file():
+        if (patch := reply.with_suffix(".patch")).is_file():
             await here("apply", "--whitespace=nowarn", str(patch.resolve()))
         return reply.read_text(encoding="utf-8")
 
@@ -107,27 +105,22 @@ def rules_worker() -> Provider:
     return RulesProvider(table, dict.fromkeys(table, 1), {})
 
 
-def _story(request: Request) -> Story:
-    return Story.model_validate(request.window.get("story").data)
-
-
 def _say(*lines: str) -> Reply:
     return Reply((Text("\n".join(lines)),))
 
 
 def _sm(request: Request) -> Reply:
-    story = _story(request)
+    story = Story.model_validate(request.window.get("story").data)
     return _say(f"SUMMARY: {story.title}: {story.goal} ({len(story.criteria)} acceptance criteria)")
 
 
 def _po(request: Request) -> Reply:
-    story = _story(request)
+    story = Story.model_validate(request.window.get("story").data)
     ready, why = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
-    vague = next((number for number, one in enumerate(story.criteria, 1) if len(one.split()) < 3), 0)
+    vague = [f"AC {number} says too little" for number, one in enumerate(story.criteria, 1) if len(one.split()) < 3]
     if ready and not vague:
         return _say("SUMMARY: goal and criteria are there; contradictions are not looked for.", "DECISION: APPROVED")
-    why = f"AC {vague} says too little" if ready else why
-    return _say("DECISION: CHANGES REQUESTED", f"REASON: {why} (Story)")
+    return _say("DECISION: CHANGES REQUESTED", f"REASON: {vague[0] if ready else why} (Story)")
 
 
 def _qa(request: Request) -> Reply:
@@ -139,7 +132,7 @@ def _qa(request: Request) -> Reply:
 
 def _dev(request: Request) -> Reply:
     hint = "set agent.command, or choose a model: rules write no code"
-    raise NeedsModel([NotUnderstood(_story(request).title, "story")], hint=hint)
+    raise NeedsModel([NotUnderstood(Story.model_validate(request.window.get("story").data).title, "story")], hint=hint)
 
 
 def check_kind(seat: str, kind: str) -> Kind:
@@ -161,12 +154,11 @@ def worker_chain(chain: Chain, kinds: Mapping[str, Kind], makers: Mapping[Kind, 
         InputError: a worker that is not set up.
     """
     seats = dict(chain.seats)
-    for seat in STAGES:
-        if (kind := kinds[seat]) == "model":
-            continue
-        if (worker := makers.get(kind)) is None:
+    for seat, kind in kinds.items():
+        if worker := makers.get(kind):
+            seats[f"stories.{seat}"] = Chain((worker,), chain.policy)
+        elif kind != "model":
             key = "agent.command" if kind == "command" else "stories.replay"
             what = f"{kind} works as {seat}, and {key} is not set"
             raise InputError(what, where="stories.workers", hint=f"set {key}")
-        seats[f"stories.{seat}"] = Chain((worker,), chain.policy)
     return replace(chain, seats=seats)
