@@ -10,12 +10,11 @@ from tests.stories.projects import EXAMPLE, TESTS, git, make_project, write
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.stories.decisions import read_reply
-from transom.stories.evidence import Evidence, Rules, judge
+from transom.stories.evidence import Evidence, Rules, is_test_file, judge, weakened
 from transom.stories.git import Git
 from transom.stories.stories_yaml import read_stories_yaml
 from transom.stories.story import Story
 from transom.stories.testrun import TestCommand, TestRun, compare, run_tests
-from transom.stories.weakened import is_test_file, weakened
 
 STORIES = "docs/epics/epic-1/stories.yaml"
 RULES = Rules(backlog=(STORIES,))

@@ -58,6 +58,7 @@ _AGAINST_YES = (
     re.compile(r"\bI\s+(?:reject|disapprove|block)\b", re.IGNORECASE),
 )
 _AGAINST_NO = (re.compile(r"\bI\s+(?:hereby\s+|fully\s+|now\s+)?approve\s+(?:this|it|the story)\b", re.IGNORECASE),)
+_NOT_OWN = re.compile(r"<!--.*?(?:-->|\Z)|^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1[^\n]*|\Z)", re.DOTALL | re.MULTILINE)
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|`[^`\n]*`")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _PARTS = re.compile(
@@ -128,9 +129,8 @@ def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
         return None, ""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"names {', '.join(sorted(twice))} twice")
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("it names a field twice")
         return dict(pairs)
 
     try:
@@ -159,18 +159,8 @@ def _many(value: Any) -> list[Any]:
 
 def _own_lines(text: str) -> list[str]:
     """The lines that the agent says itself: no fences, indented code, quotations or comments."""
-    text = re.sub(r"<!--.*?(?:-->|\Z)", "", text.replace("\r\n", "\n"), flags=re.DOTALL)
-    kept: list[str] = []
-    fence = ""
-    for line in text.split("\n"):
-        mark = re.match(r"\s{0,3}(```+|~~~+)", line)
-        if fence:
-            fence = "" if mark and mark[1].startswith(fence) else fence
-        elif mark:
-            fence = mark[1]
-        elif not re.match(r"\s{0,3}>|\t| {4}", line):
-            kept.append(line.strip())
-    return kept
+    lines = _NOT_OWN.sub("", text.replace("\r\n", "\n")).split("\n")
+    return [line.strip() for line in lines if not re.match(r" {0,3}>|\t| {4}", line)]
 
 
 def _bare(line: str) -> str:

@@ -16,7 +16,7 @@ from transom.stories.git import Git
 from transom.stories.handoff import STAGES, StoryHandoff
 from transom.stories.pipeline import StoryFlow
 from transom.stories.results import EpicResult, State, StoryResult
-from transom.stories.roles import blocks_for, make_role
+from transom.stories.seats import blocks_for, make_role
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
 from transom.stories.testrun import check_command
@@ -56,11 +56,7 @@ async def open_project(path: Path) -> Path:
 
 
 async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
-    """Work on an epic's stories until each is done or stops; run again it goes on where it was.
-
-    Args:
-        epic: run, project, backlog and settings.
-        story: the only one to work on.
+    """Work on an epic's stories, or on one, until each is done or stops; run again it goes on where it was.
 
     Raises:
         InputError, SandboxError: nothing can be done at all.

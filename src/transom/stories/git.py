@@ -117,10 +117,10 @@ class Git:
             await self("commit", "--no-verify", "--quiet", "--file=-", stdin=message, env=await self._who())
         return await self("rev-parse", "HEAD")
 
-    async def commit_tree(self, parent: str, message: str) -> str:
-        """A merge commit of what is checked out into `parent`, on no branch."""
-        words = ("commit-tree", "HEAD^{tree}", "-p", parent, "-p", "HEAD")
-        return await self(*words, stdin=message, env=await self._who())
+    async def commit_tree(self, tree: str, message: str, *parents: str) -> str:
+        """A commit on no branch."""
+        words = [word for parent in parents for word in ("-p", parent)]
+        return await self("commit-tree", tree, *words, stdin=message, env=await self._who())
 
     async def merge(self, commit: str, message: str) -> str:
         """Merge a commit into what is checked out; what git said where that conflicts, and nothing changed then."""
@@ -171,16 +171,13 @@ class Git:
         await self("clean", "-ffdqx")
 
     async def park(self, name: str) -> str:
-        """Keep all that lies here, commits and files, on a new branch `transom/parked/NAME-N`; the branch.
-
-        Index and files stay as they are.
-        """
+        """Keep all that lies here on a new branch, which is returned; index and files stay as they are."""
         with tempfile.TemporaryDirectory() as folder:
-            env = {"GIT_INDEX_FILE": f"{folder}/index", **await self._who()}
+            env = {"GIT_INDEX_FILE": f"{folder}/index"}
             await self("read-tree", "HEAD", env=env)
             await self("add", "--all", env=env)
             tree = await self("write-tree", env=env)
-            commit = await self("commit-tree", tree, "-p", "HEAD", stdin="Kept by Transom\n", env=env)
+        commit = await self.commit_tree(tree, "Kept by Transom\n", "HEAD")
         branch = await self.free(f"transom/parked/{name}", 1)
         await self("update-ref", f"refs/heads/{branch}", commit)
         return branch

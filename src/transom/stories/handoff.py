@@ -26,11 +26,7 @@ def now() -> str:
 
 
 def check_limits(limits: HandoffSettings) -> HandoffSettings:
-    """The settings, if they say what becomes of the file.
-
-    Raises:
-        InputError: they do not.
-    """
+    """The settings, where they say what becomes of the file; InputError where they do not."""
     if not re.fullmatch(r"delete|failed|archive|keep:\d+", limits.retention):
         hint = "say delete, failed, archive or keep:N"
         raise InputError(f"{limits.retention!r} says nothing", where="handoff.retention", hint=hint)
@@ -38,13 +34,9 @@ def check_limits(limits: HandoffSettings) -> HandoffSettings:
 
 
 class StoryHandoff:
-    """Minimal context between the stages of one story.
+    """Minimal context between the stages of one story; it is in memory alone where it has no path.
 
-    Args:
-        story_id: whose.
-        path: its file; None keeps it in memory alone.
-        limits: how much it holds.
-        created_at: when it was begun; now by default, as in all entries.
+    Entries and the whole are dated now, where no time is given.
     """
 
     MAX_SUMMARY_LENGTH = _USUAL.max_summary_length
@@ -67,17 +59,12 @@ class StoryHandoff:
     def add_stage_summary(
         self, stage: str, summary: str, decision: str | None = None, *, at: str | None = None
     ) -> None:
-        """Record what a stage did, and what it decided. A stage that is done again replaces its summary.
-
-        Raises:
-            InputError: there is no such stage.
-        """
+        """Record what a stage did, and what it decided. A stage that is done again replaces its summary."""
         self._check(stage)
-        at = at or now()
         kept = self.cut(summary.strip(), self.limits.max_summary_length, f"{stage} summary")
-        self.stages[stage] = {"summary": kept, "decision": decision, "timestamp": at}
+        self.stages[stage] = {"summary": kept, "decision": decision, "timestamp": at or now()}
         if decision is not None:
-            self.decisions.append({"stage": stage, "decision": decision, "timestamp": at})
+            self.decisions.append({"stage": stage, "decision": decision, "timestamp": at or now()})
 
     def add_file_modified(self, file_path: str, action: Action, *, at: str | None = None) -> None:
         """Record a changed file; of too many the oldest go, and that is recorded."""
@@ -87,13 +74,8 @@ class StoryHandoff:
             action = "created" if (first["action"], action) == ("created", "modified") else action
         self.files_modified.append({"path": file_path, "action": action, "timestamp": at or now()})
         if len(self.files_modified) > self.limits.max_files_tracked:
-            dropped = self.files_modified.pop(0)
-            self._record(
-                "files_modified",
-                self.limits.max_files_tracked,
-                self.limits.max_files_tracked + 1,
-                dropped=dropped["path"],
-            )
+            dropped, kept = self.files_modified.pop(0), len(self.files_modified)
+            self._record("files_modified", kept, kept + 1, dropped=dropped["path"])
 
     def add_blocker(self, blocker: str, stage: str, *, at: str | None = None) -> None:
         """Record what keeps the story from going on."""
@@ -102,12 +84,10 @@ class StoryHandoff:
 
     def set_acceptance_criteria(self, criteria: Sequence[str]) -> None:
         """Keep the criteria, as many as it may hold. The story itself keeps them all."""
-        self.acceptance_criteria, self.criteria_total = (
-            list(criteria[: self.limits.max_acceptance_criteria]),
-            len(criteria),
-        )
-        if len(criteria) > self.limits.max_acceptance_criteria:
-            self._record("acceptance_criteria", self.limits.max_acceptance_criteria, len(criteria))
+        most, self.criteria_total = self.limits.max_acceptance_criteria, len(criteria)
+        self.acceptance_criteria = list(criteria[:most])
+        if len(criteria) > most:
+            self._record("acceptance_criteria", most, len(criteria))
 
     def get_context_for_stage(self, stage: str) -> dict[str, Any]:
         """What a stage sees of the others. The story itself is no context: each stage has it whole.
@@ -140,8 +120,9 @@ class StoryHandoff:
             return False, "the hand-over has no decision of PO"
         if recorded != listed:
             return False, f"the hand-over says {recorded} in stages and {listed} in decisions"
-        known = ", ".join(PO_DECISIONS)
-        return listed in PO_DECISIONS, listed if listed in PO_DECISIONS else f"{listed!r} is none of {known}"
+        if listed not in PO_DECISIONS:
+            return False, f"{listed!r} is none of {', '.join(PO_DECISIONS)}"
+        return True, listed
 
     def to_dict(self) -> dict[str, Any]:
         """The file's data. What was cut stands at the end, where anything was."""
@@ -157,11 +138,7 @@ class StoryHandoff:
         return data | {key: value for key, value in more.items() if value}
 
     def save(self) -> None:
-        """Write the file, whole or not at all.
-
-        Raises:
-            InputError: it cannot be written.
-        """
+        """Write the file, whole or not at all."""
         if self.path:
             write_file(self.path, dump_yaml(self.to_dict()).encode("utf-8", "replace"))
 
@@ -185,9 +162,8 @@ class StoryHandoff:
             raise InputError(f"there is no stage {stage!r}", where=self.story_id, hint=f"say {', '.join(STAGES)}")
 
     def _passed(self, of: str, to: str) -> str:
-        return self.cut(
-            self.stages.get(of, {}).get("summary") or "", self.limits.summary_passed_on, f"{of} summary for {to}"
-        )
+        summary = self.stages.get(of, {}).get("summary") or ""
+        return self.cut(summary, self.limits.summary_passed_on, f"{of} summary for {to}")
 
     def cut(self, text: str, most: int, what: str) -> str:
         """A text as long as it may be; that something was cut is recorded."""

@@ -41,11 +41,7 @@ _SLUG_ID = re.compile(r"^(\d+)-(?:(\d+[a-z]?)-)?")
 
 
 def read_story_file(text: str, source: str) -> Story:
-    """Read a file that holds one story.
-
-    Args:
-        text: the whole file.
-        source: its path, relative to the project; names it in errors.
+    """Read the text of a file that holds one story; `source` is its path, relative to the project.
 
     Raises:
         InputError: no story, several, or a template that nobody filled in; with file:line.
@@ -58,7 +54,7 @@ def read_story_file(text: str, source: str) -> Story:
     if found:
         number, identity, title = found[0][0], found[0][1][1], found[0][1][2]
     elif front.get("title") and _section(parts, "intent"):  # a specification of build-auto
-        number, title = 0, front["title"]
+        number, title = 0, front["title"][1]
         identity = f"{slug[1]}.{slug[2]}" if slug and slug[2] else key.partition("-")[0]
     else:
         hint = 'begin it with "# Story 1.1: Title", or name the backlog\'s own file'
@@ -98,12 +94,7 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
 
 
 def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, ...]:
-    """Read spec-kit's `tasks.md`: each phase is a story, and waits for what its kind waits for.
-
-    Args:
-        text: the whole file.
-        source: its path, relative to the project.
-        specification: the `spec.md` beside it, for goals and acceptance scenarios.
+    """Read spec-kit's `tasks.md`: each phase is a story. The `spec.md` beside it has goals and acceptance scenarios.
 
     Raises:
         InputError: no phase with tasks, or a template.
@@ -149,11 +140,7 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
 
 
 def refuse_template(text: str, source: str) -> None:
-    """Refuse a file whose heading or story is a placeholder: it is a template, and no work.
-
-    Raises:
-        InputError: naming line and placeholder.
-    """
+    """Refuse a file whose heading or story is a placeholder: it is a template, and no work."""
     heading = next((part.line for part in parse(text) if part.level == 1), 0)
     lines = text.splitlines()
     for line, found in placeholders(text):

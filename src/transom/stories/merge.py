@@ -13,14 +13,9 @@ from transom.stories.testrun import TestRun, compare, run_tests
 
 
 async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: TestRun) -> Merged:
-    """Merge a story. The target is fast-forwarded: a person's files in the way stop that, unharmed.
+    """Merge a story's work, which was judged at `head`; `before`: the tests at the baseline.
 
-    Args:
-        epic: what the stories share.
-        story: whose work it is.
-        base: where it began.
-        head: the commit that was judged.
-        before: the tests at the baseline.
+    The target is fast-forwarded: a person's files in the way stop that, unharmed.
     """
     project, places, name = epic.places.project, epic.places, epic.backlog.epic
     if done := (await project.merged(name, f"{base.base}..refs/heads/{base.target}")).get(story.id):
@@ -34,7 +29,7 @@ async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: Tes
     write_done(here.folder, epic.backlog, story)
     await here.commit_all(f"{story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
     message = f"Merge {story.label}: {story.title}\n\n{STORY_TRAILER}: {name}/{story.id}\n"
-    commit = await here.commit_tree(target, message)
+    commit = await here.commit_tree("HEAD^{tree}", message, target, "HEAD")
     async with places.lock:
         problem = await project.forward(base.target, target, commit)
     return Merged(problem=problem) if problem else Merged(commit=commit)

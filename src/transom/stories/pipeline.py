@@ -26,8 +26,7 @@ from transom.stories.handoff import StoryHandoff, now
 from transom.stories.markdown_story import read_story_file
 from transom.stories.merge import merge, tested
 from transom.stories.results import FileChange, StageRow, StoryResult, quality
-from transom.stories.roles import listed
-from transom.stories.seats import Seats
+from transom.stories.seats import Seats, listed
 from transom.stories.shared import Baseline, Epic, Merged, Said, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun, compare
@@ -37,13 +36,7 @@ _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
 
 
 class StoryFlow:
-    """One story on its way.
-
-    Args:
-        epic: what it shares with the others.
-        story: the story, as the backlog has it.
-        before: how it ended the last time, where it did; if that was not done, its stages have other names now.
-    """
+    """One story on its way. Where it ended `before` without being done, its stages have other names now."""
 
     def __init__(self, epic: Epic, story: Story, before: StoryResult | None = None) -> None:
         self.epic, self.run, self.settings, self.story = epic, epic.run, epic.settings.stories, story
@@ -56,11 +49,7 @@ class StoryFlow:
         self.seats: Seats
 
     async def work(self) -> StoryResult:
-        """Go the whole way, or as far as it goes.
-
-        Raises:
-            InputError, SandboxError: nothing can be done for any story.
-        """
+        """Go the whole way, or as far as it goes; what is raised keeps every story from being worked on."""
         result, base = self.result, None
         try:
             base = await self._begin()
@@ -171,7 +160,8 @@ class StoryFlow:
         for number in range(1, self.settings.attempts + 1):
             more: dict[str, Json] = {"findings": listed(findings), "playbook": await self.seats.recall(self.story)}
             worked = await self.seats.ask("dev", number, self.story, more, start)
-            await self._check_outside(number, worked.value.outside)
+            if worked.value.outside:
+                await self._ask_who(number, ", ".join(worked.value.outside[:5]))
             evidence, tests = await self._look(number, start, worked, before)
             start, seen, findings = worked.value.head, findings, evidence.findings
             if not findings:
@@ -188,15 +178,12 @@ class StoryFlow:
                 findings += (f"A person says: {reason}",) if reason else ()
         raise Stopped("failed", f"after {number} attempts: {findings[0]}")
 
-    async def _check_outside(self, number: int, outside: tuple[str, ...]) -> None:
+    async def _ask_who(self, number: int, where: str) -> None:
         """Something changed outside the worktree while Dev worked: a person says whose work that is."""
-        if outside:
-            where, mine = ", ".join(outside[:5]), "a person did; go on"
-            prompt = (
-                f"While Dev worked on {self.story.label}, this changed outside its worktree: {where}; who did that?"
-            )
-            if (await self._ask(f"dev#{number}/outside", prompt, mine, "Dev did; refuse its work"))[0] != mine:
-                raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
+        prompt = f"While Dev worked on {self.story.label}, this changed outside its worktree: {where}; who did that?"
+        options = ("a person did; go on", "Dev did; refuse its work")
+        if (await self._ask(f"dev#{number}/outside", prompt, *options))[0] != options[0]:
+            raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
 
     async def _tests(self, name: str, commit: str) -> TestRun:
         """Run the tests on a commit; what they leave behind goes."""
@@ -275,15 +262,8 @@ class StoryFlow:
         self.handoff.add_stage_summary(seat, read.summary, decision, at=said.value.at)
         self.handoff.save()
         summary, usage = self.handoff.stages[seat]["summary"], _tokens(said.usage)
-        row = StageRow(
-            stage=seat,
-            decision=decision,
-            attempt=number,
-            summary=summary,
-            by=said.by,
-            evidence=evidence or {},
-            usage=usage,
-        )
+        row = StageRow(stage=seat, decision=decision, attempt=number, summary=summary, by=said.by, usage=usage)
+        row.evidence = evidence or {}
         self.result.stages.append(row)
         return row
 

@@ -1,26 +1,70 @@
-"""Asking the four seats of one story: each in a stage of its own, with its window, its tools and its caps."""
+"""The four seats of a story: who sees what, as a table, and how each is asked, with its tools and its caps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
-from transom.agent import Budget, call
+from transom.agent import RETRY, Budget, call
 from transom.canonical import Json
 from transom.errors import CapReached, OutOfTurns, ReplyError
+from transom.formats.yaml_files import dump_yaml
 from transom.learning import OptimizationOutcome, Outcome, Reflector, Source, cited_in, ids_in
 from transom.learning.reader import PLAYBOOK_TOKENS
-from transom.llm import Block, Role, Usage
+from transom.llm import Block, Role, Tier, ToolSpec, Usage
 from transom.runs import Artifact, Question, Stage, model_file, text_file
 from transom.stories.decisions import Seat, read_reply
 from transom.stories.handoff import StoryHandoff, now
-from transom.stories.roles import blocks_for, make_role
 from transom.stories.shared import Baseline, Epic, Outside, Said, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import readable
 from transom.tools import Toolbox
 from transom.tools.editing import editing_tools, reading_tools
 from transom.tools.shell import command_tool
+
+PROMPTS: Final = Path(__file__).with_name("prompts")
+
+VIEWS: Final[Mapping[str, tuple[str, ...]]] = {
+    "sm": ("story", "feedback"),
+    "po": ("story", "sm_summary"),
+    "dev": ("story", "playbook", "po_decision", "po_summary", "findings"),
+    "qa": ("story", "dev_summary", "files", "diff", "tests"),
+}
+"""Seat -> blocks that it sees beside its own prompt and `workplace`. The story is whole; summaries are cut short."""
+_OURS = ("workplace", "po_decision", "tests")
+
+
+def make_role(seat: str, tools: tuple[ToolSpec, ...] = ()) -> Role:
+    """The role `stories.SEAT`. Dev is not asked again where its reply cannot be read: its work is what counts."""
+    prompt = Block("instructions", (PROMPTS / f"{seat}.md").read_text(encoding="utf-8"), Tier.STABLE)
+    again = () if seat == "dev" else (RETRY,)
+    return Role(f"stories.{seat}", (prompt,), frozenset(("instructions", "workplace", *VIEWS[seat], *again)), tools)
+
+
+def blocks_for(seat: str, story: Story, handoff: StoryHandoff, more: Mapping[str, Json] | None = None) -> list[Block]:
+    """What a seat is given: the story whole, what the hand-over passes on, and `more`, text or data, of the run's own.
+
+    Empty ones are left out, and those that the seat does not see.
+    """
+    data = story.model_dump(mode="json")
+    unseen = ("text", "line", "owns_file", "status_text")
+    told = {key: value for key, value in data.items() if value and key not in unseen}
+    told |= {"criteria": {f"AC {number}": text for number, text in enumerate(story.criteria, 1)}}
+    blocks = [Block("story", f"{dump_yaml(told)}\n{story.text}", Tier.SESSION, data=data)]
+    for name, value in {**handoff.get_context_for_stage(seat), **(more or {})}.items():
+        if value and name in (*VIEWS[seat], "workplace"):
+            is_text = isinstance(value, str)
+            text = value if isinstance(value, str) else dump_yaml(value).strip()
+            blocks.append(
+                Block(name, text, trust="ours" if name in _OURS else "untrusted", data=None if is_text else value)
+            )
+    return blocks
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Lines of a list."""
+    return "\n".join(f"- {text}" for text in texts)
 
 
 class Seats:
@@ -32,14 +76,9 @@ class Seats:
         self._hints: Artifact[str] | None = None
 
     async def ask(self, seat: Seat, number: int, story: Story, more: Mapping[str, Json], commit: str) -> Artifact[Said]:
-        """Ask a seat. What Dev leaves is committed; whatever another one changed is parked.
+        """Ask a seat for the `number`th time, with `commit` in the worktree and blocks beside those of the hand-over.
 
-        Args:
-            seat: which.
-            number: of the attempt, from 1.
-            story: as SM left it.
-            more: blocks beside the story and what the hand-over passes on.
-            commit: what it finds in the worktree.
+        What Dev leaves is committed; whatever another one changed is parked.
         """
         name, branch, kind = f"{self.name}/{seat}#{number}", self.base.branch, self.epic.settings.kinds[seat]
         tools = self._tools(seat, self.places.git(branch).folder) if kind == "model" else Toolbox()

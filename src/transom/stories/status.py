@@ -41,14 +41,7 @@ class StatusLine:
 
 @dataclass(frozen=True)
 class SprintStatus:
-    """`sprint-status.yaml`.
-
-    Attributes:
-        source: its path, relative to the project.
-        stories: key -> status as written, in the file's order.
-        lines: key -> 1-based line.
-        location: the folder of the story files as the file names it, "" where it does not.
-    """
+    """`sprint-status.yaml`: key -> status as written, key -> line; the folder of the files where named."""
 
     source: str
     stories: Mapping[str, str]
@@ -116,21 +109,17 @@ def read_gate(file: YamlFile) -> QaGate:
     return validate_yaml(QaGate, file)
 
 
-def front_matter(text: str) -> dict[str, str]:
-    """The fields between two lines `---` at the beginning; none where there are no such lines."""
-    rows = [line.partition(":") for line in _front_lines(text)]
-    return {name.strip(): value.partition(" #")[0].strip().strip("'\"") for name, _, value in rows}
-
-
-def _front_lines(text: str) -> list[str]:
+def front_matter(text: str) -> dict[str, tuple[int, str]]:
+    """Name -> line and value, of the fields between two lines `---` at the beginning."""
     match = re.match(r"---\r?\n(.*?)\r?\n---\r?$", text, re.DOTALL | re.MULTILINE)
-    return match[1].splitlines() if match else []
+    rows = [(number, *line.partition(":")) for number, line in enumerate(match[1].splitlines() if match else (), 2)]
+    return {name.strip(): (number, told.partition(" #")[0].strip(" \t'\"")) for number, name, _, told in rows}
 
 
 def find_status(text: str) -> StatusLine | None:
     """Where a story's file has its status: in its front matter, a line below its title, or a section "Status"."""
-    if written := front_matter(text).get("status"):
-        number = next(n for n, line in enumerate(_front_lines(text), 2) if line.startswith("status"))
+    number, written = front_matter(text).get("status", (0, ""))
+    if written:
         return StatusLine(number, written, _V6)
     for place, part in enumerate(parse(text)):
         lines = [*iter_lines(part.blocks)]
@@ -168,21 +157,19 @@ def repair(
     """Settle what both sides name: the status of `side` is written to the other. Returns what was settled."""
     settled = []
     for drift in find_drift(stories, sprint):
-        if drift.story is None or drift.in_sprint is None:
-            continue
-        status = drift.story.status if side == "story" else read_status(drift.in_sprint)
-        if status == "unknown":
-            continue
-        if side == "story":
-            set_sprint_status(project / sprint.source, drift.key, status)
+        story = drift.story
+        if story and side == "story" and drift.in_sprint and story.status != "unknown":
+            set_sprint_status(project / sprint.source, drift.key, story.status)
+        elif story and side == "sprint" and (status := read_status(drift.in_sprint or "")) != "unknown":
+            set_story_status(project / story.source, status)
         else:
-            set_story_status(project / drift.story.source, status)
+            continue
         settled.append(drift)
     return settled
 
 
-def set_sprint_status(path: Path, key: str, status: Status) -> bool:
-    """Write a story's status into the sprint status; only its one line changes. Whether it did.
+def set_sprint_status(path: Path, key: str, status: Status) -> None:
+    """Write a story's status into the sprint status; only its one line changes.
 
     Raises:
         InputError: the file cannot be read or written, or the line is written in a way that cannot be kept.
@@ -191,11 +178,11 @@ def set_sprint_status(path: Path, key: str, status: Status) -> bool:
     sprint = read_sprint_status(parse_yaml(text, path), str(path))
     if key not in sprint.lines:
         raise InputError(f"has no story {key}", where=str(path), hint=f"add the line `{key}: {status}`")
-    return _put(path, text, StatusLine(sprint.lines[key], sprint.stories[key], _V6), status)
+    _put(path, text, StatusLine(sprint.lines[key], sprint.stories[key], _V6), status)
 
 
-def set_story_status(path: Path, status: Status) -> bool:
-    """Write the status into a story's file, in the words of its format; only that line changes. Whether it did.
+def set_story_status(path: Path, status: Status) -> None:
+    """Write the status into a story's file, in the words of its format; only that line changes.
 
     Raises:
         InputError: the file has no status line, or one that cannot be kept.
@@ -204,33 +191,24 @@ def set_story_status(path: Path, status: Status) -> bool:
     found = find_status(text)
     if found is None:
         raise InputError("has no status line", where=str(path), hint='write "Status: ready-for-dev" below the title')
-    return _put(path, text, found, status)
+    _put(path, text, found, status)
 
 
-def tick_tasks(path: Path, story: Story) -> bool:
-    """Tick a story's tasks in a list of tasks; whether anything changed. Lines that moved are found by their text.
-
-    Raises:
-        InputError: the file cannot be read or written.
-    """
-    text = changed = read_text(path)
+def tick_tasks(path: Path, story: Story) -> None:
+    """Tick a story's tasks in a list of tasks; lines that moved are found by their text."""
+    text = read_text(path)
     for task in story.tasks:
         name = re.escape(task.text.split(" ", 1)[0])
-        changed = re.sub(rf"^(\s*[-*] \[) (\]\s+{name}\b)", r"\1x\2", changed, count=1, flags=re.MULTILINE)
-    if changed != text:
-        write_file(path, changed.encode())
-    return changed != text
+        text = re.sub(rf"^(\s*[-*] \[) (\]\s+{name}\b)", r"\1x\2", text, count=1, flags=re.MULTILINE)
+    write_file(path, text.encode())
 
 
-def _put(path: Path, text: str, found: StatusLine, status: Status) -> bool:
+def _put(path: Path, text: str, found: StatusLine, status: Status) -> None:
     """Replace a status where it stands; marks, quotes, comments and the line's end stay."""
     lines = text.split("\n")
-    word, old = found.words.get(status, status), lines[found.line - 1]
-    new, count = re.subn(rf"(^\W*|:\W*){re.escape(found.text)}", lambda match: match[1] + word, old, count=1)
+    word, at = found.words.get(status, status), found.line - 1
+    lines[at], count = re.subn(rf"(^\W*|:\W*){re.escape(found.text)}", rf"\g<1>{word}", lines[at], count=1)
     if not count:
         where = f"{path}:{found.line}"
         raise InputError("the status cannot be replaced", where=where, hint=f"write {word} there yourself")
-    lines[found.line - 1] = new
-    if new != old:
-        write_file(path, "\n".join(lines).encode())
-    return new != old
+    write_file(path, "\n".join(lines).encode())

@@ -52,13 +52,7 @@ class AgentValidator:
 
     @staticmethod
     def validate_dev_output(output: str, handoff: StoryHandoff, changes: Mapping[str, Action] | None = None) -> Checked:
-        """Files really changed, and they are the files that Dev says it changed.
-
-        Args:
-            output: Dev's reply.
-            handoff: the story's.
-            changes: path -> action, as git has it; without it nothing counts.
-        """
+        """Files really changed, as git has it, and they are the files that Dev says it changed."""
         if changes is None:
             return False, f"{handoff.story_id}: nobody looked at what Dev changed"
         wrong = claims_against(read_reply(output), changes)
@@ -80,12 +74,9 @@ class AgentValidator:
 
 
 def claims_against(read: Read, changes: Mapping[str, Action], before: Mapping[str, Action] | None = None) -> list[str]:
-    """Where Dev's list of files and the real changes differ, both ways.
+    """Where Dev's list of files and the real changes of this attempt (path -> action) differ, both ways.
 
-    Args:
-        read: Dev's reply.
-        changes: path -> action, of this attempt.
-        before: of the whole story, earlier attempts included; these may be listed, too.
+    `before` are those of the whole story, earlier attempts included; they may be listed, too.
     """
     before = changes if before is None else before
     if not before:
