@@ -159,7 +159,7 @@ def test_phases_of_spec_kit_are_stories_whose_tasks_are_ticked_when_they_are_don
         (pages.LIST.replace("  spec_checkpoint: true", "  status: done"), ":6: a story in this list has no status"),
         (pages.LIST.replace("  title: Limit the rate\n", ""), "the story 1 has no title"),
         (pages.EPIC.replace("[story-1]", "[story-9]"), "story-2 waits for story-9, which is no story here"),
-        (pages.EPIC.replace("dependencies: []", "dependencies: [story-2]"), "story-1 waits for itself"),
+        (pages.EPIC.replace("dependencies: []", "dependencies: [story-2]"), "story-1, story-2 wait for each other"),
         ("epic_id: x\n", "holds no stories"),
         ("- 1\n", "a story is a mapping"),
         ("", "is empty"),

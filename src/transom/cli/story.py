@@ -77,12 +77,13 @@ async def status(
 ) -> int:
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
     from transom.stories.backlog import find_backlog
-    from transom.stories.epic import merged_stories, open_project
+    from transom.stories.epic import open_project
+    from transom.stories.git import Git
     from transom.stories.status import repair as settle
 
     project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
-    merged = await merged_stories(project, options.epic, session.settings.stories.target or "")
+    merged = await Git(project).merged(options.epic, session.settings.stories.target)
     settled = settle(project, backlog.stories, backlog.sprint, repair) if repair and backlog.sprint else []
     backlog = find_backlog(project, options.epic) if settled else backlog
     rows = [[one.id, "done" if one.id in merged else one.status, one.title] for one in backlog.stories]

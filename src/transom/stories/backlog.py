@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,8 +72,7 @@ def find_backlog(project: Path, epic: str) -> Backlog:
     if len(found) > 1:
         names = " and ".join(one.source for one in found)
         raise InputError(f"the epic {epic!r} is in {names}", where=str(project), hint="name one of them with --epic")
-    _check_dependencies(found[0])
-    return found[0]
+    return _ordered(found[0])
 
 
 def read_any(path: Path) -> Any:
@@ -269,16 +267,24 @@ def _known(search: _Search) -> list[str]:
     return list(dict.fromkeys(names))[:10]
 
 
-def _check_dependencies(backlog: Backlog) -> None:
-    """Every dependency is a story of the epic, and none waits for itself; InputError where it is not so."""
-    ids = {story.id for story in backlog.stories}
-    for story in backlog.stories if backlog.shape == "stories.yaml" else ():  # others name stories of other epics, too
-        if missing := [one for one in story.depends_on if one not in ids]:
-            what = f"{story.id} waits for {missing[0]}, which is no story here"
+def _ordered(backlog: Backlog) -> Backlog:
+    """The stories in their order, each behind those that it waits for.
+
+    Raises:
+        InputError: one waits for a story that there is not, or some wait for each other.
+    """
+    left, found = [*backlog.stories], list[Story]()
+    ids = {story.id for story in left}
+    while left:
+        waiting = {story.id for story in left}
+        story = next((one for one in left if not waiting & {*one.depends_on}), None)
+        if story is None:
+            where, hint = f"{left[0].source}:{left[0].line}", "break the circle of dependencies"
+            raise InputError(f"{', '.join(one.id for one in left)} wait for each other", where=where, hint=hint)
+        missing = next((one for one in story.depends_on if one not in ids), "")
+        if missing and backlog.shape == "stories.yaml":  # others name stories of other epics, too
+            what = f"{story.id} waits for {missing}, which is no story here"
             raise InputError(what, where=f"{story.source}:{story.line}", hint="correct the id")
-    try:
-        TopologicalSorter({story.id: story.depends_on for story in backlog.stories}).prepare()
-    except CycleError as error:
-        story = next(one for one in backlog.stories if one.id in error.args[1])
-        what, hint = f"{story.id} waits for itself", "break the circle of dependencies"
-        raise InputError(what, where=f"{story.source}:{story.line}", hint=hint) from error
+        found.append(story)
+        left.remove(story)
+    return replace(backlog, stories=tuple(found))

@@ -24,11 +24,7 @@ from transom.stories.validators import AgentValidator
 
 
 def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
-    """The stories to take: all, or the one that is named.
-
-    Raises:
-        InputError: there is no such story.
-    """
+    """The stories to take: all, or the one that is named; InputError where there is none."""
     found = tuple(one for one in backlog.stories if story is None or story in one.names)
     if not found:
         known = ", ".join(one.id for one in backlog.stories)
@@ -37,19 +33,14 @@ def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
 
 
 async def open_project(path: Path) -> Path:
-    """The folder of a project that is a git repository with a commit.
-
-    Raises:
-        InputError: it is none.
-    """
+    """The folder of a project that is a git repository with a commit; InputError where it is none."""
     if not path.is_dir():
         raise InputError("is no folder", where=str(path), hint="name the project's folder")
     project = path.resolve()
-    code, out, _ = await Git(project).attempt("rev-parse", "--show-toplevel")
-    if code or Path(out.strip()).resolve() != project:
-        raise InputError(
-            "is not the top of a git repository", where=str(path), hint="run git init and commit, or name it"
-        )
+    code, below, _ = await Git(project).attempt("rev-parse", "--show-prefix")
+    if code or below.strip():
+        hint = "run git init and commit, or name it"
+        raise InputError("is not the top of a git repository", where=str(path), hint=hint)
     if await Git(project).commit_of("HEAD") is None:
         raise InputError("has no commit yet", where=str(path), hint="commit what is there")
     return project
@@ -66,7 +57,7 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
     if mine := (await epic.places.project("diff", "--name-only", "HEAD")).splitlines():
         told = "your changes are not committed, so stories do not have them and cannot be merged over them"
         epic.run.progress(f"{', '.join(mine[:5])}: {told}")
-    merged = await merged_stories(epic.project, epic.backlog.epic, epic.settings.stories.target or "")
+    merged = await epic.places.project.merged(epic.backlog.epic, epic.settings.stories.target)
     before = {one.id: known for one in epic.backlog.stories if (known := _before(epic, one))}
     results = {key: known for key, known in before.items() if known.status == "done"}
     for one in epic.backlog.stories:
@@ -160,17 +151,12 @@ def _free(epic: Epic, story: Story, others: Sequence[Story]) -> bool:
     return not others or (len(others) < epic.settings.stories.parallel and apart)
 
 
-async def merged_stories(path: Path, epic: str, target: str = "") -> set[str]:
-    """Ids of the epic's stories that the history of a branch says are merged; of the one checked out where ""."""
-    return set(await Git(path).merged(epic, f"refs/heads/{target}" if target else "HEAD"))
-
-
 def plan(project: Path, epic: str, story: str | None, settings: StorySettings) -> EpicResult:
     """A dry run: which stories would be taken, in order, and what each seat would be shown. Nobody is called."""
     backlog = find_backlog(project, epic)
     ids = {one.id for one in backlog.stories}
     rows: list[StoryResult] = []
-    for one in _in_order(chosen(backlog, story)):
+    for one in chosen(backlog, story):
         handoff = StoryHandoff(one.id, limits=settings.handoff)
         seen = {seat: [*make_role(seat).prompt, *blocks_for(seat, one, handoff)] for seat in STAGES}
         windows = {seat: {block.name: len(block.text) for block in blocks} for seat, blocks in seen.items()}
@@ -188,14 +174,3 @@ def _understood(story: Story) -> str:
     read = f"{story.source}:{story.line}: {len(story.criteria)} acceptance criteria, {len(story.tasks)} tasks"
     valid, lacks = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
     return read if valid else f"{read}; SM has to mend: {lacks.removeprefix(f'{story.source}: ')}"
-
-
-def _in_order(stories: Sequence[Story]) -> list[Story]:
-    """As they will be taken, one after the other: each behind those that it waits for."""
-    left, found = list(stories), list[Story]()
-    while left:
-        ids = {one.id for one in left}
-        following = next(one for one in left if not ids & set(one.depends_on))
-        found.append(following)
-        left.remove(following)
-    return found

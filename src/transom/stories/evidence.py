@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from transom.stories.decisions import Read
 from transom.stories.git import Change, Git
@@ -37,6 +36,8 @@ _TEST_FILE = re.compile(
     r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)(?:test_[^/]+|[^/]+_test|[^/]+[._-](?:test|spec))\.\w+$", re.I
 )
 _CHECKS = re.compile(r"\b(?:assert\w*|expect|should|require|verify)\b\s*[.(!]|\bassert\b", re.IGNORECASE)
+
+
 _CASES = re.compile(r"^\s*(?:it|test|describe|func Test\w*|#\[test\]|@Test)\b", re.MULTILINE)
 _SKIPS = re.compile(r"\b(?:skip\w*|xfail|xit|xtest|xdescribe|@Ignore\w*|@Disabled|t\.Skip\w*|\.only)\b")
 
@@ -157,13 +158,6 @@ def _same_test(case: str, name: str) -> bool:
     return case == plain or case.endswith(f".{plain}") or case.partition("[")[0].endswith(f".{plain}")
 
 
-class _Test(NamedTuple):
-    """What one Python test checks."""
-
-    checks: Counter[str]
-    skipped: bool
-
-
 def is_test_file(path: str) -> bool:
     """Whether a path is one of tests by its name."""
     return bool(_TEST_FILE.search(path)) and PurePosixPath(path).suffix not in (".md", ".txt")
@@ -172,39 +166,28 @@ def is_test_file(path: str) -> bool:
 def weakened(
     before: Mapping[str, str], after: Mapping[str, str | None], may_change: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """`(path, what is wrong)` for tests that check less than they did.
+    """`(path, what is wrong)` for tests that check less than they did; what is skipped checks nothing.
 
     Args:
         before: path -> text of the test files that changed, as they were.
         after: path -> text now, None where it is gone; files that are new included.
         may_change: files whose checks the story says may change; fewer checks are wrong there, too.
     """
-    parsed = {path: _python(text or "") for path, text in after.items() if path.endswith(".py")}
-    moved = {name.rpartition(".")[2]: test for tests in parsed.values() for name, test in (tests or {}).items()}
+    parsed = {path: _python(path, text) or {} for path, text in after.items() if text is not None}
+    moved = {name.rpartition(".")[2]: checks for tests in parsed.values() for name, checks in tests.items()}
     found: list[tuple[str, str]] = []
     for path, old in before.items():
-        known = _python(old) if path.endswith(".py") else None
-        if known is None:
+        if (tests := _python(path, old)) is None:
             found += [(path, what) for what in _by_lines(old, after[path])]
-        elif (mine := parsed[path]) is None:
-            found.append((path, "cannot be parsed any more"))
-        else:
-            for name, test in known.items():  # a test may move to another file or class
-                new = mine.get(name) or moved.get(name.rpartition(".")[2])
-                if what := _less(test, new, free=path in may_change):
-                    found.append((path, f"{name} {what}"))
+        for name, checks in (tests or {}).items():  # a test may move to another file or class
+            now = parsed.get(path, {}).get(name, moved.get(name.rpartition(".")[2]))
+            if now is None:
+                found.append((path, f"{name} is gone"))
+            elif now.total() < checks.total():
+                found.append((path, f"{name} makes {now.total()} checks, and made {checks.total()}"))
+            elif (lost := checks - now) and path not in may_change:
+                found.append((path, f"{name} no longer checks: {next(iter(lost))[:120]}"))
     return found
-
-
-def _less(old: _Test, new: _Test | None, *, free: bool) -> str:
-    if new is None:
-        return "is gone"
-    if new.skipped and not old.skipped:
-        return "is skipped now"
-    if new.checks.total() < old.checks.total():
-        return f"makes {new.checks.total()} checks, and made {old.checks.total()}"
-    lost = old.checks - new.checks
-    return f"no longer checks: {next(iter(lost))[:120]}" if lost and not free else ""
 
 
 def _by_lines(old: str, new: str | None) -> list[str]:
@@ -214,33 +197,31 @@ def _by_lines(old: str, new: str | None) -> list[str]:
     found = []
     for what, form, sign in (("checks", _CHECKS, 1), ("cases", _CASES, 1), ("skips", _SKIPS, -1)):
         had, has = len(form.findall(old)), len(form.findall(new))
-        if (had - has) * sign > 0:
-            found.append(f"has {has} {what}, and had {had}")
+        found += [f"has {has} {what}, and had {had}"] if (had - has) * sign > 0 else []
     return found
 
 
-def _python(text: str) -> dict[str, _Test] | None:
+def _python(path: str, text: str) -> dict[str, Counter[str]] | None:
     """Test name, with its class -> what it checks; None where the text is no Python."""
     try:
-        tree = ast.parse(text)
+        body = ast.parse(text).body if path.endswith(".py") else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    skipped = any(_is_skip(one.value) for one in tree.body if isinstance(one, ast.Assign | ast.Expr))
-    return _tests(tree.body, "", skipped=skipped)
+    return None if body is None else _tests(body, "", skipped=any(map(_is_skip, body)))
 
 
-def _tests(body: Sequence[ast.stmt], prefix: str, *, skipped: bool) -> dict[str, _Test]:
-    found: dict[str, _Test] = {}
+def _tests(body: Sequence[ast.stmt], prefix: str, *, skipped: bool) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
     for node in body:
+        marked = skipped or any(map(_is_skip, getattr(node, "decorator_list", ())))
         if isinstance(node, ast.ClassDef):
-            found |= _tests(
-                node.body, f"{prefix}{node.name}.", skipped=skipped or any(map(_is_skip, node.decorator_list))
-            )
+            found |= _tests(node.body, f"{prefix}{node.name}.", skipped=marked)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            reached = [*_reached(node.body)]
-            skips = [*node.decorator_list, *(one.value for one in reached if isinstance(one, ast.Expr))]
-            checks = Counter(check for one in reached for check in _checks(one))
-            found[f"{prefix}{node.name}"] = _Test(checks, skipped or any(map(_is_skip, skips)))
+            reached = _reached(node.body)
+            none = marked or any(_is_skip(one) for one in reached if isinstance(one, ast.Expr))
+            found[f"{prefix}{node.name}"] = (
+                Counter() if none else Counter(one for row in reached for one in _checks(row))
+            )
     return found
 
 
@@ -277,8 +258,12 @@ def _is_check(node: ast.expr) -> bool:
     return name.startswith("assert") or name in ("raises", "warns", "fail")
 
 
-def _is_skip(node: ast.expr) -> bool:
-    return bool(re.match(r"(?:@?[\w.]*\.)?(?:skip\w*|xfail\w*|importorskip|expectedFailure)\b", ast.unparse(node)))
+def _is_skip(node: ast.stmt | ast.expr) -> bool:
+    """Whether it is a mark or a call that skips, or the assignment of such a mark."""
+    told = node.value if isinstance(node, ast.Expr | ast.Assign) else node
+    if not isinstance(told, ast.expr):
+        return False
+    return bool(re.match(r"(?:[\w.]*\.)?(?:skip\w*|xfail\w*|importorskip|expectedFailure)\b", ast.unparse(told)))
 
 
 def _constant(node: ast.expr) -> bool:

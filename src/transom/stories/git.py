@@ -143,9 +143,10 @@ class Git:
         rows = await self("log", f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)", f"{base}..HEAD")
         return bool(rows) and all(row.strip() for row in rows.split("\n"))
 
-    async def merged(self, epic: str, commits: str) -> dict[str, str]:
-        """Story -> the commit that merged it, of an epic's stories in a history such as `BASE..refs/heads/main`."""
+    async def merged(self, epic: str, target: str | None = None, since: str = "") -> dict[str, str]:
+        """Story -> the commit that merged it into a branch (None: the one checked out), of an epic."""
         form = f"--format=%H %(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
+        commits = f"{since}..refs/heads/{target}" if since else f"refs/heads/{target}" if target else "HEAD"
         code, out, _ = await self.attempt("log", "--first-parent", form, commits)
         rows = [row.partition(" ")[::2] for row in ("" if code else out).splitlines()]
         return {key.strip().removeprefix(f"{epic}/"): commit for commit, key in rows if key.startswith(f"{epic}/")}

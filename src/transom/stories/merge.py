@@ -18,7 +18,7 @@ async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: Tes
     The target is fast-forwarded: a person's files in the way stop that, unharmed.
     """
     project, places, name = epic.places.project, epic.places, epic.backlog.epic
-    if done := (await project.merged(name, f"{base.base}..refs/heads/{base.target}")).get(story.id):
+    if done := (await project.merged(name, base.target, base.base)).get(story.id):
         return Merged(commit=done)
     await places.restore(base.branch, head)
     here = places.git(base.branch)

@@ -33,13 +33,10 @@ _MOST_OUTPUT = 4 << 20
 
 @dataclass(frozen=True)
 class TestCommand:
-    """How a project's tests are run.
+    """How a project's tests are run: in the sandbox, or with a person's own rights.
 
-    Attributes:
-        argv: the command; `{junit}` stands for the report's path, `{python}` for this program's interpreter, and
-            `{project}` for the project's own folder (its `.venv` lies there, and not in a worktree).
-        environment: beside the sandbox's own, and a `PYTHONPATH` of the worktree and its `src`.
-        sandbox: False runs it with a person's own rights.
+    In `argv`, `{junit}` stands for the report's path, `{python}` for this program's interpreter, and `{project}` for
+    the project's own folder: its `.venv` lies there, and not in a worktree.
     """
 
     __test__ = False  # it is no test of pytest's
@@ -122,11 +119,7 @@ def check_command(command: TestCommand) -> None:
 
 
 async def run_tests(command: TestCommand, worktree: Path, project: Path) -> TestRun:
-    """Run the tests in a worktree; the report's name is a fresh one, so that none of before can be taken for it.
-
-    Raises:
-        SandboxUnavailable, InputError: see `check_command`.
-    """
+    """Run the tests in a worktree; the report's name is a fresh one, so that none of before can be taken for it."""
     check_command(command)
     report = worktree / f".transom-junit-{token_hex(8)}.xml"
     values = {"junit": str(report), "python": str(Path(sys.executable).resolve()), "project": str(project)}
@@ -181,18 +174,10 @@ async def run_openly(
     seconds: float | None = None,
     setting: str,
 ) -> Done:
-    """Run a program with a person's own rights; nothing of its process group outlives it.
-
-    Args:
-        argv: the program and its arguments.
-        folder: its working directory.
-        environment: beside this program's own.
-        prompt: on its stdin.
-        seconds: it may take; None: as long as the stage that it is part of.
-        setting: names the program in errors.
+    """Run a program with a person's own rights, and `prompt` on its stdin; nothing of its process group outlives it.
 
     Raises:
-        InputError: it cannot be started.
+        InputError: it cannot be started; `setting` is to be corrected.
     """
     with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
         given.write(prompt.encode("utf-8", "replace"))
