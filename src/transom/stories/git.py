@@ -138,11 +138,6 @@ class Git:
             code, out, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
         return _said(err or out) if code else ""
 
-    async def is_own(self, base: str) -> bool:
-        """Whether all that stands above a commit can be made again by the orchestrator."""
-        rows = await self("log", f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)", f"{base}..HEAD")
-        return bool(rows) and all(row.strip() for row in rows.split("\n"))
-
     async def merged(self, epic: str, target: str | None = None, since: str = "") -> dict[str, str]:
         """Story -> the commit that merged it into a branch (None: the one checked out), of an epic."""
         form = f"--format=%H %(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
@@ -238,7 +233,9 @@ class Worktrees:
         at, kept = await here.look(), ""
         if at == (branch, commit, ()):
             return ""
-        if at[2] or not await here.is_own(commit):
+        own = f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)"
+        above = await here("log", own, f"{commit}..HEAD")  # a line a commit, empty where it is not the orchestrator's
+        if at[2] or not above or not all(row.strip() for row in above.split("\n")):
             kept = await here.park(branch.removeprefix("transom/"))
             self.parked.append(kept)
         await here("checkout", "--quiet", "--force", "-B", branch, commit)

@@ -26,7 +26,7 @@ from transom.stories.handoff import StoryHandoff, now
 from transom.stories.markdown_story import read_story_file
 from transom.stories.merge import merge, tested
 from transom.stories.results import FileChange, StageRow, StoryResult, quality
-from transom.stories.seats import Seats, listed
+from transom.stories.seats import Seats
 from transom.stories.shared import Baseline, Epic, Merged, Said, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun, compare
@@ -133,7 +133,7 @@ class StoryFlow:
                 raise Stopped("failed", decision)
             if decision == "APPROVED":
                 break
-            feedback = listed(read.reasons)
+            feedback = "\n".join(read.reasons)
             if decision == "BLOCKED":
                 reason = "; ".join(read.reasons)
                 if self.result.was_blocked:
@@ -158,7 +158,10 @@ class StoryFlow:
         if before.problem:
             raise Stopped("paused", f"before Dev begins, {before.problem}; correct stories.tests, and come again")
         for number in range(1, self.settings.attempts + 1):
-            more: dict[str, Json] = {"findings": listed(findings), "playbook": await self.seats.recall(self.story)}
+            more: dict[str, Json] = {
+                "findings": "\n".join(f"- {one}" for one in findings),
+                "playbook": await self.seats.recall(self.story),
+            }
             worked = await self.seats.ask("dev", number, self.story, more, start)
             if worked.value.outside:
                 await self._ask_who(number, ", ".join(worked.value.outside[:5]))

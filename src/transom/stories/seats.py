@@ -50,21 +50,14 @@ def blocks_for(seat: str, story: Story, handoff: StoryHandoff, more: Mapping[str
     data = story.model_dump(mode="json")
     unseen = ("text", "line", "owns_file", "status_text")
     told = {key: value for key, value in data.items() if value and key not in unseen}
-    told |= {"criteria": {f"AC {number}": text for number, text in enumerate(story.criteria, 1)}}
+    if story.criteria:
+        told["criteria"] = {f"AC {number}": text for number, text in enumerate(story.criteria, 1)}
     blocks = [Block("story", f"{dump_yaml(told)}\n{story.text}", Tier.SESSION, data=data)]
     for name, value in {**handoff.get_context_for_stage(seat), **(more or {})}.items():
         if value and name in (*VIEWS[seat], "workplace"):
-            is_text = isinstance(value, str)
-            text = value if isinstance(value, str) else dump_yaml(value).strip()
-            blocks.append(
-                Block(name, text, trust="ours" if name in _OURS else "untrusted", data=None if is_text else value)
-            )
+            text, kept = (value, None) if isinstance(value, str) else (dump_yaml(value).strip(), value)
+            blocks.append(Block(name, text, trust="ours" if name in _OURS else "untrusted", data=kept))
     return blocks
-
-
-def listed(texts: Sequence[str]) -> str:
-    """Lines of a list."""
-    return "\n".join(f"- {text}" for text in texts)
 
 
 class Seats:
@@ -100,8 +93,11 @@ class Seats:
             reply = await self._reply(stage, story, role, blocks, read, tools)
             if outside is not None:
                 said = await self._commit(reply, number, story, commit)
-                differing = _differing(outside.root, await self.places.project.state())
-                return said.model_copy(update={"outside": () if merges != self.epic.merges else differing})
+                was, now_ = outside.root, await self.places.project.state()
+                changed = {key for key in {**was, **now_} if was.get(key) != now_.get(key)}
+                own = {key for key in changed if key.startswith("refs/") and key not in was}  # of Dev's own commits
+                merged = merges != self.epic.merges  # by the orchestrator, which changes much
+                return said.model_copy(update={"outside": () if merged else tuple(sorted(changed - own))})
             kept = await self.places.restore(branch, commit) if kind in ("command", "replay") else ""
             return Said(reply=reply, at=now(), kept=kept)
 
@@ -201,9 +197,3 @@ class Seats:
             strayed += f"; what it left is kept on {kept}"
         message = f"{story.label.capitalize()}: {story.title}\n\nAttempt {number} of Dev.\n"
         return Said(reply=reply, at=now(), head=await here.commit_all(message), strayed=strayed)
-
-
-def _differing(was: Mapping[str, str], is_: Mapping[str, str]) -> tuple[str, ...]:
-    """What is not as it was; new refs are of Dev's own commits."""
-    new_refs = {key for key in is_ if key.startswith("refs/") and key not in was}
-    return tuple(sorted(key for key in {**was, **is_}.keys() - new_refs if was.get(key) != is_.get(key)))

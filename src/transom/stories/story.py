@@ -19,17 +19,16 @@ _STATUSES: Mapping[str, Status] = {
     **dict.fromkeys(("done", "complete"), "done"),
 }
 """How a status begins in anybody's words -> which it is; the first that fits counts."""
-_MARKS = (
-    re.compile(r"\{\{[^{}\n]{1,60}\}\}"),
-    re.compile(r"(?<!\{)\{(?:title|date|project_name|todo)\b[^{}\n]{0,60}\}", re.IGNORECASE),
-    re.compile(
-        r"\[(?:add|insert|describe|brief|your|feature name|title|entity\d*|endpoint|###)\b[^\]\n]{0,80}\](?!\()", re.I
-    ),
-    re.compile(r"\[(?:TODO|TBD|PLACEHOLDER|NEEDS CLARIFICATION)\b[^\]\n]*\]"),
-    re.compile(r"<(?:TO_BE_\w+|TODO|TBD|PLACEHOLDER)[^>\n]*>"),
-    re.compile(r"^\W*(?:TODO|TBD|PLACEHOLDER)\b\W*(?::.*)?$", re.IGNORECASE | re.MULTILINE),
-    re.compile(r"\b(?:ONE_TO_TWO_SENTENCES|INVARIANT_RULES|EXPECTED_RESULT|ADDITIONAL_CRITERIA)\b"),
-    re.compile(r"\bAs an? \[[^\]\n]+\](?!\()"),
+_MARK = re.compile(
+    r"\{\{[^{}\n]{1,60}\}\}"
+    r"|(?<!\{)\{(?i:title|date|project_name|todo)\b[^{}\n]{0,60}\}"
+    r"|\[(?i:add|insert|describe|brief|your|feature name|title|entity\d*|endpoint|###)\b[^\]\n]{0,80}\](?!\()"
+    r"|\[(?:TODO|TBD|PLACEHOLDER|NEEDS CLARIFICATION)\b[^\]\n]*\]"
+    r"|<(?:TO_BE_\w+|TODO|TBD|PLACEHOLDER)[^>\n]*>"
+    r"|^\W*(?i:TODO|TBD|PLACEHOLDER)\b\W*(?::.*)?$"
+    r"|\b(?:ONE_TO_TWO_SENTENCES|INVARIANT_RULES|EXPECTED_RESULT|ADDITIONAL_CRITERIA)\b"
+    r"|\bAs an? \[[^\]\n]+\](?!\()",
+    re.MULTILINE,
 )
 _SKIPPED = re.compile(r"<!--.*?-->|^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
@@ -110,10 +109,7 @@ def read_status(text: str) -> Status:
 def placeholders(text: str) -> tuple[tuple[int, str], ...]:
     """`(line, text)` of each placeholder that nobody filled in; code and comments are not looked at."""
     text = _SKIPPED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    found = {
-        (text.count("\n", 0, match.start()) + 1, match[0].strip()) for one in _MARKS for match in one.finditer(text)
-    }
-    return tuple(sorted(found))
+    return tuple((text.count("\n", 0, one.start()) + 1, one[0].strip()) for one in _MARK.finditer(text))
 
 
 _VAGUE = re.compile(r"^(?:criteri(?:a|on)|ac|works?|done|good|ok|as discussed|see \w+)\W*\d*\W*$", re.IGNORECASE)
