@@ -52,7 +52,7 @@ from transom.cli.session import Session
 from transom.cli.told import Options
 from transom.errors import InputError, TransomError
 from transom.runs import Run, export
-from transom.runs.person import give_help, rewind
+from transom.runs.walk import give_help, rewind
 from transom.store import SqliteStore
 
 LEARNED = Scope(domain=DOMAIN)
