@@ -80,7 +80,7 @@ def damaged(draw: st.DrawFn, text: str) -> str:
 
 # -- the table
 
-ELSEWHERE = ("configuration", "previous_section", "observed", "retry")
+ELSEWHERE = ("configuration", "similar_items", "previous_section", "observed", "retry")
 
 
 def test_the_table_has_the_rounds_and_their_blocks() -> None:
