@@ -25,7 +25,7 @@ RULES = [*(f"PR{n}" for n in range(1, 7)), *(f"CR{n}" for n in range(1, 6)), *(f
 TABLE = {
     "checklist.analysis": (
         [*COMMON, "description_patterns", "example_reasoning", "task", "instructions"],
-        ["configuration", "retry"],
+        ["configuration", "similar_items", "retry"],
         ["analysis"],
     ),
     "checklist.section1": (
