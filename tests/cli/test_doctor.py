@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -48,21 +47,6 @@ def test_for_people(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for heading in ("versions", "sandbox", "workspace", "providers", "tools", "knowledge", "settings"):
         assert f"\n{heading}" in f"\n{text}"
     assert "not made yet" in text
-
-
-def test_a_domain_with_too_few_waivers_is_remarked_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor(capsys)["knowledge"]["remarks"] == []
-    power = Path(__file__).parents[1] / "checklist" / "rules" / "data" / "power.yaml"
-    head, rest = power.read_text("utf-8").split("\nwaivers:\n", 1)
-    fewer = re.sub(r"\A.*?(?=^\w)", "", rest, flags=re.S | re.M)
-    (here / "mine").mkdir()
-    (here / "mine" / "power.yaml").write_text(f"{head}\n{fewer}", "utf-8")
-    (here / "transom.yaml").write_text("paths: {knowledge_dirs: [mine]}\n", "utf-8")
-    said = "power.yaml: 0 scenario(s) in `waivers`; a description that allows waivers is understood from 2 (to 4)"
-    (remark,) = doctor(capsys)["knowledge"]["remarks"]
-    assert remark.startswith(said)
-    main(["doctor"])
-    assert f"  {said}" in capsys.readouterr().out
 
 
 def test_settings_without_effect_are_named_with_their_place(

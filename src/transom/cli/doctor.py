@@ -186,17 +186,16 @@ def _providers(session: Session) -> list[dict[str, Any]]:
 
 
 def _knowledge(session: Session) -> dict[str, Any]:
-    from transom.cli.providers import knowledge_domains, knowledge_remarks
+    from transom.cli.providers import knowledge_domains
 
     settings = session.settings
     found: dict[str, Any] = {
         "dirs": [str(folder) for folder in settings.paths.knowledge_dirs],
         "domains": [],
-        "remarks": [],
         "error": None,
     }
     try:
-        return found | {"domains": knowledge_domains(settings), "remarks": knowledge_remarks(settings)}
+        return found | {"domains": knowledge_domains(settings)}
     except InputError as error:
         return found | {"error": str(error)}
 
@@ -247,7 +246,6 @@ def _knowledge_lines(knowledge: dict[str, Any]) -> list[str]:
     return [
         style("knowledge", "bold"),
         f"  domains {domains}",
-        *(f"  {remark}" for remark in knowledge["remarks"]),
         *([f"  {knowledge['error']}"] if knowledge["error"] else []),
     ]
 

@@ -64,24 +64,6 @@ def knowledge_domains(settings: Settings) -> list[str]:
     return [domain.domain for domain in load_knowledge(settings.paths.knowledge_dirs).domains]
 
 
-def knowledge_remarks(settings: Settings) -> list[str]:
-    """What somebody who writes a domain should know, though it is no error.
-
-    Raises:
-        InputError: a knowledge file is wrong.
-    """
-    from transom.checklist.rules import load_knowledge
-    from transom.checklist.rules.plan import MAX_SCENARIOS, MIN_SCENARIOS
-
-    knowledge = load_knowledge(settings.paths.knowledge_dirs)
-    few = "{}: {} in `waivers`; a description that allows waivers is understood from {} (to {}) that cover its items on"
-    return [
-        few.format(knowledge.files[one.domain], f"{len(one.waivers)} scenario(s)", MIN_SCENARIOS, MAX_SCENARIOS)
-        for one in knowledge.domains
-        if len(one.waivers) < MIN_SCENARIOS
-    ]
-
-
 def _rules(settings: Settings) -> Provider:
     from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
     from transom.llm import RulesProvider
