@@ -6,9 +6,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,7 +17,7 @@ from transom.tools.definition import Arguments, Effect, ToolDefinition
 from transom.tools.mcp_address import McpAddress
 from transom.tools.mcp_connection import Connection, Unanswered, first
 from transom.tools.mcp_terms import ToolTerms
-from transom.tools.schema import AT_THE_TOP, UncheckedSchema
+from transom.tools.schema import AT_THE_TOP
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
@@ -80,8 +78,8 @@ class McpServer:
         """Connect, and ask for its tools.
 
         Raises:
-            ToolError: the extra is missing, the server cannot be reached, does not answer as one or not in time, or has
-                a tool that cannot be one here.
+            ToolError: the extra is missing; the server cannot be reached, or does not answer as one, or not in time; it
+                has no tool of a name that its terms have.
         """
         try:
             import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415  only to see it is there
@@ -89,7 +87,9 @@ class McpServer:
             raise ToolError("tools of MCP servers need the extra mcp", hint=install_hint("mcp")) from error
         self._connection = Connection(self._address.client, self._seconds, remote=self._address.remote)
         try:
-            self.tools = self._tools(await self._connection.ask(self._listed))
+            found = await self._connection.ask(self._listed)
+            self._check_named([one.name for one in found])
+            self.tools = tuple(self._tool(one) for one in found if self._terms.takes(one.name))
         except ToolError:
             await self._connection.close()
             raise
@@ -115,41 +115,15 @@ class McpServer:
             ConnectionError: its pages come to no end.
         """
         found: list[Any] = []
-        cursors: list[str | None] = [None]
+        cursor: str | None = None
         async with asyncio.timeout(self._seconds):
-            while len(cursors) <= _MOST_PAGES:
-                page = await client.list_tools(cursor=cursors[-1])
+            for _ in range(_MOST_PAGES):
+                page = await client.list_tools(cursor=cursor)
                 found += page.tools
-                if page.next_cursor is None:
+                cursor = page.next_cursor
+                if cursor is None:
                     return found
-                if page.next_cursor in cursors:
-                    raise ConnectionError(f"its list of tools goes round: page {page.next_cursor!r} comes twice")
-                cursors.append(page.next_cursor)
         raise ConnectionError(f"its list of tools has more than {_MOST_PAGES} pages")
-
-    def _tools(self, found: Sequence[Any]) -> tuple[ToolDefinition, ...]:
-        """Tools of ours.
-
-        Raises:
-            ToolError: one cannot be one, two of them would have one name, or there is none of a name that was given.
-        """
-        self._check_named([one.name for one in found])
-        tools: dict[str, tuple[str, ToolDefinition]] = {}
-        for one in [one for one in found if self._terms.takes(one.name)]:
-            tool = self._tool(one)
-            if not tool.name:
-                hint = "take the others: ToolTerms(only={'NAME', ...})"
-                raise ToolError("one of its tools has no name", where=self.name, hint=hint)
-            if tool.name in tools:
-                what = f"its tools {tools[tool.name][0]!r} and {one.name!r} would both be called {tool.name!r}"
-                raise ToolError(what, where=self.name, hint="take one of them: ToolTerms(only={'NAME', ...})")
-            try:
-                _ = tool.check
-            except ToolError as error:
-                what = f"its tool {one.name!r} cannot be used: {error.what}"
-                raise ToolError(what, where=self.name, hint="take the others: ToolTerms(only={'NAME', ...})") from error
-            tools[tool.name] = one.name, tool
-        return tuple(tool for _, tool in tools.values())
 
     def _check_named(self, there: Collection[str]) -> None:
         """A name that is misspelled would leave a tool without what is asked for it.
@@ -167,8 +141,7 @@ class McpServer:
         schema, more = _shown(told)
         terms = self._terms
         effect = terms.effect_of(tool.name) or _effect(tool.annotations)
-        reads = tool.annotations is not None and bool(tool.annotations.read_only_hint)
-        return _ServerTool(
+        return ToolDefinition(
             _named(self._prefix + tool.name),
             self._redact(f"{tool.description or tool.name}{more}"),
             schema,
@@ -176,10 +149,11 @@ class McpServer:
             effect,
             terms.limits,
             needs_approval=terms.approves(tool.name),
-            fresh=reads or terms.repeats(tool.name),
+            fresh=True,
             trust=terms.trust,
             egress=terms.egress,
-            there=self._ready,
+            ready=self._ready,
+            foreign=True,
         )
 
     async def _ready(self) -> None:
@@ -253,25 +227,3 @@ def _shown(schema: Mapping[str, Any]) -> tuple[dict[str, Json], str]:
     if kept.keys() >= schema.keys():
         return kept, ""
     return kept, f"\nIts parameters in full: {json.dumps(schema, ensure_ascii=False)}"
-
-
-@dataclass(frozen=True)
-class _ServerTool(ToolDefinition):
-    """A tool whose server fills in defaults, and checks the arguments."""
-
-    there: Callable[[], Awaitable[None]] = field(kw_only=True)
-
-    @cached_property
-    def waits(self) -> bool:
-        return True
-
-    async def ready(self, seconds: float | None) -> None:  # noqa: ARG002  it has seconds of its own
-        await self.there()
-
-    @cached_property
-    def check(self) -> UncheckedSchema:
-        return UncheckedSchema(self.parameters, self.name)
-
-    @cached_property
-    def defaults(self) -> Arguments:
-        return {}

@@ -94,22 +94,17 @@ def _checked(server: object) -> str | tuple[str, ...]:
         ToolError: it is neither.
     """
     if isinstance(server, str):
-        if server.startswith(_URLS):
-            try:
-                checked(server)
-            except ValueError as error:
-                what = f"{shown(server)!r} is no URL of an MCP server: {error}"
-                raise ToolError(what, hint="say http://HOST:PORT/PATH or https://HOST/PATH") from None
-            return server
-        if "://" in server:
-            raise ToolError(f"{shown(server)!r} is no URL of an MCP server", hint="say http://HOST or https://HOST")
-        hint = f"a command is a list: {server.split()}" if server.strip() else "give a command as a list, or a URL"
-        raise ToolError(f"{server!r} is no URL of an MCP server", hint=hint)
+        try:
+            checked(server)
+        except ValueError as error:
+            what = f"{shown(server)!r} is no URL of an MCP server: {error}"
+            hint = "say http://HOST:PORT/PATH or https://HOST/PATH, or give a command as a list"
+            raise ToolError(what, hint=hint) from None
+        return server
     words = tuple(server) if isinstance(server, Sequence) else ()
-    if not words or not all(isinstance(word, str) and word for word in words):
-        raise ToolError(f"{server!r} is no command of an MCP server", hint="give a command as a list, or a URL")
-    if words[0].startswith(_URLS):
-        raise ToolError(f"{words[0]!r} is a URL and no command", hint="give it by itself, not in a list")
+    if not words or not all(isinstance(word, str) and word for word in words) or words[0].startswith(_URLS):
+        what = f"{server!r} is no command of an MCP server"
+        raise ToolError(what, hint="give a command and its arguments as a list, or a URL by itself")
     return words
 
 

@@ -20,7 +20,6 @@ class ToolTerms:
         limits: of each of them.
         effect: what a repetition does; what the server says of it where a tool is not named here.
         needs_approval: those of which a person has to approve each call; True for all.
-        fresh: those whose equal calls are carried out again; True for all.
         trust: of what they yield.
         egress: `local` where what they yield must not reach a remote provider.
 
@@ -32,7 +31,6 @@ class ToolTerms:
     limits: ToolLimits = field(default_factory=ToolLimits)
     effect: Effect | Mapping[str, Effect] | None = None
     needs_approval: bool | Collection[str] = False
-    fresh: bool | Collection[str] = True
     trust: Trust = "untrusted"
     egress: Egress = "any"
 
@@ -49,11 +47,7 @@ class ToolTerms:
 
     def approves(self, tool: str) -> bool:
         """Whether a person has to approve its calls."""
-        return _holds(self.needs_approval, tool)
-
-    def repeats(self, tool: str) -> bool:
-        """Whether equal calls of it are carried out again."""
-        return _holds(self.fresh, tool)
+        return self.needs_approval is True or tool in _names(self.needs_approval)
 
     def effect_of(self, tool: str) -> Effect | None:
         """None where only the server says."""
@@ -66,7 +60,6 @@ class ToolTerms:
             "only": _names(self.only),
             "effect": self.effect.keys() if isinstance(self.effect, Mapping) else (),
             "needs_approval": _names(self.needs_approval),
-            "fresh": _names(self.fresh),
         }
 
 
@@ -75,7 +68,3 @@ def _names(given: bool | Collection[str] | None) -> Collection[str]:
     if given is None or isinstance(given, bool):
         return ()
     return {given} if isinstance(given, str) else given
-
-
-def _holds(given: bool | Collection[str], tool: str) -> bool:
-    return given if isinstance(given, bool) else tool in _names(given)
