@@ -17,7 +17,7 @@ from transom.llm.hosted.failures import (
     parsed,
     unreadable,
 )
-from transom.llm.hosted.patterns import grammar_pattern, with_patterns
+from transom.llm.hosted.schema import without_patterns
 from transom.llm.hosted.server import HEADERS, NO_KEY
 from transom.llm.hosted.vendor import Vendor, chat_messages, function, said
 from transom.llm.hosted.wire import Document, body_guard, drain
@@ -55,7 +55,7 @@ class OllamaVendor(Vendor):
         if shown.tools:
             body["tools"] = [function(one.name, one.description, dict(one.parameters)) for one in shown.tools]
         if request.output is not None and held:
-            body["format"] = with_patterns(request.output, grammar_pattern)
+            body["format"] = without_patterns(request.output)
         return body
 
     async def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:

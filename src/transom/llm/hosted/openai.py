@@ -10,8 +10,7 @@ from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.addresses import service_of
 from transom.llm.hosted.draft import ReplyAssembler
 from transom.llm.hosted.failures import from_error_in_reply
-from transom.llm.hosted.patterns import grammar_pattern, openai_pattern, with_patterns
-from transom.llm.hosted.schema import AZURE, OPENAI, Strict, closed
+from transom.llm.hosted.schema import AZURE, OPENAI, Strict, closed, without_patterns
 from transom.llm.hosted.server import Server
 from transom.llm.hosted.usage import latest
 from transom.llm.hosted.vendor import StainlessVendor, chat_messages, function, said
@@ -57,7 +56,6 @@ class OpenAIVendor(StainlessVendor):
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         # Compatible servers know the older name of the cap alone; newer models of OpenAI's refuse it.
         own = self._service in ("openai", "azure")
-        taken = openai_pattern if own else grammar_pattern
         held = request.output if is_held(request, caps) else None
         if own and held is not None and held.get("type") != "object":
             held = None  # it holds nothing but objects to a schema
@@ -77,13 +75,13 @@ class OpenAIVendor(StainlessVendor):
             body["temperature"] = settings.temperature
         if shown.tools:
             body["tools"] = [
-                function(one.name, one.description, with_patterns(one.parameters, taken)) for one in shown.tools
+                function(one.name, one.description, without_patterns(one.parameters)) for one in shown.tools
             ]
             if not caps.parallel_tools:
                 body["parallel_tool_calls"] = False
         if held is not None:
-            schema = with_patterns(held, taken)
-            body["response_format"] = _format(schema, AZURE if self._service == "azure" else OPENAI)
+            rules = AZURE if self._service == "azure" else OPENAI
+            body["response_format"] = _format(without_patterns(held), rules)
         if mark and shown.turns:  # it marks the last place itself, which moves on as the conversation grows
             body["extra_body"] = {"cache_control": _MARK}
         return body
