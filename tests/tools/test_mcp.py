@@ -26,8 +26,7 @@ from transom.agent import Agent
 from transom.errors import ApprovalNeeded, ToolError
 from transom.llm import ToolCall, ToolResults, render
 from transom.tools import ToolLimits
-from transom.tools.mcp import McpServer
-from transom.tools.mcp_terms import ToolTerms
+from transom.tools.mcp import McpServer, ToolTerms
 
 SERVER = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
 
