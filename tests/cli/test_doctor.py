@@ -13,7 +13,6 @@ import transom.sandbox
 import transom.store
 from transom import __version__
 from transom.cli import main
-from transom.config import NOT_YET
 from transom.sandbox import Level, Probe, probe
 
 
@@ -38,7 +37,6 @@ def test_what_it_finds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     }
     assert {one["name"] for one in document["tools"]} >= {"yosys", "sta"}
     assert len(document["knowledge"]["domains"]) >= 2
-    assert document["settings"]["without_effect"] == []
     assert list(here.iterdir()) == []
 
 
@@ -63,23 +61,6 @@ def test_a_domain_with_too_few_waivers_is_remarked_on(here: Path, capsys: pytest
     assert remark.startswith(said)
     main(["doctor"])
     assert f"  {said}" in capsys.readouterr().out
-
-
-def test_settings_without_effect_are_named_with_their_place(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(NOT_YET, "llm.agent_a.model", "its time has not come")
-    (here / "transom.yaml").write_text("execution:\n  timeout_per_stage: 10\nllm: {agent_a: {model: x}}\n")
-    idle = doctor(capsys)["settings"]["without_effect"]
-    assert idle == [
-        {
-            "key": "llm.agent_a.model",
-            "where": f"{here}/transom.yaml:3",
-            "why": NOT_YET["llm.agent_a.model"],
-        }
-    ]
-    main(["doctor"])
-    assert f"llm.agent_a.model ({here}/transom.yaml:3) has no effect yet: " in capsys.readouterr().out
 
 
 def test_a_network_file_system_is_named(
