@@ -169,7 +169,7 @@ def _say(
 
 
 async def _give(session: Session, store: Any, row: RunRow, help_: Help) -> str:
-    from transom.runs.person import give_help, take_edit
+    from transom.runs.walk import give_help, take_edit
 
     async with _unwalked(session, store, row) as run:
         taken = [take_edit(run, file).name for file in help_.files]

@@ -19,6 +19,7 @@ from transom.checklist.build.lessons import DOMAIN
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
     Judged,
+    Manner,
     Places,
     SentBack,
     check_all,
@@ -45,6 +46,7 @@ from transom.cli.answers import (
 from transom.cli.check_reports import parse_reports
 from transom.cli.insights import Scope, opened
 from transom.cli.meaning import load_checked, with_readings
+from transom.cli.memory import opened as remembered
 from transom.cli.options import manner_of, places_of, session_of
 from transom.cli.output import counted, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
@@ -52,7 +54,7 @@ from transom.cli.session import Session
 from transom.cli.told import Options
 from transom.errors import InputError, TransomError
 from transom.runs import Run, export
-from transom.runs.person import give_help, rewind
+from transom.runs.walk import give_help, rewind
 from transom.store import SqliteStore
 
 LEARNED = Scope(domain=DOMAIN)
@@ -84,7 +86,9 @@ async def spec_command(session: Session, options: Options) -> int:
     places = places_of(session, options, session.settings.paths.item_specs_dir)
     entry = options.entry("spec", session)
     async with session.open_store() as store, _run_of(session, store, item, entry) as run:
-        spec = await spec_of(run, item, places, manner_of(session, options, needs_sandbox=False))
+        async with remembered(session) as memory:
+            manner = manner_of(session, options, needs_sandbox=False, memory=memory)
+            spec = await spec_of(run, item, places, manner)
         if isinstance(spec, WrittenSpec):
             await register_spec(store, item, spec.document.value)
         result = await with_readings(session, run, item, places, spec) if isinstance(spec, SpecResult) else spec.result
@@ -115,8 +119,7 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
                 again = rewind(run, options.checkpoint)
                 run.progress(f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again")
             target = places.out / checker_folder(name) if places.out else None
-            with opened(session, LEARNED, making=True) as playbook:
-                manner = manner_of(session, options, playbook=playbook)
+            async with _learning(session, options) as manner:
                 built = await checker_of(run, spec.text, item, places, manner, folder=target)
             result = built if isinstance(built, BuildResult) else built.result
             _say_inputs(item, places, run.folder, result)
@@ -187,8 +190,8 @@ async def _answer_once(
     copy = _verdict_copy(places, item.item_id, several=len(all_items) > 1)
     entry = options.entry("all", session, all_items or [path])
     async with _run_of(session, store, item, entry) as run:
-        with opened(session, LEARNED, making=True) as playbook:
-            result = await check_all(run, item, places, manner_of(session, options, playbook=playbook), copy_to=copy)
+        async with _learning(session, options) as manner:
+            result = await check_all(run, item, places, manner, copy_to=copy)
         if isinstance(result, SentBack):
             return None
         _say_inputs(item, places, run.folder, result.verdict if isinstance(result, Judged) else result)
@@ -206,6 +209,14 @@ async def _answer_once(
     if result.verdict.doubted:
         say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
     return _shown(result.verdict, run.id, started)
+
+
+@asynccontextmanager
+async def _learning(session: Session, options: Options) -> AsyncIterator[Manner]:
+    """The manner of a build, with the workspace's playbook and memory."""
+    with opened(session, LEARNED, making=True) as playbook:
+        async with remembered(session) as memory:
+            yield manner_of(session, options, playbook=playbook, memory=memory)
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ from transom.config import load_settings
 from transom.errors import InputError
 from transom.learning import Playbook
 from transom.llm import CallSettings
+from transom.memory import Memory
 from transom.sandbox import Level, Sandbox
 from transom.tools.constrained import FileLimits
 from transom.tools.files import ViewLimits
@@ -69,12 +70,18 @@ def _named_folders(options: Options, variables: Mapping[str, Path]) -> Iterator[
 
 
 def manner_of(
-    session: Session, options: Options, *, needs_sandbox: bool = True, playbook: Playbook | None = None
+    session: Session,
+    options: Options,
+    *,
+    needs_sandbox: bool = True,
+    playbook: Playbook | None = None,
+    memory: Memory | None = None,
 ) -> Manner:
     """How the check is made, from the settings and the options.
 
     Args:
         playbook: what the roles of a build are shown of, and what learns from it.
+        memory: of earlier items.
 
     Raises:
         SandboxUnavailable: this machine has not the level that the settings insist on.
@@ -91,7 +98,7 @@ def manner_of(
     repairs = settings.execution.max_iterations
     build = BuildSettings(parser, logic, repair, limits, tools, held.max_turns, repairs, playbook)
     sandbox = sandbox_of(session, options) if needs_sandbox else cast("Sandbox", None)
-    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build)
+    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build, memory=memory)
 
 
 def sandbox_of(session: Session, options: Options) -> Sandbox:

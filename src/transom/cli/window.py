@@ -35,7 +35,8 @@ async def show_window(
     run: RunArgument,
     call: Annotated[int | None, typer.Option(metavar="N", help="This call, with every byte that was sent.")] = None,
     diff: Annotated[
-        int | None, typer.Option(metavar="M", help="What changed since call M; up to --call N, else up to the last.")
+        str | None,
+        typer.Option(metavar="M|RUN", help="What changed since call M, or since that run asked the same role."),
     ] = None,
 ) -> int:
     """Show what each model call of a run saw, what was left out and why."""
@@ -44,7 +45,7 @@ async def show_window(
     async with found_run(session, run) as (store, found):
         calls, savings = watched(calls_of(store, found))
     chosen = [_numbered(calls, call, "--call", found.row.id)] if call is not None else calls
-    first = _numbered(calls, diff, "--diff", found.row.id) if diff is not None else None
+    first = await _first(session, diff, calls, chosen, found.row.id) if diff is not None else None
     changes = _changes(first, chosen[-1]) if first else None
     if session.format == "json":
         document = {"schema": "transom.window/1", "run_id": found.row.id, "calls": [_document(one) for one in chosen]}
@@ -73,6 +74,23 @@ def _numbered(calls: list[Call], number: int, option: str, run_id: str) -> Call:
         hint = f"it has calls 1 to {len(calls)}" if calls else "no model was asked in it"
         raise InputError(f"run {run_id} has no call {number}", where=option, hint=hint)
     return calls[number - 1]
+
+
+async def _first(session: Session, diff: str, calls: list[Call], chosen: list[Call], run_id: str) -> Call:
+    """The call that another one is compared with: one of the same run, or of another run's the first of that role."""
+    from transom.cli.calls import calls_of
+
+    if diff.isdecimal():
+        return _numbered(calls, int(diff), "--diff", run_id)
+    if not chosen:
+        raise InputError("no model was asked in it", where=run_id, hint="name another run")
+    async with found_run(session, diff) as (store, found):
+        others = calls_of(store, found)
+    role = chosen[-1].reply["role"]
+    for one in others:
+        if one.reply["role"] == role:
+            return one
+    raise InputError(f"run {found.row.id} has no call of {role}", where="--diff", hint="choose another with --call N")
 
 
 def _document(call: Call) -> dict[str, Any]:
