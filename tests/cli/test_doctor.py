@@ -12,7 +12,6 @@ import transom.sandbox
 import transom.store
 from transom import __version__
 from transom.cli import main
-from transom.config import NOT_YET
 from transom.sandbox import Level, Probe, probe
 
 
@@ -37,7 +36,6 @@ def test_what_it_finds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     }
     assert {one["name"] for one in document["tools"]} >= {"yosys", "sta"}
     assert len(document["knowledge"]["domains"]) >= 2
-    assert document["settings"]["without_effect"] == []
     assert list(here.iterdir()) == []
 
 
@@ -47,23 +45,6 @@ def test_for_people(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for heading in ("versions", "sandbox", "workspace", "providers", "tools", "knowledge", "settings"):
         assert f"\n{heading}" in f"\n{text}"
     assert "not made yet" in text
-
-
-def test_settings_without_effect_are_named_with_their_place(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(NOT_YET, "llm.agent_a.model", "its time has not come")
-    (here / "transom.yaml").write_text("execution:\n  timeout_per_stage: 10\nllm: {agent_a: {model: x}}\n")
-    idle = doctor(capsys)["settings"]["without_effect"]
-    assert idle == [
-        {
-            "key": "llm.agent_a.model",
-            "where": f"{here}/transom.yaml:3",
-            "why": NOT_YET["llm.agent_a.model"],
-        }
-    ]
-    main(["doctor"])
-    assert f"llm.agent_a.model ({here}/transom.yaml:3) has no effect yet: " in capsys.readouterr().out
 
 
 def test_a_network_file_system_is_named(

@@ -153,18 +153,12 @@ def _workspace(session: Session) -> dict[str, Any]:
 
 
 def _settings(session: Session) -> dict[str, Any]:
-    from transom.config import NOT_YET
-
     settings = session.settings
-    idle = [
-        {"key": key, "where": where, "why": NOT_YET[key]} for key, where in settings.origins.items() if key in NOT_YET
-    ]
     return {
         "file": str(settings.file) if settings.file else None,
         "set": settings.origins,
         "model": settings.model,
         "egress": {"logs": settings.egress.logs, "local_blocks": list(settings.egress.local_blocks)},
-        "without_effect": idle,
     }
 
 
@@ -252,11 +246,9 @@ def _knowledge_lines(knowledge: dict[str, Any]) -> list[str]:
 
 def _settings_lines(settings: dict[str, Any]) -> list[str]:
     kept = [*(["log text"] if settings["egress"]["logs"] == "local" else []), *settings["egress"]["local_blocks"]]
-    lines = [
+    return [
         style("settings", "bold"),
         f"  file {settings['file'] or 'none'}",
         f"  model {settings['model']}",
         f"  never sent to a remote provider: {', '.join(kept) or 'nothing is kept back (egress.logs, local_blocks)'}",
     ]
-    idle = [f"  {one['key']} ({one['where']}) has no effect yet: {one['why']}" for one in settings["without_effect"]]
-    return lines + idle

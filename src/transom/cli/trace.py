@@ -63,7 +63,7 @@ async def show(
     spans = read_trace(path, odd)
     _tell(odd)
     if session.format == "json":
-        print_json(TraceDocument.of(path.stem, spans))
+        print_json(TraceDocument(trace_id=path.stem, spans=tuple(spans)))
     else:
         failed = [style(line, "red") for line in failures(spans)]
         print_text(style(f"trace {path.stem}", "bold"), *failed, *waterfall(spans))
