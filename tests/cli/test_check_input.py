@@ -14,12 +14,6 @@ from tests.cli.checks import EXAMPLES, Desk, edit
 from tests.cli.helpers import transom
 from transom.checklist.spec.document import section_texts
 
-
-@pytest.fixture
-def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
-    return Desk.at(here, capfd)
-
-
 REQUIREMENTS = "description: x\nrequirements:\n  value: {}\n  pattern_items: {}\n"
 WAIVERS = "description: x\nwaivers:\n  value: {}\n  waive_items: {}\n"
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -28,11 +27,6 @@ from transom.errors import SandboxUnavailable
 from transom.sandbox import Level, Sandbox
 from transom.telemetry.destination import destination
 from transom.telemetry.otlp import exporter_to
-
-
-@pytest.fixture
-def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
-    return Desk.at(here, capfd)
 
 
 def settle(desk: Desk, text: str) -> None:
@@ -242,7 +236,7 @@ def kept_back(desk: Desk) -> None:
     (request,) = [one for one in desk.requests() if one["role"] == "checklist.parser"]
     local = {block["name"] for block in request["blocks"] if block["egress"] == "local"}
     assert local == {"section_1", "available_files", "log_snippets"}
-    assert "never sent to a remote provider: log text, section_1\n" in desk("doctor").out
+    assert "logs: local; local_blocks: section_1\n" in desk("doctor").out
 
 
 def older(desk: Desk) -> list[str]:

@@ -47,7 +47,7 @@ def test_for_people(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     for heading in ("versions", "sandbox", "workspace", "providers", "tools", "knowledge", "settings"):
         assert f"\n{heading}" in f"\n{text}"
-    assert "not made yet" in text
+    assert "\n  exists      no\n" in text
 
 
 def test_a_domain_with_too_few_waivers_is_remarked_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,7 +62,7 @@ def test_a_domain_with_too_few_waivers_is_remarked_on(here: Path, capsys: pytest
     (remark,) = doctor(capsys)["knowledge"]["remarks"]
     assert remark.startswith(said)
     main(["doctor"])
-    assert f"  {said}" in capsys.readouterr().out
+    assert said in capsys.readouterr().out
 
 
 def test_settings_without_effect_are_named_with_their_place(
@@ -79,7 +79,7 @@ def test_settings_without_effect_are_named_with_their_place(
         }
     ]
     main(["doctor"])
-    assert f"llm.agent_a.model ({here}/transom.yaml:3) has no effect yet: " in capsys.readouterr().out
+    assert f"without_effect  key: llm.agent_a.model; where: {here}/transom.yaml:3; why: its" in capsys.readouterr().out
 
 
 def test_a_network_file_system_is_named(
@@ -91,7 +91,7 @@ def test_a_network_file_system_is_named(
     assert doctor(capsys)["workspace"]["network"] is True
     main(["doctor"])
     text = capsys.readouterr().out
-    assert "(nfs4, network)" in text
+    assert "nfs4" in text
     assert "state_dir" in text
 
 
@@ -105,7 +105,7 @@ def test_no_sandbox_is_the_answer_no(
     assert main(["doctor"]) == 0
     monkeypatch.setenv("TRANSOM_SANDBOX__LEVEL", "L3")
     assert main(["doctor"]) == 1
-    assert "the settings insist on L3" in capsys.readouterr().out
+    assert re.search("wanted +L3", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(("name", "code"), [("rules", 0), ("replay", 0), ("ollama", 1), ("nobody", 2)])

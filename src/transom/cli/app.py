@@ -19,7 +19,7 @@ import typer
 
 from transom import __version__
 from transom.cli.command import HELP_NAMES, Group, Invocation
-from transom.cli.nearest import nearest
+from transom.cli.history import nearest
 from transom.cli.output import abandon_stdout, open_streams, print_text, say, unread
 from transom.errors import InputError, TransomError
 
@@ -33,7 +33,6 @@ _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code. Whatever happens, a person sees one line and no traceback."""
     open_streams()
-    _forgive_unprintable()
     invocation = Invocation()
     try:
         code = _invoke(sys.argv[1:] if argv is None else list(argv), invocation)
@@ -161,10 +160,3 @@ def _keep(details: str, invocation: Invocation) -> str:
     except OSError as failed:
         return f"and its details could not be kept ({failed.strerror})"
     return f"its details are in {path}"
-
-
-def _forgive_unprintable() -> None:
-    """A terminal of another encoding must not stop a verdict: what it cannot show is escaped."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
