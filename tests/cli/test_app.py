@@ -21,7 +21,7 @@ from transom.cli import runs as runs_module
 from transom.cli.app import build_app
 
 SLOW = {"langgraph", "sqlalchemy", "numpy", "pydantic_settings", "opentelemetry", "anthropic", "openai", "ollama"}
-UNNEEDED = {"rich", "sqlite3", "ruamel", "rapidfuzz", "stamina", "asyncio.base_events"}
+UNNEEDED = {"rich", "sqlite3", "yaml", "rapidfuzz", "stamina", "asyncio.base_events"}
 
 
 def one_line(text: str) -> str:

@@ -134,7 +134,7 @@ async def _answer_one(
 
 async def _give_help(session: Session, store: Any, row: RunRow, words: str, files: list[Path], *, reset: bool) -> str:
     """Hand words and files to a build that gave up; returns what was taken."""
-    from transom.runs.person import give_help, take_edit
+    from transom.runs.walk import give_help, take_edit
 
     async with _unwalked(session, store, row) as run:
         taken = [take_edit(run, file).name for file in files]

@@ -124,7 +124,9 @@ async def approve(
     return approve_command(session, checker, by)
 
 
-Item = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on.")]
+Item = Annotated[
+    str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on; of an investigation the feature.")
+]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
 Name = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
 

@@ -19,6 +19,7 @@ from transom.checklist.build.lessons import DOMAIN
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
     Judged,
+    Manner,
     Places,
     check_all,
     checker_folder,
@@ -45,6 +46,7 @@ from transom.cli.answers import (
 )
 from transom.cli.insights import Scope, opened
 from transom.cli.meaning import load_checked, with_readings
+from transom.cli.memory import opened as remembered
 from transom.cli.options import manner_of, places_of, writer_of
 from transom.cli.output import counted, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
@@ -52,7 +54,7 @@ from transom.cli.session import Session
 from transom.cli.told import Options
 from transom.errors import InputError, TransomError
 from transom.runs import Run, export
-from transom.runs.person import give_help, rewind
+from transom.runs.walk import give_help, rewind
 from transom.store import SqliteStore
 
 LEARNED = Scope(domain=DOMAIN)
@@ -66,7 +68,9 @@ async def spec_command(session: Session, options: Options) -> int:
     item = load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
     async with session.open_store() as store, _run_of(session, store, item) as run:
-        spec = await spec_of(run, item, places, manner_of(session, options, needs_sandbox=False))
+        async with remembered(session) as memory:
+            manner = manner_of(session, options, needs_sandbox=False, memory=memory)
+            spec = await spec_of(run, item, places, manner)
         if isinstance(spec, WrittenSpec):
             await register_spec(store, item, spec.document.value)
         result = await with_readings(session, run, item, places, spec) if isinstance(spec, SpecResult) else spec.result
@@ -97,8 +101,7 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
                 again = rewind(run, options.checkpoint)
                 run.progress(f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again")
             target = places.out / checker_folder(name) if places.out else None
-            with opened(session, LEARNED, making=True) as playbook:
-                manner = manner_of(session, options, playbook=playbook)
+            async with _learning(session, options) as manner:
                 built = await checker_of(run, spec.text, item, places, manner, folder=target)
             result = built if isinstance(built, BuildResult) else built.result
             _say_inputs(item, places, run.folder, result)
@@ -164,8 +167,8 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, all_
     copy = _verdict_copy(places, item.item_id, several=len(all_items) > 1)
     session.settle(as_of=options.day)
     async with _run_of(session, store, item) as run:
-        with opened(session, LEARNED, making=True) as playbook:
-            result = await check_all(run, item, places, manner_of(session, options, playbook=playbook), copy_to=copy)
+        async with _learning(session, options) as manner:
+            result = await check_all(run, item, places, manner, copy_to=copy)
         answer: Answer | None = None
         if isinstance(result, Judged):
             await register_checker(store, item, result.checker, (result.checker / SPEC_FILE).read_text("utf-8"))
@@ -209,6 +212,14 @@ async def _run_one(
         await _finish(run, verdict)
     _say_inputs(item or checker.item, places, checker.folder, verdict)
     return _shown(verdict, run.id, started)
+
+
+@asynccontextmanager
+async def _learning(session: Session, options: Options) -> AsyncIterator[Manner]:
+    """The manner of a build, with the workspace's playbook and memory."""
+    with opened(session, LEARNED, making=True) as playbook:
+        async with remembered(session) as memory:
+            yield manner_of(session, options, playbook=playbook, memory=memory)
 
 
 @asynccontextmanager

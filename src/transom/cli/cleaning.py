@@ -18,9 +18,9 @@ from transom.cli.runs import Wish
 from transom.cli.session import Session
 from transom.errors import InputError, RunBusy
 from transom.runs import trace_id, write_file
-from transom.runs.event_log import SUCCESSES
-from transom.runs.lease import RunLock
+from transom.runs.checkpoints import SUCCESSES
 from transom.runs.run import RUNS
+from transom.runs.workspace import RunLock
 from transom.store import SqliteStore
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

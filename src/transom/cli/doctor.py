@@ -17,7 +17,7 @@ from transom.cli.output import style, table
 from transom.cli.session import Session
 from transom.errors import InputError, install_hint
 
-_PACKAGES = ("pydantic", "typer", "ruamel.yaml", "rapidfuzz", "pyseccomp")
+_PACKAGES = ("pydantic", "typer", "PyYAML", "rapidfuzz", "pyseccomp")
 _TOOLS = {
     "git": "stories: worktrees, commits, merges",
     "bwrap": "the sandbox's highest level",

@@ -76,7 +76,7 @@ async def investigate(
     reports = reports_in(options.reports, FORMATS)
     inquiry = inquiry_of(session, question, options)
     session.settle(as_of=inquiry.as_of.isoformat())
-    async with _memory(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
+    async with _learning(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
         result, waits = await answered(run, inquiry)
         if waits is None:
             await run.finish(result.verdict)
@@ -117,6 +117,7 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
     """The answer with the run's ids, and what it waits for where a person is to judge."""
     from transom.investigator.dialogue import judged
+    from transom.investigator.lessons import take_judgement
     from transom.investigator.phases import investigate as investigated
     from transom.runs import trace_id
 
@@ -124,21 +125,27 @@ async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | 
     waits = None
     try:
         result = await judged(run, result)
+        if inquiry.playbook:
+            take_judgement(run, inquiry.playbook, result)
     except Paused as pause:
         waits = pause
     return result.model_copy(update={"run_id": run.id, "trace_id": trace_id(run.id)}), waits
 
 
 @asynccontextmanager
-async def _memory(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Inquiry]:
-    """The inquiry with the workspace's memory; a broken one is told of and stops nothing."""
+async def _learning(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Inquiry]:
+    """The inquiry with the workspace's playbook and memory; a broken memory is told of and stops nothing."""
+    from transom.cli.insights import Scope
+    from transom.cli.insights import opened as playbook_of
     from transom.cli.memory import opened
+    from transom.investigator.lessons import DOMAIN
 
-    if options.no_memory:
-        yield inquiry
-        return
-    async with opened(session) as memory:
-        yield replace(inquiry, memory=memory)
+    with playbook_of(session, Scope(domain=DOMAIN), making=True) as playbook:
+        if options.no_memory:
+            yield replace(inquiry, playbook=playbook)
+            return
+        async with opened(session) as memory:
+            yield replace(inquiry, memory=memory, playbook=playbook)
 
 
 @asynccontextmanager
@@ -190,7 +197,7 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     session, given = session.again(entry), given_in(entry)
     options = given["options"]
     inquiry = inquiry_of(session, given["question"], replace(options, jira=None))
-    async with _memory(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
+    async with _learning(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
         said = await follow_up(run, question, inquiry.data, await dependants(inquiry.memory, question))
     struck = [f"not supported: {one.text} ({one.why})" for one in said.unsupported_claims]
     return session.report(said, *said.answer.splitlines(), *struck)

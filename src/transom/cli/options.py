@@ -22,6 +22,7 @@ from transom.cli.told import UNSAFE_OPTION, Options
 from transom.errors import InputError
 from transom.learning import Playbook
 from transom.llm import CallSettings
+from transom.memory import Memory
 from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
 from transom.tools.constrained import FileLimits
@@ -88,12 +89,18 @@ def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Wr
 
 
 def manner_of(
-    session: Session, options: Options, *, needs_sandbox: bool = True, playbook: Playbook | None = None
+    session: Session,
+    options: Options,
+    *,
+    needs_sandbox: bool = True,
+    playbook: Playbook | None = None,
+    memory: Memory | None = None,
 ) -> Manner:
     """How the check is made, from the settings and the options.
 
     Args:
         playbook: what the roles of a build are shown of, and what learns from it.
+        memory: of earlier items.
 
     Raises:
         SandboxUnavailable: this machine has not the level that the settings insist on.
@@ -110,7 +117,7 @@ def manner_of(
     repairs = settings.execution.max_iterations
     build = BuildSettings(parser, logic, repair, limits, tools, held.max_turns, repairs, playbook)
     sandbox = sandbox_of(session, options) if needs_sandbox else cast("Sandbox", None)
-    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build)
+    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build, memory=memory)
 
 
 def sandbox_of(session: Session, options: Options) -> Sandbox:

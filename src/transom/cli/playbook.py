@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from transom.cli.command import command, group
+from transom.canonical import digest
+from transom.cli.command import RunArgument, command, group
 from transom.cli.insights import Scope, document_of, lines_of_insight, opened, pairs_of, print_list, print_one
 from transom.cli.output import counted, print_text, say, table
 from transom.cli.session import Session
@@ -212,6 +213,42 @@ def review(
     return session.report(
         {"questions": [one.to_json() for one in asked]}, *([*lines, hint] if lines else ["nothing to ask"])
     )
+
+
+@command(playbook_app, "reflect", example="transom playbook reflect 20261121-0930 --model ollama:NAME", asks=True)
+async def reflect(
+    session: Session,
+    run: RunArgument,
+    sure: Annotated[
+        float, typer.Option("--min-confidence", min=0, max=1, metavar="P", help="Leave out what it is less sure of.")
+    ] = 0.5,
+) -> int:
+    """Have a model say what a run teaches. Each insight names the outcomes that show it; asking again costs nothing."""
+    from transom.cli.history import found_run
+    from transom.learning import Playbook, Reflector
+    from transom.learning import reflection as by_model
+
+    async with found_run(session, run) as (store, found):
+        row, chain = found.row, session.chain(store)
+        if all(one.name == "rules" for one in chain.everyone):
+            raise InputError("rules do not reflect", where="--model", hint="name a model, e.g. --model ollama:NAME")
+        with Playbook(session.workspace.database) as seen:
+            outcomes, domain = by_model.outcomes_of(seen, row.id, row.name if row.kind == "study" else "")
+        if not outcomes:
+            hint = "see what was learned: transom playbook list --domain NAME"
+            raise InputError("the playbook has nothing of this run", where=row.id, hint=hint)
+        told = [[one.success, *one.solver_errors] for one in outcomes]
+        inputs, kept = {"run": row.id, "outcomes": digest(told)}, session.entry
+        with opened(session, Scope(domain=domain)) as playbook:
+            reflector = Reflector(playbook)
+            async with session.open_run("reflect", inputs, name="reflect", store=store, entry=kept) as opened_run:
+                proposed = await by_model.reflect(opened_run, reflector, outcomes)
+                await opened_run.finish("done")
+            added = reflector.commit_insights(sure)
+    rows = [{"content": one.content, "confidence": one.confidence, "evidence": one.evidence} for one in proposed]
+    head = f"{counted(len(outcomes), 'outcome')} looked at, {counted(added, 'insight')} added"
+    lines = [f"{one.confidence:.2f}  {one.content}  ({one.evidence})" for one in proposed]
+    return session.report({"schema": "transom.reflection/1", "added": added, "proposed": rows}, head, *lines)
 
 
 @command(playbook_app, "edit", example='transom playbook edit str-00001 --content "Use shells below 2 mm"')

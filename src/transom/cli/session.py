@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transom.llm import Chain
     from transom.llm.naming import Surroundings
     from transom.runs import Run, Workspace
-    from transom.runs.spending import Spending
+    from transom.runs.prices import Spending
     from transom.store import SqliteStore
     from transom.telemetry import Redactor
 
@@ -211,8 +211,7 @@ class Session:
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
-        from transom.runs.prices import Prices
-        from transom.runs.spending import Spending
+        from transom.runs.prices import Prices, Spending
 
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
@@ -252,7 +251,7 @@ class Session:
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
         if spending:
-            spending.take_in(run.id, run.state)
+            spending.take_in(run.id, run.state.replies)
             run.spending = spending
         cache = self.settings.cache
         run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))

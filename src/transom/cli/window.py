@@ -33,7 +33,8 @@ async def show_window(
     run: RunArgument,
     call: Annotated[int | None, typer.Option(metavar="N", help="This call, with every byte that was sent.")] = None,
     diff: Annotated[
-        int | None, typer.Option(metavar="M", help="What changed since call M; up to --call N, else up to the last.")
+        str | None,
+        typer.Option(metavar="M|RUN", help="What changed since call M, or since that run asked the same role."),
     ] = None,
 ) -> int:
     """Show what each model call of a run saw, what was left out and why."""
@@ -41,7 +42,7 @@ async def show_window(
     chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
     document = {"schema": "transom.window/1", "run_id": run_id, "calls": [_document(one) for one in chosen]}
     if diff is not None:
-        changes, lines = _changes(_numbered(calls, diff, "--diff", run_id), chosen[-1])
+        changes, lines = _changes(await _first(session, diff, calls, chosen, run_id), chosen[-1])
         return session.report(document | {"diff": changes}, *lines)
     if call is not None and session.format == "text":
         return _print_whole(chosen[0])
@@ -68,6 +69,20 @@ def _numbered(calls: list[Call], number: int, option: str, run_id: str) -> Call:
         hint = f"it has calls 1 to {len(calls)}" if calls else "no model was asked in it"
         raise InputError(f"run {run_id} has no call {number}", where=option, hint=hint)
     return calls[number - 1]
+
+
+async def _first(session: Session, diff: str, calls: list[Call], chosen: list[Call], run_id: str) -> Call:
+    """The call that another one is compared with: one of the same run, or of another run's the first of that role."""
+    if diff.isdecimal():
+        return _numbered(calls, int(diff), "--diff", run_id)
+    if not chosen:
+        raise InputError("no model was asked in it", where=run_id, hint="name another run")
+    others, _, run_id = await _calls(session, diff)
+    role = chosen[-1].reply["role"]
+    for one in others:
+        if one.reply["role"] == role:
+            return one
+    raise InputError(f"run {run_id} has no call of {role}", where="--diff", hint="choose another with --call N")
 
 
 def _document(call: Call) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from transom.checklist.spec.shapes import SpecDocument
 from transom.errors import InputError
 from transom.gates import Finding
 from transom.llm import CallSettings
+from transom.memory import Memory
 from transom.runs import A_PERSON, Artifact, Run, Stage, adopt, export, retract, text_file, write_file
 
 READY_NAME = "{}_ItemSpec.md"
@@ -42,6 +43,7 @@ async def write_spec(
     *,
     folder: Path | None = None,
     settings: CallSettings | None = None,
+    memory: Memory | None = None,
 ) -> WrittenSpec:
     """Write an item's ItemSpec.
 
@@ -52,6 +54,7 @@ async def write_spec(
         folder: where the file for a person goes; the run's own folder where None. A person's edit of that file
             counts like an edit in the run.
         settings: how the roles ask.
+        memory: of earlier items, which the first round sees.
 
     Raises:
         NeedsModel: the embedded rules do not understand the description.
@@ -61,7 +64,7 @@ async def write_spec(
     kept = run.folder / "spec" / "document" / name
     copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
     edited = [copy for copy in copies if _adopted(run, copy, kept)]
-    sections = await write_sections(run, item, sizes, settings)
+    sections = await write_sections(run, item, sizes, settings, memory)
     written = [sections[tag] for tag in ("section1", "section2", "section3", "section4")]
     document = await run.stage(
         "spec/document", _assemble, item.item_id, item.description, *written, out=text_file(name)
