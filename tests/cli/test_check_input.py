@@ -358,8 +358,6 @@ def test_logs_that_cannot_be_read_are_errors(desk: Desk, checker: Path) -> None:
 
 BROKEN_LOGS = {
     "empty": ("sta_signoff.log", b"", "is empty"),
-    "blank": ("sta_signoff.log", b"\n  \n" * 200, "is empty"),
-    "truncated": ("sta_signoff.log.gz", gzip.compress(bytes(range(256)) * 40)[:90], "cannot be read"),
     "damaged": ("sta_signoff.log.gz", b"\x1f\x8b\x08\x00cut off", "cannot be read"),
 }
 

@@ -71,6 +71,7 @@ class Session:
         chains: those that were made, and from what.
         redact: takes secrets out of text; None: the usual ones.
         budgets: one for all runs of the command, where their cost is capped.
+        given: the settings that stand on the command line.
         entry: the command, as runs keep it so that `transom resume` can give it again; empty outside a command.
     """
 
@@ -85,6 +86,7 @@ class Session:
     chains: list[tuple[Surroundings, Chain]] = field(default_factory=list)
     redact: Redactor | None = None
     budgets: list[Spending] = field(default_factory=list)
+    given: Mapping[str, object] = field(default_factory=dict)
     entry: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
@@ -98,16 +100,20 @@ class Session:
         from transom.config import load_settings
         from transom.telemetry import Redactor, configure
 
-        cwd = cwd or _current_folder()
-        place = str(options.workspace) if options.workspace else None
-        given = {"model": options.model, "execution.max_cost": options.max_cost, "workspace": place}
-        settings = load_settings(cwd, environ=environ, command_line=_told(given))
+        try:
+            cwd = cwd or Path.cwd()
+        except OSError as error:
+            raise InputError("the current folder is not there any more", hint="change to another one") from error
+        told = {"model": options.model, "execution.max_cost": options.max_cost}
+        told["workspace"] = str(options.workspace) if options.workspace else None
+        given = {key: value for key, value in told.items() if value is not None}
+        settings = load_settings(cwd, environ=environ, command_line=given)
         verbosity = -1 if options.quiet else options.verbose
         redact = Redactor(environ, _keys(settings, environ))
         configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file, redact)
         failpoint = _failpoint(environ.get(FAILPOINT, ""))
-        live = Live(whole=verbosity > 0)
-        return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, live=live, redact=redact)
+        more: dict[str, Any] = {"live": Live(whole=verbosity > 0), "redact": redact, "given": given}
+        return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, **more)
 
     @property
     def workspace_root(self) -> Path:
@@ -127,11 +133,9 @@ class Session:
 
     def begun_by(self, command: str, given: Mapping[str, Any]) -> None:
         """Note the command, for `entry`; `given` are its own options and arguments, as JSON."""
-        told = {name: self.settings.origins.get(key) == "command line" for name, key in _KEPT.items()}
-        self.entry.update({"command": command, "given": dict(given), "cwd": str(self.cwd)})
+        kept = {key: value for key, value in self.given.items() if key != "workspace"}
+        self.entry.update(command=command, given=dict(given), cwd=str(self.cwd), settings=kept)
         self.entry["base_url"] = without_credentials(self.base_url)
-        self.entry["model"] = self.settings.model if told["model"] else None
-        self.entry["max_cost"] = self.settings.execution.max_cost if told["max_cost"] else None
 
     def settle(self, **given: Any) -> None:
         """Note what an option of the command comes to, so that it means the same when the command is given again."""
@@ -148,16 +152,13 @@ class Session:
         from transom.config import load_settings
 
         cwd = entry.get("cwd") or str(self.cwd)
-        given: dict[str, object] = {"workspace": str(self.workspace_root)}
+        told = {**entry.get("settings", {}), **self.given, "workspace": str(self.workspace_root)}
         try:
             os.chdir(cwd)
         except OSError as error:
             hint = "make it again, or start the command anew"
             raise InputError(f"the folder in which it was begun: {error.strerror}", where=cwd, hint=hint) from error
-        now = {"model": self.settings.model, "max_cost": self.settings.execution.max_cost}
-        today = {name for name, key in _KEPT.items() if self.settings.origins.get(key) == "command line"}
-        given |= _told({key: now[name] if name in today else entry.get(name) for name, key in _KEPT.items()})
-        settings, base_url = load_settings(Path(cwd), command_line=given), self.base_url or entry.get("base_url")
+        settings, base_url = load_settings(Path(cwd), command_line=told), self.base_url or entry.get("base_url")
         return replace(self, settings=settings, cwd=Path(cwd), base_url=base_url, entry=dict(entry))
 
     def report(self, document: object, *lines: str, code: int = 0) -> int:
@@ -280,13 +281,6 @@ class Session:
         return asyncio.run(whole())
 
 
-def _current_folder() -> Path:
-    try:
-        return Path.cwd()
-    except OSError as error:
-        raise InputError("the current folder is not there any more", hint="change to another one") from error
-
-
 def without_credentials(url: str | None) -> str | None:
     """An address without user, password and query, any of which may hold a key: the journal keeps no secrets."""
     from transom.telemetry.address import checked, shown
@@ -298,14 +292,6 @@ def without_credentials(url: str | None) -> str | None:
     except ValueError:  # of what is no address nobody knows where the password stands
         return shown(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-_KEPT = {"model": "model", "max_cost": "execution.max_cost"}
-"""Options that a run keeps where they were given on the command line, and their settings."""
-
-
-def _told(given: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in given.items() if value is not None}
 
 
 def _keys(settings: Settings, environ: Mapping[str, str]) -> list[str]:
@@ -324,6 +310,6 @@ def _failpoint(text: str) -> int | None:
     if not text:
         return None
     kind, _, number = text.partition(":")
-    if kind != "append" or not number.isascii() or not number.isdigit() or not int(number):
+    if kind != "append" or not number.isdecimal() or not int(number):
         raise InputError(f"{text!r} is no failpoint", where=FAILPOINT, hint="say append:N with N from 1 up")
     return int(number)
