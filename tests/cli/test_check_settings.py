@@ -22,7 +22,7 @@ from transom.cli.options import manner_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.cli.told import Options
-from transom.config import NOT_YET, known_keys
+from transom.config import known_keys
 from transom.context import SHARES, WindowBudget
 from transom.errors import SandboxUnavailable
 from transom.sandbox import Level, Sandbox
@@ -354,10 +354,8 @@ OF_MEMORY = {"paths.embeddings"}
 """Its effect is a test of `tests/memory`."""
 
 
-def test_every_setting_is_obeyed_or_said_to_come_later() -> None:
-    obeyed = set(OBEYED) | set(HOSTED) | set(OF_AGENTS) | (OF_STORIES - set(NOT_YET)) | OF_MEMORY
-    assert set(known_keys()) == obeyed | set(NOT_YET)
-    assert not obeyed & set(NOT_YET)
+def test_every_setting_is_obeyed() -> None:
+    assert set(known_keys()) == set(OBEYED) | set(HOSTED) | set(OF_AGENTS) | OF_STORIES | OF_MEMORY
 
 
 def test_credentials_of_an_address_are_never_journaled(desk: Desk) -> None:

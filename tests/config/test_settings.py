@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.config import NOT_YET, Settings, find_settings_file, known_keys, load_settings, variable_of
+from transom.config import Settings, find_settings_file, known_keys, load_settings, variable_of
 from transom.errors import SettingsError
 
 PUBLISHED_KEYS = [
@@ -179,10 +179,6 @@ def test_every_key_can_be_set_by_its_variable(tmp_path: Path) -> None:
 
 def test_an_empty_variable_and_the_reserved_one_count_as_absent(tmp_path: Path) -> None:
     assert load(tmp_path, TRANSOM_MODEL="", TRANSOM_FAILPOINT="append:1", OTHER="x").origins == {}
-
-
-def test_keys_without_effect_are_keys() -> None:
-    assert set(NOT_YET) <= set(known_keys())
 
 
 MISTAKES = {

@@ -152,18 +152,12 @@ def _workspace(session: Session) -> dict[str, Any]:
 
 
 def _settings(session: Session) -> dict[str, Any]:
-    from transom.config import NOT_YET
-
     settings = session.settings
-    idle = [
-        {"key": key, "where": where, "why": NOT_YET[key]} for key, where in settings.origins.items() if key in NOT_YET
-    ]
     return {
         "file": str(settings.file) if settings.file else None,
         "set": settings.origins,
         "model": settings.model,
         "egress": {"logs": settings.egress.logs, "local_blocks": list(settings.egress.local_blocks)},
-        "without_effect": idle,
     }
 
 
@@ -178,12 +172,12 @@ def _providers(session: Session) -> list[dict[str, Any]]:
 
 
 def _knowledge(session: Session) -> dict[str, Any]:
-    from transom.cli.providers import knowledge_of
+    from transom.cli.providers import knowledge_domains
 
     folders = [str(folder) for folder in session.settings.paths.knowledge_dirs]
-    found: dict[str, Any] = {"dirs": folders, "domains": [], "remarks": [], "error": None}
+    found: dict[str, Any] = {"dirs": folders, "domains": [], "error": None}
     try:
-        found["domains"], found["remarks"] = knowledge_of(session.settings)
+        found["domains"] = knowledge_domains(session.settings)
     except InputError as error:
         found["error"] = str(error)
     return found

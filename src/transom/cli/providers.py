@@ -53,23 +53,15 @@ def _check_block(pattern: str, where: str | None) -> None:
         raise SettingsError(what, where=where, hint=f"did you mean {nearest(pattern, known)}?")
 
 
-def knowledge_of(settings: Settings) -> tuple[list[str], list[str]]:
-    """The domains that `rules` knows; and what somebody who writes one should know, though it is no error.
+def knowledge_domains(settings: Settings) -> list[str]:
+    """What `rules` knows.
 
     Raises:
         InputError: a knowledge file is wrong.
     """
     from transom.checklist.rules import load_knowledge
-    from transom.checklist.rules.plan import MAX_SCENARIOS, MIN_SCENARIOS
 
-    knowledge = load_knowledge(settings.paths.knowledge_dirs)
-    few = "{}: {} scenario(s) in `waivers`; a description that allows waivers is understood from {} (to {})"
-    few += " that cover its items on"
-    return [one.domain for one in knowledge.domains], [
-        few.format(knowledge.files[one.domain], len(one.waivers), MIN_SCENARIOS, MAX_SCENARIOS)
-        for one in knowledge.domains
-        if len(one.waivers) < MIN_SCENARIOS
-    ]
+    return [domain.domain for domain in load_knowledge(settings.paths.knowledge_dirs).domains]
 
 
 def _rules(settings: Settings) -> Provider:

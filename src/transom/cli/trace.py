@@ -57,7 +57,7 @@ async def show(
     _tell(odd)
     failed = [style(line, "red") for line in failures(spans)]
     lines = [style(f"trace {path.stem}", "bold"), *failed, *waterfall(spans)]
-    return session.report(TraceDocument.of(path.stem, spans), *lines)
+    return session.report(TraceDocument(trace_id=path.stem, spans=tuple(spans)), *lines)
 
 
 @command(trace_app, "stats", example="transom trace stats --since 7d --by tool")
