@@ -85,7 +85,7 @@ def test_summaries_fit_the_lists_of_a_terminal_of_eighty_columns() -> None:
             yield from groups(one) if hasattr(one, "commands") else ()
 
     for group in groups(build_app()):
-        room = 80 - 2 - max(map(len, group.commands)) - 4
+        room = 80 - 2 - 6 - max(map(len, group.commands))
         cut = {name: one.get_short_help_str(room) for name, one in group.commands.items()}
         assert [text for text in cut.values() if text.endswith("...")] == [], group.name
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transom.cli.command import command, root
 from transom.cli.history import RunRow, found_run, history, next_step
 from transom.cli.output import gravest, print_text, say
 from transom.cli.session import Session
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 CHOICES = ("keep", "redo", "approve", "refuse")
 
 
+@command(root, "answer", example="transom answer 20261121-0930 keep")
 async def answer(
     session: Session,
     run: Annotated[
@@ -126,7 +128,7 @@ async def _answer_one(
 ) -> int:
     """One answer among several: what does not fit is said, and costs the others nothing."""
     try:
-        return await answer(session, run, words, question=question or None, by=by, reason=reason)
+        return int(await answer(session, run, words, question=question or None, by=by, reason=reason))
     except InputError as error:
         say(f"transom: {error}")
         return error.exit_code

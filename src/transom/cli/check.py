@@ -46,7 +46,7 @@ async def build(
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
     options: Annotated[Options, Among("item", *_WHERE, "allow_needs_review", *_RETURNING, "unsafe")],
 ) -> int:
-    """Build a checker from an ItemSpec, held to the gates on real files.
+    """Build a checker from an ItemSpec, held to its gates.
 
     With -o: ID_checker/.
     """

@@ -19,6 +19,58 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")]
 
 
+_FIRST = ("demo", "check", "investigate", "story", "study", "eval", "runs", "waiting", "answer", "resume")
+_ALIASES = {
+    "ls": "runs list",
+    "ps": "runs list",
+    "status": "runs list",
+    "rm": "runs clean",
+    "delete": "runs clean",
+    "clean": "runs clean",
+    "show": "runs show",
+    "log": "trace show",
+    "continue": "resume",
+    "rerun": "resume",
+    "learn": "playbook",
+    "insights": "playbook",
+    "ask": "waiting",
+    "version": "--version",
+    "help": "--help",
+}
+"""What people type for commands that are called otherwise here."""
+
+
+class Group(TyperGroup):
+    """A group of commands that names the nearest one when it is given a name that it does not have."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args:
+            typer.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """What one begins with comes first."""
+        names = super().list_commands(ctx)
+        return sorted(names, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            meant = (ctx.parent is None and _ALIASES.get(args[0])) or nearest(args[0], list(self.commands))
+            hint = f"did you mean {meant}? see: {ctx.command_path} --help"
+            raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+
+def group(name: str, help: str) -> typer.Typer:  # noqa: A002  as typer calls it
+    """A new group of commands, e.g. `runs`."""
+    return typer.Typer(name=name, help=help, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES)
+
+
+root = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES)
+"""All commands and groups of `transom`."""
+
+
 class Among:
     """Marks a parameter that gathers some options: `options: Annotated[Options, Among("out", "strict")]`.
 
@@ -171,45 +223,3 @@ def _gather(parameters: list[inspect.Parameter], given: dict[str, Any]) -> dict[
         values = {name: tuple(given[name]) if isinstance(given[name], list) else given[name] for name in names}
         kept[parameter.name] = shape(**values)
     return kept
-
-
-_ALIASES = {
-    "ls": "runs list",
-    "ps": "runs list",
-    "status": "runs list",
-    "rm": "runs clean",
-    "delete": "runs clean",
-    "clean": "runs clean",
-    "show": "runs show",
-    "log": "trace show",
-    "continue": "resume",
-    "rerun": "resume",
-    "learn": "playbook",
-    "insights": "playbook",
-    "ask": "waiting",
-    "version": "--version",
-    "help": "--help",
-}
-"""What people type for commands that are called otherwise here."""
-
-
-class Group(TyperGroup):
-    """A group of commands that names the nearest one when it is given a name that it does not have."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args:
-            typer.echo(ctx.get_help(), err=True)
-            ctx.exit(2)
-        return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in self.commands and not args[0].startswith("-"):
-            meant = (ctx.parent is None and _ALIASES.get(args[0])) or nearest(args[0], list(self.commands))
-            hint = f"did you mean {meant}? see: {ctx.command_path} --help"
-            raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
-        return super().resolve_command(ctx, args)
-
-
-def group(name: str, help: str) -> typer.Typer:  # noqa: A002  as typer calls it
-    """A new group of commands, e.g. `runs`."""
-    return typer.Typer(name=name, help=help, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES)

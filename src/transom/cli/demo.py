@@ -14,7 +14,7 @@ import typer
 
 import transom
 from transom.cli import investigate, story, study
-from transom.cli.command import command
+from transom.cli.command import command, root
 from transom.cli.output import print_json, print_text, say, style
 from transom.cli.session import Session
 from transom.errors import InputError, SandboxUnavailable, SettingsError, TransomError
@@ -27,11 +27,7 @@ _PARSER_CALL = 6  # after the five rounds of the specification
 _COLOURS = {"PASS": "green", "FAIL": "red", "ERROR": "red"}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command, which stands outside a group."""
-    command(app, "demo", example="transom demo")(demo)
-
-
+@command(root, "demo", example="transom demo")
 async def demo(
     session: Session,
     products: Annotated[
@@ -153,7 +149,7 @@ def _apart(session: Session) -> Session:
 
 def _examples(cwd: Path) -> Path:
     """The examples: below the current folder, or those that ship with the package."""
-    for root in (cwd, Path(transom.__file__).parent):
-        if (root / "examples" / "checks").is_dir():
-            return root / "examples"
+    for place in (cwd, Path(transom.__file__).parent):
+        if (place / "examples" / "checks").is_dir():
+            return place / "examples"
     raise InputError("there are no examples here", where=str(cwd), hint="install transom again, or run it in a clone")

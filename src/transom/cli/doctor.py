@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from transom import __version__
-from transom.cli.command import command
+from transom.cli.command import command, root
 from transom.cli.output import style, table
 from transom.cli.session import Session
 from transom.errors import InputError, install_hint
@@ -42,11 +42,7 @@ _EXTRAS = {
 """Optional dependencies and the modules that each brings."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "doctor", example="transom doctor --format json", asks=True)(doctor)
-
-
+@command(root, "doctor", example="transom doctor --format json", asks=True)
 def doctor(
     session: Session,
     provider: Annotated[

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from transom.llm import Chain
     from transom.store import SqliteStore
 
-eval_app = group("eval", "Scenario suites: how well a product answers, and what changed.")
+eval_app = group("eval", "Scenario suites: how well a product answers.")
 
 _COLOURS = {"pass": "green", "fail": "red", "error": "red"}
 _SHOWN = 3

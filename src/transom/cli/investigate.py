@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transom.cli.command import command, given_in
+from transom.cli.command import command, given_in, root
 from transom.cli.output import print_text, reports_in, say, style
 from transom.cli.session import Session
 from transom.errors import InputError, Paused
@@ -51,11 +51,7 @@ class InvestigateOptions:
     ] = ()
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command, which stands outside a group."""
-    command(app, KIND, example=_EXAMPLE, asks=True)(investigate)
-
-
+@command(root, KIND, example=_EXAMPLE, asks=True)
 async def investigate(
     session: Session,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")],

@@ -82,10 +82,14 @@ def open_streams() -> None:
 
 
 def say(line: str) -> None:
-    """Progress, a warning or an error on stderr. Never raises: its reader may be gone."""
-    shown = "\n".join(map(printable, line.split("\n")))  # a difference is told in several lines
+    """Progress, a warning or an error on stderr."""
+    write_error("\n".join(map(printable, line.split("\n"))) + "\n")  # a difference is told in several lines
+
+
+def write_error(text: str) -> None:
+    """A text as it is on stderr. Never raises: its reader may be gone."""
     try:
-        sys.stderr.write(f"{shown}\n")
+        sys.stderr.write(text)
         sys.stderr.flush()
     except (OSError, ValueError):
         return

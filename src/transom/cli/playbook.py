@@ -157,7 +157,7 @@ def export(
     scope: Scope,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")] = None,
 ) -> int:
-    """Write the insights as JSON, the same bytes for the same insights."""
+    """Write the insights as JSON; the same insights, the same bytes."""
     from transom.learning.exchange import export_json
 
     with opened(session, scope) as playbook:

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from transom.cli.answering import answer
-from transom.cli.command import RunArgument, can_resume, command, give_again, group
+from transom.cli.command import RunArgument, can_resume, command, give_again, group, root
 from transom.cli.history import RunView, all_runs, found_run, history, next_step, view
 from transom.cli.output import counted, style, table
 from transom.cli.session import Session
@@ -20,12 +19,6 @@ from transom.errors import RunError
 runs_app = group("runs", "Runs: what was started, how far it came, what it waits for.")
 
 _COLOURS = {"failed": "red", "paused": "yellow", "interrupted": "yellow"}
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands that stand outside a group."""
-    command(app, "resume", example="transom resume 20261121-0930", asks=True)(resume)
-    command(app, "answer", example="transom answer 20261121-0930 keep")(answer)
 
 
 @command(runs_app, "list", example="transom runs list")
@@ -109,6 +102,7 @@ async def record_run(
     return session.report(told, f"{calls} of run {found.row.id} in {file}: --model replay:{file}")
 
 
+@command(root, "resume", example="transom resume 20261121-0930", asks=True)
 async def resume(session: Session, run: RunArgument) -> int:
     """Go on with a run. Nothing that was paid for is asked again."""
     async with found_run(session, run) as (_, found):

@@ -8,18 +8,14 @@ from typing import Annotated
 
 import typer
 
-from transom.cli.command import command
+from transom.cli.command import command, root
 from transom.cli.insights import Scope, opened
 from transom.cli.output import say
 from transom.cli.session import Session
 from transom.errors import SettingsError, install_hint
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "serve", example="transom serve --port 8420")(serve)
-
-
+@command(root, "serve", example="transom serve --port 8420")
 def serve(
     session: Session,
     scope: Scope,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transom.cli.command import command
+from transom.cli.command import command, root
 from transom.cli.history import RunView, all_runs, history, view
 from transom.cli.output import counted, print_text, style
 from transom.cli.session import Session
@@ -76,11 +76,7 @@ class OpenQuestion:
         return {**asdict(self), "command": self.command}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command, which stands outside a group."""
-    command(app, "waiting", example="transom waiting -o answers.yaml")(waiting)
-
-
+@command(root, "waiting", example="transom waiting -o answers.yaml")
 async def waiting(
     session: Session,
     out: Annotated[
