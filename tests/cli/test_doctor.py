@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_for_people(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     for heading in ("versions", "sandbox", "workspace", "providers", "tools", "knowledge", "settings"):
         assert f"\n{heading}" in f"\n{text}"
-    assert "not made yet" in text
+    assert "\n  exists      no\n" in text
 
 
 def test_a_network_file_system_is_named(
@@ -56,7 +57,7 @@ def test_a_network_file_system_is_named(
     assert doctor(capsys)["workspace"]["network"] is True
     main(["doctor"])
     text = capsys.readouterr().out
-    assert "(nfs4, network)" in text
+    assert "nfs4" in text
     assert "state_dir" in text
 
 
@@ -70,7 +71,7 @@ def test_no_sandbox_is_the_answer_no(
     assert main(["doctor"]) == 0
     monkeypatch.setenv("TRANSOM_SANDBOX__LEVEL", "L3")
     assert main(["doctor"]) == 1
-    assert "the settings insist on L3" in capsys.readouterr().out
+    assert re.search("wanted +L3", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(("name", "code"), [("rules", 0), ("replay", 0), ("ollama", 1), ("nobody", 2)])

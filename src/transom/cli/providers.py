@@ -45,7 +45,7 @@ def _check_block(pattern: str, where: str | None) -> None:
     from fnmatch import filter as matching
 
     from transom.checklist.spec.views import VIEWS
-    from transom.cli.nearest import nearest
+    from transom.cli.history import nearest
 
     known = sorted({block for view in VIEWS.values() for block in view.blocks})
     if not matching(known, pattern):
