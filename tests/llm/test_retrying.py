@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from transom.canonical import Json
+from transom.config.hosted import Retry
 from transom.errors import (
     AuthenticationFailed,
     EgressError,
@@ -36,11 +37,11 @@ from transom.llm import (
 )
 from transom.llm.limits import Bucket, Limits, Memory
 from transom.llm.reply import Usage
-from transom.llm.retrying import RetryingProvider, RetryPolicy
+from transom.llm.retrying import RetryingProvider
 from transom.telemetry import Telemetry, read_trace
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
-QUICK = RetryPolicy(attempts=3, initial_delay=0.001, jitter=0, max_retry_after=0.02)
+QUICK = Retry(max_attempts=3, initial_delay=0.001, jitter=0, max_retry_after=0.02)
 
 
 def steady(*answers: object, bucket: Bucket | None = None) -> RetryingProvider:
@@ -136,7 +137,7 @@ async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(
 async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
     failure: ProviderError, until: float | None
 ) -> None:
-    store, policy = Memory(), RetryPolicy(attempts=1, max_retry_after=30)
+    store, policy = Memory(), Retry(max_attempts=1, max_retry_after=30)
     bucket = Bucket("far", store=store, clock=lambda: 1_000.0)
     with pytest.raises(ProviderError, match=failure.what):
         await RetryingProvider(ScriptedProvider({"p.seat": [failure]}, name="far"), policy, bucket).complete(ASK)
@@ -160,7 +161,7 @@ async def test_what_was_given_up_counts_as_if_it_were_still_on_its_way(
     store = Memory()
     bucket = Bucket("far", Limits(tokens=100_000), store=store, grace=5, clock=lambda: 1_000.0)
     server = ScriptedProvider({"p.seat": [failure]}, name="far")
-    provider = RetryingProvider(server, RetryPolicy(attempts=1), bucket)
+    provider = RetryingProvider(server, Retry(max_attempts=1), bucket)
     with pytest.raises(ProviderError):
         await provider.complete(replace(ASK, settings=CallSettings(1_000 - provider.estimate_tokens(ASK))))
     state = store.get("buckets", "far")
