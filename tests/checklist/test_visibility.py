@@ -182,5 +182,5 @@ async def test_a_block_marked_local_never_reaches_a_remote_provider() -> None:
     remote = ScriptedProvider(lambda request: "seen", local=False)
     request = assemble(role, [Block("log_snippets", "secret", trust="untrusted", egress="local")])
     with pytest.raises(EgressError, match="log_snippets"):
-        await Chain((remote,)).complete(request)
+        await Chain((remote,)).answer(request)
     assert remote.requests == []
