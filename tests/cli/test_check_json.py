@@ -18,11 +18,6 @@ SCHEMAS = Path(transom.__file__).parent / "schemas"
 JSON = ("--format", "json", "-q")
 
 
-@pytest.fixture
-def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
-    return Desk.at(here, capfd)
-
-
 def holds(document: Any) -> None:
     """The document is what the schema that it names says."""
     name = document["schema"].removeprefix("transom.").replace("/", "-")

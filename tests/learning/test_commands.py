@@ -148,6 +148,6 @@ def test_memory_remembers_relates_and_finds(terminal: Terminal) -> None:
         "checkout"
     ]
     assert terminal.run("memory", "search", "zebra") == "nothing found\n"
-    assert "no direction 'up'" in terminal.run("memory", "neighbours", "shop", "--direction", "up", code=2)
+    assert "'up' is not one of 'out', 'in', 'both'" in terminal.run("memory", "neighbours", "shop", "--direction", "up", code=2)
     assert "write --meta feature=F1" in terminal.run("memory", "search", "x", "--meta", "team", code=2)
     assert "no entry 'nobody'" in terminal.run("memory", "relate", "shop", "x", "nobody", code=2)
