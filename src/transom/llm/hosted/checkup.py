@@ -18,17 +18,13 @@ from transom.llm.turns import Text
 
 ROLE = "doctor.checkup"
 _SHORT = CallSettings(max_tokens=512)
-_PING = ToolSpec(
-    "ping",
-    "Answers a ping.",
-    {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"], "additionalProperties": False},
-)
-_SCHEMA: dict[str, Json] = {
+_WORD: dict[str, Json] = {
     "type": "object",
     "properties": {"word": {"type": "string"}},
     "required": ["word"],
     "additionalProperties": False,
 }
+_PING = ToolSpec("ping", "Answers a ping.", _WORD)
 
 Make = Callable[[bool], Provider]
 """Whether to take replies in pieces -> a provider."""
@@ -119,9 +115,9 @@ async def _tools(provider: Provider) -> str:
 
 
 async def _structured(provider: Provider) -> str:
-    asked = _request('Answer with the JSON object {"word": "pong"} and nothing else.', output=_SCHEMA)
+    asked = _request('Answer with the JSON object {"word": "pong"} and nothing else.', output=_WORD)
     reply = await provider.complete(shown(asked, provider.caps))
-    if wrong := complaints(reply, schema_check(_SCHEMA)):
+    if wrong := complaints(reply, schema_check(_WORD)):
         raise ReplyError(f"the answer does not follow its schema: {wrong[0].text}")
     return _counts(reply)
 
