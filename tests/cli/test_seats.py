@@ -26,10 +26,11 @@ def test_two_seats_are_answered_by_two_models_and_the_rest_by_rules(
     rows = desk.records("model_reply")
     texts = {row["role"]: "".join(part["text"] for part in row["reply"]["parts"]) for row in rows}
     shutil.rmtree(here / ".transom")
-    answers = {"a": texts["checklist.parser"], "b": texts["checklist.logic"]}
+    parser, logic, answers = (texts[f"checklist.{role}"] for role in ("parser", "logic", "answers"))
 
     def answer(wire: Wire, seen: Seen) -> None:
-        wire.answer(200, json.dumps(OPENAI.whole([Text(answers[seen.body["model"]])])).encode())
+        text = logic if seen.body["model"] == "b" else parser if len(server.seen) == 1 else answers
+        wire.answer(200, json.dumps(OPENAI.whole([Text(text)])).encode())
 
     with LocalServer(answer) as server:
         openai = f"openai: {{base_url: '{server.url}/v1', context_tokens: 200000}}"
@@ -38,11 +39,12 @@ def test_two_seats_are_answered_by_two_models_and_the_rest_by_rules(
             f"llm: {{{openai}, {seats}}}\nexecution: {{enable_streaming: false}}\n", "utf-8"
         )
         assert desk.check(*ALL).code == 0
-        assert [seen.body["model"] for seen in server.seen] == ["a", "b"]
+        assert [seen.body["model"] for seen in server.seen] == ["a", "b", "a"]
         by = {row["role"]: row["reply"]["by"] for row in desk.records("model_reply")}
         assert {role: name for role, name in by.items() if name != "rules"} == {
             "checklist.parser": "openai:a",
             "checklist.logic": "openai:b",
+            "checklist.answers": "openai:a",
         }
         assert desk.check(*ALL).code == 0
-        assert len(server.seen) == 2, "what is in the journal is not asked again"
+        assert len(server.seen) == 3, "what is in the journal is not asked again"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Iterator
-from importlib import metadata
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -96,6 +95,8 @@ def _one_provider(session: Session, name: str, providers: list[dict[str, Any]]) 
 
 
 def _versions() -> dict[str, str | None]:
+    from importlib import metadata
+
     found: dict[str, str | None] = {"transom": __version__, "python": platform.python_version()}
     for name in _PACKAGES:
         try:

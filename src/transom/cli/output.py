@@ -119,11 +119,7 @@ def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent:
 
 
 def reports_in(texts: Iterable[str], formats: Collection[str]) -> list[tuple[str, Path]]:
-    """The format and the file of each `--report FORMAT:PATH`.
-
-    Raises:
-        InputError: another format, or no path.
-    """
+    """The format and the file of each `--report FORMAT:PATH`."""
     parts = [text.partition(":") for text in texts]
     for kind, colon, path in parts:
         if kind not in formats or not path:

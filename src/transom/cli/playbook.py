@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from transom.canonical import digest
 from transom.cli.command import RunArgument, command, group
 from transom.cli.insights import Scope, document_of, lines_of_insight, opened, pairs_of, print_list, print_one
 from transom.cli.output import counted, print_text, say, table
@@ -224,6 +223,7 @@ async def reflect(
     ] = 0.5,
 ) -> int:
     """Have a model say what a run teaches. Each insight names the outcomes that show it; asking again costs nothing."""
+    from transom.canonical import digest
     from transom.cli.history import found_run
     from transom.learning import Playbook, Reflector
     from transom.learning import reflection as by_model
