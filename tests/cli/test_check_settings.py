@@ -213,7 +213,7 @@ def kept_back(desk: Desk) -> None:
     (request,) = [one for one in desk.requests() if one["role"] == "checklist.parser"]
     local = {block["name"] for block in request["blocks"] if block["egress"] == "local"}
     assert local == {"section_1", "available_files", "log_snippets"}
-    assert "logs: local; local_blocks: section_1\n" in desk("doctor").out
+    assert "logs local, local_blocks section_1\n" in desk("doctor").out
 
 
 def older(desk: Desk) -> list[str]:

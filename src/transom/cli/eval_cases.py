@@ -20,7 +20,7 @@ def apart(session: Session, case: Case) -> Session:
     settings = session.settings
     state = settings.state_dir / digest(str(case.folder))[:16] if settings.state_dir else None
     own = settings.model_copy(update={"workspace": case.folder / ".transom", "state_dir": state})
-    return replace(session, settings=own, verbosity=-1, open_runs=[], chains=[], live=Live())
+    return replace(session, settings=own, verbosity=-1, open_runs=[], chains=[], live=Live(), entry={})
 
 
 def below(case: Case, key: str) -> Path:
