@@ -37,11 +37,7 @@ def print_verdicts(session: Session, verdicts: Sequence[Verdict], write: Writer 
 
 
 def print_answer(session: Session, target: Path, answer: Answer, day: str, write: Writer = no_reports) -> int:
-    """Print what came of one item: the verdict, or for people the answer of the step that stopped before it.
-
-    Args:
-        day: by which waivers expire.
-    """
+    """Print what came of one item: the verdict, or for people the answer of the step that stopped before it."""
     verdict = verdict_for(target, answer, day)
     if session.format == "json" or isinstance(answer, Verdict):
         return _print(session, verdict, write)
@@ -58,12 +54,7 @@ def _print(session: Session, document: Verdict | Verdicts, write: Writer) -> int
 
 
 def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdict:
-    """What came of an item as a verdict: where it was not judged, one that says why, and what a person can do.
-
-    Args:
-        target: the item's file, or a checker's folder.
-        day: by which waivers expire.
-    """
+    """What came of an item as a verdict: where it was not judged, one that says why, and what a person can do."""
     if isinstance(outcome, Verdict):
         return outcome
     words: tuple[WordsRow, ...] = ()

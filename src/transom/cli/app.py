@@ -1,5 +1,6 @@
 """The composition root: all commands, the entry of the console script, and how a command may end.
 
+A function of a command raises a `TransomError` for whatever is wrong with its input: one line, and an exit code.
 It is called `app` and not `main`, since the console script's function `transom.cli.main` would hide a module of that
 name.
 """

@@ -47,9 +47,6 @@ async def give_word(
 
     Returns:
         The document of `transom check confirm`: what was counted and what was learned beside the word itself.
-
-    Raises:
-        InputError: there is no such run, or no verdict on that item in it.
     """
     said = "confirmed" if confirmed else "overturned"
     async with found_run(session, run) as (store, found):

@@ -155,12 +155,7 @@ async def _judge(
 
 
 async def answer_of(session: Session, store: SqliteStore, options: Options, all_items: Sequence[Path] = ()) -> Answer:
-    """Spec, build and run of one item; where one of them stops, its own answer.
-
-    Args:
-        options: `item` names it.
-        all_items: the items of the whole command where there are several.
-    """
+    """Spec, build and run of one item; where one of them stops, its own answer."""
     started = time.monotonic()
     item = load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
@@ -246,11 +241,7 @@ def _say_inputs(item: Item | None, places: Places, otherwise: Path, result: Answ
 
 
 def _checker_of(store: SqliteStore, target: Path, *, strict: bool) -> tuple[LoadedChecker, Item | None]:
-    """A checker folder, or the newest checker that was built for an item.
-
-    Raises:
-        InputError: no checker was built for the item as it is described today; the command to run is named.
-    """
+    """A checker folder, or the newest checker that was built for an item."""
     if os.path.isdir(target):  # noqa: PTH112  unlike Path.is_dir it never raises
         return open_checker(target, strict=strict), None
     item = load_item(target, strict=strict)

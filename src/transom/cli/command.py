@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
@@ -197,18 +198,25 @@ def _gathered(parameter: inspect.Parameter) -> tuple[type, tuple[str, ...]] | No
 def _spread(parameters: list[inspect.Parameter]) -> Iterator[inspect.Parameter]:
     """Each parameter as typer is to see it: a gathering one is as many as it has fields."""
     for parameter in parameters:
-        gathered = _gathered(parameter)
-        if gathered is None:
+        if gathered := _gathered(parameter):
+            shape, names = gathered
+            options = _options_of(shape)
+            yield from (options[name] for name in names)
+        else:
             yield parameter
-            continue
-        shape, names = gathered
-        hints, defaults = get_type_hints(shape, include_extras=True), {f.name: f.default for f in fields(shape)}
-        for name in names:
-            kind, *marks = get_args(hints[name])
-            if get_origin(kind) is tuple:
-                kind = list[get_args(kind)[0]]  # type: ignore[misc]  # typer repeats an option into a list
-            annotation = Annotated[(kind, *marks)]  # type: ignore[valid-type]  # made while running
-            yield parameter.replace(name=name, annotation=annotation, default=defaults[name])
+
+
+@cache
+def _options_of(shape: type) -> dict[str, inspect.Parameter]:
+    """The fields of a dataclass as options."""
+    hints, found = get_type_hints(shape, include_extras=True), {}
+    for one in fields(shape):
+        kind, *marks = get_args(hints[one.name])
+        if get_origin(kind) is tuple:
+            kind = list[get_args(kind)[0]]  # type: ignore[misc]  # typer repeats an option into a list
+        annotation = Annotated[(kind, *marks)]  # type: ignore[valid-type]  # made while running
+        found[one.name] = _parameter(one.name, annotation).replace(default=one.default)
+    return found
 
 
 def _gather(parameters: list[inspect.Parameter], given: dict[str, Any]) -> dict[str, Any]:

@@ -61,11 +61,7 @@ async def show_learning(session: Session, examples: Path) -> dict[str, Any]:
 
 
 async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, str]:
-    """Build a checker and run it; the id of the run, and the verdict's status.
-
-    Raises:
-        RunError: the build came to no checker.
-    """
+    """Build a checker and run it; the id of the run, and the verdict's status."""
     from transom.checklist.build.flow import BuiltChecker
     from transom.checklist.item import load_item
     from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of

@@ -67,11 +67,7 @@ async def history(session: Session) -> AsyncIterator[SqliteStore | None]:
 
 @asynccontextmanager
 async def found_run(session: Session, text: str) -> AsyncIterator[tuple[SqliteStore, RunView]]:
-    """The database and the run that `text` names.
-
-    Raises:
-        InputError: no run, or several, begin so or are called so.
-    """
+    """The database and the run that `text` names."""
     where = str(session.workspace_root)
     async with history(session) as store:
         if store is None:
@@ -122,9 +118,6 @@ def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], wher
         named: all there are, by id.
         called: those whose name was typed.
         where: for the error.
-
-    Raises:
-        InputError: nothing, or several things, begin so or are called so.
     """
     begun = [one for key, one in named.items() if text and key.startswith(text)]
     matching = [named[text]] if text in named else called or begun

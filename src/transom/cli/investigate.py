@@ -87,11 +87,7 @@ async def investigate(
 
 
 def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> Inquiry:
-    """What is asked, of which data, by which policy.
-
-    Raises:
-        InputError: no data, a policy or a file of waivers that cannot be read, a stage or a day that there is not.
-    """
+    """What is asked, of which data, by which policy."""
     from transom.formats.jira_rest import fetch_issues
     from transom.investigator.inquiry import Inquiry
     from transom.investigator.policy import load_policy, load_waivers
@@ -148,11 +144,7 @@ async def _learning(session: Session, inquiry: Inquiry, options: InvestigateOpti
 async def opened_run(
     session: Session, inquiry: Inquiry, options: InvestigateOptions, chain: Chain | None = None
 ) -> AsyncIterator[Run]:
-    """The run of an inquiry, fresh or resumed.
-
-    Args:
-        chain: who answers; None: as the `model` setting says.
-    """
+    """The run of an inquiry, fresh or resumed; without a chain who answers stands in the `model` setting."""
     data, target = str(inquiry.data.root), inquiry.target
     inputs: dict[str, Json] = {"question": inquiry.question, "data": data, "target": target, "jira": options.jira}
     words = "".join(sign if sign.isalnum() else " " for sign in inquiry.question.lower()).split()
@@ -164,11 +156,7 @@ async def opened_run(
 
 
 def chain_of(session: Session, store: SqliteStore, more: Mapping[str, Callable[[], Provider]] = {}) -> Chain:
-    """Who answers, from the `model` setting; `rules` are the investigator's own.
-
-    Args:
-        more: further providers that the setting may name, and how to make them.
-    """
+    """Who answers, from the `model` setting; `rules` are the investigator's own, `more` makes further ones."""
     from transom.investigator.rules import investigator_rules
     from transom.llm.naming import Surroundings, named_chain
 

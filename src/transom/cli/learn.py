@@ -8,7 +8,7 @@ import typer
 
 from transom.cli.command import command, group
 from transom.cli.insights import Scope, opened, rows_of
-from transom.cli.output import counted, style, table
+from transom.cli.output import counted, plain, style, table
 from transom.cli.session import Session
 
 session_app = group("session", "The session of a workspace: what is done and relied on.")
@@ -120,8 +120,5 @@ def stats(session: Session) -> int:
     from transom.learning.figures import cache_stats
 
     found = cache_stats(session.workspace_root)
-    rows = [
-        (name.replace("_", " "), f"{value:.3g}" if isinstance(value, float) else str(value))
-        for name, value in found.items()
-    ]
+    rows = [(name.replace("_", " "), plain(value)) for name, value in found.items()]
     return session.report(found, *table(rows))

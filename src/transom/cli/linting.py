@@ -44,11 +44,7 @@ from transom.sandbox import Level, Sandbox
 
 
 async def lint_command(session: Session, targets: Sequence[Path], variables: Sequence[str] = ()) -> int:
-    """Look every target over; findings are exit 1.
-
-    Args:
-        variables: `NAME=PATH`, by which a checker's input files are found.
-    """
+    """Look every target over, checkers with the input files that the variables lead to; findings are exit 1."""
     places = Places(parse_variables(variables, session.cwd), session.settings.paths.search_root)
     async with history(session) as store:
         there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
@@ -93,11 +89,7 @@ _Linted: TypeAlias = tuple[Sequence[Finding], Sequence[Finding]]
 
 
 async def _lint(session: Session, target: Path, places: Places) -> _Linted:
-    """What is wrong with one target; that it cannot be read as what it should be is a finding, too.
-
-    Raises:
-        InputError: there is nothing there.
-    """
+    """What is wrong with one target; that it cannot be read as what it should be is a finding, too."""
     if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
         raise InputError("no such file", where=str(target), hint="check the path")
     if target.suffix != ".md" and not target.is_dir():

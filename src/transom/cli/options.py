@@ -36,11 +36,7 @@ UNSAFE_RISK = (
 
 
 def parse_variables(given: Sequence[str], cwd: Path) -> dict[str, Path]:
-    """The folders of `--var NAME=PATH` by name, absolute; a relative path is meant from `cwd`.
-
-    Raises:
-        InputError: a text that is no NAME=PATH, or a name given twice.
-    """
+    """The folders of `--var NAME=PATH` by name, absolute; a relative path is meant from `cwd`."""
     found: dict[str, Path] = {}
     for text in given:
         name, _, path = text.partition("=")
@@ -53,11 +49,7 @@ def parse_variables(given: Sequence[str], cwd: Path) -> dict[str, Path]:
 
 
 def places_of(session: Session, options: Options, default_out: Path | None) -> Places:
-    """Where files are looked for, and where copies go.
-
-    Raises:
-        InputError: a folder that was named is none.
-    """
+    """Where files are looked for, and where copies go."""
     variables = parse_variables(options.variables, session.cwd)
     named = {f"--var {name}": folder for name, folder in variables.items()}
     for where, folder in (named | ({"--root": options.root} if options.root else {})).items():
@@ -67,11 +59,7 @@ def places_of(session: Session, options: Options, default_out: Path | None) -> P
 
 
 def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Writer:
-    """What writes each `--report`; lines are shown of files in the folders of `--var`, the settings, and the targets.
-
-    Raises:
-        InputError: an unknown format, or no path.
-    """
+    """What writes each `--report`; it shows lines of files in the folders of `--var`, the settings and the targets."""
     wanted, root = reports_in(options.reports, REPORTS), session.settings.paths.search_root
     usual = [root, root / "logs"] if root else []
     places = [
@@ -101,9 +89,6 @@ def manner_of(
     Args:
         playbook: what the roles of a build are shown of, and what learns from it.
         memory: of earlier items.
-
-    Raises:
-        SandboxUnavailable: this machine has not the level that the settings insist on.
     """
     settings, held, llm = session.settings, session.settings.tool_constraints, session.settings.llm
     limits = ViewLimits(header_lines=held.header_lines_default, total_bytes=held.max_total_read_bytes)
@@ -121,12 +106,7 @@ def manner_of(
 
 
 def sandbox_of(session: Session, options: Options) -> Sandbox:
-    """Where generated code is run.
-
-    Raises:
-        InputError: `--unsafe-no-sandbox` where the settings insist on a level.
-        SandboxUnavailable: this machine does not offer the level, or none.
-    """
+    """Where generated code is run."""
     level = session.settings.sandbox.level
     if not options.unsafe:
         return Sandbox(level=Level(level) if level else None)

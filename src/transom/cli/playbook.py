@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from transom.canonical import digest
 from transom.cli.command import RunArgument, command, group
-from transom.cli.insights import Scope, document_of, lines_of_insight, opened, pairs_of, print_list, print_one
-from transom.cli.output import counted, print_text, say, table
+from transom.cli.insights import Scope, document_of, lines_of_insight, opened, print_list, print_one
+from transom.cli.output import counted, plain, print_text, say, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -147,8 +146,7 @@ def stats(session: Session, scope: Scope) -> int:
     """Count the insights."""
     with opened(session, scope) as playbook:
         found = playbook.get_stats()
-    told = {name: pairs_of(value) if isinstance(value, dict) else f"{value:.3g}" for name, value in found.items()}
-    return session.report(found, *table([(name.replace("_", " "), text) for name, text in told.items()]))
+    return session.report(found, *table([(name.replace("_", " "), plain(value)) for name, value in found.items()]))
 
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")
@@ -224,6 +222,7 @@ async def reflect(
     ] = 0.5,
 ) -> int:
     """Have a model say what a run teaches. Each insight names the outcomes that show it; asking again costs nothing."""
+    from transom.canonical import digest
     from transom.cli.history import found_run
     from transom.learning import Playbook, Reflector
     from transom.learning import reflection as by_model

@@ -94,11 +94,7 @@ async def status(
 
 
 def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
-    """How stories are worked on, from the settings.
-
-    Raises:
-        InputError: a program that is not there.
-    """
+    """How stories are worked on, from the settings."""
     from transom.stories.evidence import PROTECTED, Rules
     from transom.stories.handoff import STAGES, HandoffLimits, check_retention
     from transom.stories.shared import StorySettings

@@ -59,11 +59,7 @@ class Options:
 
     @property
     def day(self) -> str:
-        """The day by which waivers expire, ISO.
-
-        Raises:
-            InputError: `--as-of` is no date.
-        """
+        """The day by which waivers expire, ISO."""
         if self.as_of is None:
             return date.today().isoformat()
         try:
