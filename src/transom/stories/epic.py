@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from transom.canonical import pretty_json
 from transom.errors import InputError, Paused
-from transom.runs.written import write_file
+from transom.runs.artifact import write_file
 from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.git import Git
 from transom.stories.handoff import STAGES, StoryHandoff

@@ -10,10 +10,9 @@ from transom.agent import RETRY, Budget, call
 from transom.canonical import Json
 from transom.errors import CapReached, OutOfTurns, ReplyError
 from transom.formats.yaml_files import dump_yaml
-from transom.learning import OptimizationOutcome, Outcome, Reflector, Source, cited_in, ids_in
-from transom.learning.reader import PLAYBOOK_TOKENS
+from transom.learning import OptimizationOutcome, Reflector, Source, cited_in, ids_in
 from transom.llm import Block, Role, Tier, ToolSpec, Usage
-from transom.runs import Artifact, Question, Stage, model_file, text_file
+from transom.runs import Artifact, Question, Stage, model_file
 from transom.stories.decisions import Seat, read_reply
 from transom.stories.handoff import StoryHandoff, now
 from transom.stories.shared import Baseline, Epic, Outside, Said, Stopped
@@ -112,26 +111,17 @@ class Seats:
 
     async def recall(self, story: Story) -> str:
         """What the playbook has for the story; it is recalled once, so that a resumed story is told the same."""
-        playbook = self.epic.playbook
-        if playbook is None:
-            return ""
-
-        async def step(_: Stage, query: str) -> str:
-            return "\n".join([one.text for one in await playbook.snapshot(local=False).blocks(query, PLAYBOOK_TOKENS)])
-
-        if self._hints is None:
-            name, query = f"{self.name}/recall", f"{story.title} {story.goal}"
-            self._hints = await self.run.stage(name, step, query, out=text_file("playbook.txt"))
-        return self._hints.value
+        if self._hints is None and (playbook := self.epic.playbook):
+            self._hints = await playbook.recall(self.run, f"{self.name}/recall", f"{story.title} {story.goal}")
+        return self._hints.value if self._hints else ""
 
     def learn(self, number: int, reply: str, findings: Sequence[str]) -> None:
         """Count an attempt for or against the insights that Dev named, and add what was found as insights."""
         if self.epic.playbook and self._hints:
-            playbook, place = self.epic.playbook, f"{self.name}/dev"
-            cited = cited_in(reply, ids_in(self._hints.value))
-            playbook.record(Outcome(not findings, self.run.id, place, number), cited)
-            reflector, source = Reflector(playbook), Source(self.run.id, place, by="stories")
-            reflector.analyze_trial(OptimizationOutcome(None, not findings, solver_errors=findings, source=source))
+            reflector, cited = Reflector(self.epic.playbook), cited_in(reply, ids_in(self._hints.value))
+            source = Source(self.run.id, f"{self.name}/dev", by="stories")
+            outcome = OptimizationOutcome(None, not findings, solver_errors=findings, source=source)
+            reflector.learn(outcome, cited, number)
             reflector.commit_insights()
 
     def _tools(self, seat: str, folder: Path) -> Toolbox:

@@ -14,7 +14,7 @@ from transom.errors import InputError
 from transom.formats.markdown import iter_lines, parse
 from transom.formats.yaml_files import YamlFile, parse_yaml, read_text
 from transom.formats.yaml_models import validate_yaml
-from transom.runs.written import write_file
+from transom.runs.artifact import write_file
 from transom.stories.story import Status, Story, placeholders, read_status
 
 SECTION = "development_status"
