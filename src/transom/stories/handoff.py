@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -23,14 +22,6 @@ PO_DECISIONS = ("APPROVED", "BLOCKED", "CHANGES REQUESTED")
 def now() -> str:
     """The time as the file has it: UTC, to the second."""
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
-
-
-def check_limits(limits: HandoffSettings) -> HandoffSettings:
-    """The settings, where they say what becomes of the file; InputError where they do not."""
-    if not re.fullmatch(r"delete|failed|archive|keep:\d+", limits.retention):
-        hint = "say delete, failed, archive or keep:N"
-        raise InputError(f"{limits.retention!r} says nothing", where="handoff.retention", hint=hint)
-    return limits
 
 
 class StoryHandoff:
