@@ -7,10 +7,9 @@ import pytest
 
 from transom.formats.yaml_files import load_yaml
 from transom.stories.decisions import read_reply, references
-from transom.stories.handoff import StoryHandoff
+from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun, compare
-from transom.stories.validators import AgentValidator
 
 DATA: Any = load_yaml(Path(__file__).with_name("data") / "outputs.yaml").data
 OUTPUTS = [pytest.param(one, id=f"{kind}-{one['id']}") for kind in ("adversarial", "honest") for one in DATA[kind]]

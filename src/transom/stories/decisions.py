@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from transom.stories.handoff import Action
+from transom.stories.story import Action
 
 Seat = Literal["sm", "po", "dev", "qa"]
 MAX_REPLY = 200_000

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from transom.stories.handoff import Action
-from transom.stories.story import Story
+from transom.stories.story import Action, Story
 
 State = Literal["done", "blocked", "paused", "failed", "skipped", "planned"]
 

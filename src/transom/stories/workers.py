@@ -21,10 +21,9 @@ from transom.llm import Capabilities, Chain, Provider, Reply, Request, Role, Rul
 from transom.llm.deltas import OnDelta, tell
 from transom.llm.tokens import estimate_tokens
 from transom.stories.git import Git, Worktrees
-from transom.stories.handoff import StoryHandoff
+from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.story import Story
 from transom.stories.testrun import run_openly
-from transom.stories.validators import AgentValidator
 
 _MARK = "TRANSOM_WORKTREE"
 _NO_TOOLS = Capabilities(tools=False)
