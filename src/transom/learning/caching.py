@@ -57,27 +57,18 @@ class ContextCacheOptimizer:
 
     def __init__(self, terms: CacheTerms = USUAL_TERMS) -> None:
         self._monitor = CacheMonitor(terms)
-        self._hits = 0
-        self._requests = 0
+        self._hits: list[bool] = []
 
     def prepare_context(self, stable_prefix: str, semi_stable: str = "", dynamic: str = "") -> str:
         """One context: what never changes, what stays for a session, what is new."""
         texts = (stable_prefix, semi_stable, dynamic)
         blocks = [Block(name, text, tier) for (name, tier), text in zip(_TIERS, texts, strict=True) if text]
-        seen = self._monitor.watch(Request("context", Window(tuple(blocks))))
-        self._requests += 1
-        self._hits += seen.hit
+        self._hits.append(self._monitor.watch(Request("context", Window(tuple(blocks)))).hit)
         return "\n\n".join(block.text for block in blocks)
 
     def get_stats(self) -> dict[str, Any]:
         """Counts and estimates; the cost of writing into the cache is part of what is saved."""
-        return {
-            "total_requests": self._requests,
-            "cache_hits": self._hits,
-            "cache_misses": self._requests - self._hits,
-            "hit_rate": self._hits / self._requests if self._requests else 0.0,
-            "estimated_savings_percent": max(0.0, 100 * (1 - self._monitor.savings().cost)),
-        }
+        return counts_of(self._hits) | {"estimated_savings_percent": max(0.0, 100 * (1 - self._monitor.savings().cost))}
 
     def get_report(self) -> str:
         """The same in lines."""
@@ -89,3 +80,10 @@ class ContextCacheOptimizer:
                 self._monitor.savings().text(),
             )
         )
+
+
+def counts_of(hits: list[bool]) -> dict[str, Any]:
+    """How many requests found something in a cache: `total_requests`, `cache_hits`, `cache_misses`, `hit_rate`."""
+    total, found = len(hits), sum(hits)
+    rate = found / total if total else 0.0
+    return {"total_requests": total, "cache_hits": found, "cache_misses": total - found, "hit_rate": rate}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,11 +48,9 @@ class CompactionManager:
         """A trial ended; its objective and its duration in seconds count in the figures."""
         measured = {"objective": objective, "seconds": duration}
         values = {name: value for name, value in measured.items() if value is not None}
-        told = "complete" if success else "failed"
         shown = "".join(f", {name} {value:g}" for name, value in values.items())
-        self._add(
-            f"Trial {trial_number} {told}{shown}", Mark(values={"trial": trial_number, **values, "ok": int(success)})
-        )
+        mark = Mark(values={"trial": trial_number, **values, "ok": int(success)})
+        self._add(f"Trial {trial_number} {'complete' if success else 'failed'}{shown}", mark)
 
     def add_error_event(self, message: str, error_type: str = "") -> None:
         """Something went wrong."""
@@ -110,10 +109,7 @@ class CompactionManager:
         whole = "\n".join([*head, *self.events])
         if tokens is None or estimate_tokens(whole) <= tokens:
             return whole
-        counts: dict[str, int] = {}
-        for text in reversed(self.events):
-            counts[text] = counts.get(text, 0) + 1
-        lines: list[str] = []
+        counts, lines = Counter(reversed(self.events)), list[str]()
         for text, count in counts.items():  # the newest first
             line = text if count == 1 else f"{text} ({count} times)"
             left = len(counts) - len(lines)
@@ -145,11 +141,7 @@ class ContextBudgetManager:
         return estimate_tokens(text)
 
     def update_usage(self, section: str, tokens: int | str) -> None:
-        """Note what a part takes: a number of tokens, or the text itself.
-
-        Raises:
-            InputError: there is no such part.
-        """
+        """Note what a part takes: a number of tokens, or the text itself. InputError: there is no such part."""
         if section not in self.usage:
             raise InputError(f"there is no part {section!r}", where="budget", hint=f"use {', '.join(self.usage)}")
         self.usage[section] = estimate_tokens(tokens) if isinstance(tokens, str) else tokens

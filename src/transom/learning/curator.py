@@ -19,13 +19,7 @@ _UNSURE = (0.35, 0.65)
 
 @dataclass(frozen=True)
 class ReviewQuestion:
-    """What a person is asked of an insight; `transom playbook review` shows it.
-
-    Attributes:
-        kind: `uncertain`: outcomes speak for it and against it; `stale`: it was long not used.
-        insight: which one.
-        text: the question.
-    """
+    """What a person is asked of an insight: outcomes speak for it and against it, or it was long not used."""
 
     kind: Literal["uncertain", "stale"]
     insight: Insight
@@ -36,17 +30,16 @@ class ReviewQuestion:
 
 
 class Curator:
-    """Changes insights one by one. Nothing is ever rewritten: each change is an event, and can be read again."""
+    """Changes insights one by one. Nothing is ever rewritten: each change is an event, and can be read again.
+
+    An id that is none, or that of a retired insight, is an InputError.
+    """
 
     def __init__(self, playbook: Playbook) -> None:
         self._playbook = playbook
 
     def merge(self, keep: str, *others: str, by: str = "") -> Insight:
-        """Make others part of one: it gets their counts, tags and sources, and feedback on them counts for it.
-
-        Raises:
-            InputError: an id that is none, or one that was merged before.
-        """
+        """Make others part of one: it gets their counts, tags and sources, and feedback on them counts for it."""
         into = self._living(keep)
 
         def join(run: Connection) -> None:
@@ -69,20 +62,14 @@ class Curator:
         valid_until: str | None = None,
         by: str = "",
     ) -> Insight:
-        """Change what is given of an insight; its id and its counts stay.
-
-        Raises:
-            InputError: there is no such insight, or another one has that text.
-        """
+        """Change what is given of an insight; its id and its counts stay. InputError: another one has that text."""
         playbook, insight = self._playbook, self._living(key)
-        changes: dict[str, Json] = {"by": by}
-        if tags is not None:
-            changes["tags"] = [*tags]
-        changes |= {
-            name: value
-            for name, value in (("valid_from", valid_from), ("valid_until", valid_until))
-            if value is not None
+        given: dict[str, Json] = {
+            "tags": None if tags is None else [*tags],
+            "valid_from": valid_from,
+            "valid_until": valid_until,
         }
+        changes: dict[str, Json] = {"by": by, **{name: value for name, value in given.items() if value is not None}}
         if content is not None and not content.strip():
             raise InputError("the content is empty", where=key, hint="give a text, or retire it")
         vector = playbook.index.embed(content) if content else None
@@ -107,22 +94,14 @@ class Curator:
         return playbook.require(key)
 
     def retire(self, key: str, why: str, *, by: str = "") -> Insight:
-        """Show it no more. It stays as a tombstone, and is not learned again.
-
-        Raises:
-            InputError: there is no such living insight, or no reason is given.
-        """
+        """Show it no more. It stays as a tombstone, and is not learned again. InputError: no reason is given."""
         self._living(key)
         if not why.strip():
             raise InputError("no reason is given", where=key, hint="say why, for whoever meets it later")
         return self._append("retired", key, {"why": why, "by": by})
 
     def restore(self, key: str, *, by: str = "") -> Insight:
-        """Show a retired insight again.
-
-        Raises:
-            InputError: it is not retired, or it was merged.
-        """
+        """Show a retired insight again. InputError: it is not retired, or it was merged."""
         insight = self._playbook.require(key)
         if insight.merged_into or not insight.retired:
             what = f"it was merged into {insight.merged_into}" if insight.merged_into else "it is not retired"
@@ -132,15 +111,7 @@ class Curator:
     def confirm(self, key: str, *, by: str) -> Insight:
         """Note that a person says that it holds: one outcome for it, and it is not stale any more."""
         self._living(key)
-
-        def note(run: Connection) -> None:
-            self._playbook.ledger.append(run, "confirmed", key, {"by": by})
-            self._playbook.ledger.append(
-                run, "feedback", key, {"helpful": True, "supports": True, "source": {"by": by}}
-            )
-
-        self._playbook.ledger.tables.write(note)
-        return self._playbook.require(key)
+        return self._append("confirmed", key, {"by": by})
 
     def questions(self, limit: int = 10) -> list[ReviewQuestion]:
         """What is best asked: where outcomes speak for and against it, then what was longest not used."""

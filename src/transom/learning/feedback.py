@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.learning.insight import Source
-from transom.learning.playbook import Outcome, Playbook
+from transom.learning.playbook import Playbook
 from transom.learning.reflector import OptimizationOutcome, Reflector
 
 _SURE_ENOUGH = 0.5  # confidence from which candidates of a study are added
@@ -21,23 +21,13 @@ class FeedbackLoop:
         playbook: an open one, or a JSON file: then its events are kept in a database beside it, safe for several
             processes, and the file is written when the study ends.
         run: names the study's run; given again after a restart, no trial is counted twice. None: a new one.
-        reflector: what learns from failures; None: by the shipped patterns.
-        prune: the net score from which insights are retired when the study ends.
     """
 
-    def __init__(
-        self,
-        playbook: Playbook | Path,
-        *,
-        run: str | None = None,
-        reflector: Reflector | None = None,
-        prune: int = -3,
-    ) -> None:
+    def __init__(self, playbook: Playbook | Path, *, run: str | None = None) -> None:
         self._file = None if isinstance(playbook, Playbook) else Path(playbook)
         self.playbook = playbook if isinstance(playbook, Playbook) else Playbook.beside(Path(playbook))
-        self.reflector = reflector or Reflector(self.playbook)
+        self.reflector = Reflector(self.playbook)
         self._run = run or f"study-{secrets.token_hex(8)}"
-        self._prune = prune
         self._trials: list[tuple[bool, float | None]] = []
         self._used: dict[str, None] = {}
 
@@ -63,21 +53,18 @@ class FeedbackLoop:
         Returns:
             `trial_number`, `success`, `items_updated` (ids), `new_insights_pending` (how many).
         """
-        source = Source(trial=trial_number, by="feedback")
-        kinds = self.reflector.patterns.tags_of(errors or ())
-        outcome = Outcome(success, self._run, f"trial-{trial_number}", kinds=kinds, source=source)
-        updated = self.playbook.record(outcome, context_items_used or ())
-        told = OptimizationOutcome(
-            trial_number, success, objective_value, (), [*(errors or ())], dict(design_variables or {})
-        )
-        found = self.reflector.analyze_trial(told)
+        source = Source(self._run, f"trial-{trial_number}", trial_number, by="feedback")
+        tried, messages = dict(design_variables or {}), [*(errors or ())]
+        told = OptimizationOutcome(trial_number, success, objective_value, (), messages, tried, source)
+        before = len(self.reflector.pending)
+        updated = self.reflector.learn(told, context_items_used or ())
         self._trials.append((success, objective_value))
         self._used |= dict.fromkeys(updated)
         return {
             "trial_number": trial_number,
             "success": success,
             "items_updated": updated,
-            "new_insights_pending": len(found),
+            "new_insights_pending": len(self.reflector.pending) - before,
         }
 
     def process_batch(self, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -114,7 +101,7 @@ class FeedbackLoop:
             method=str(study_stats.get("method") or ""),
         )
         added = self.reflector.commit_insights(_SURE_ENOUGH)
-        pruned = self.playbook.prune_harmful(self._prune)
+        pruned = self.playbook.prune_harmful()
         if self._file:
             self.playbook.save(self._file)
         return {

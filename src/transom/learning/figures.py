@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from transom.errors import InputError
-from transom.learning.caching import USUAL_TERMS
+from transom.learning.caching import USUAL_TERMS, counts_of
 from transom.learning.curator import Curator, ReviewQuestion
 from transom.learning.insight import Insight
 from transom.learning.playbook import Playbook
@@ -38,6 +39,13 @@ class Report:
     questions: list[ReviewQuestion]
 
 
+def elsewhere(playbook: Playbook) -> dict[str, int]:
+    """How many living insights there are in scopes that are not seen from here."""
+    seen = playbook.view.scopes
+    sql = f"SELECT scope, count(*) FROM insights WHERE retired = '' AND scope NOT IN ({','.join('?' * len(seen))})"
+    return dict(playbook.ledger.tables.query(f"{sql} GROUP BY scope ORDER BY scope", seen))
+
+
 def learning_report(playbook: Playbook) -> Report:
     """The report of a playbook."""
     tested = [one for one in playbook.items.values() if one.helpful_count + one.harmful_count]
@@ -54,19 +62,12 @@ def cache_stats(workspace: Path) -> dict[str, Any]:
         `total_requests` (at most 100), `cache_hits`, `cache_misses`, `hit_rate`, `input_tokens`, `cached_tokens`,
         `estimated_savings_percent` of the cost of the input, the cost of writing into the cache included.
     """
-    calls = [tokens for tokens, _ in zip(_calls(workspace / "traces"), range(_CALLS), strict=False)]
-    total, hits = len(calls), sum(one["cached"] > 0 for one in calls)
+    calls = [*islice(_calls(workspace / "traces"), _CALLS)]
     whole, read, written = (sum(one[name] for one in calls) for name in ("input", "cached", "cache_write"))
     saved = read * (1 - USUAL_TERMS.read) - written * (USUAL_TERMS.write - 1)
-    return {
-        "total_requests": total,
-        "cache_hits": hits,
-        "cache_misses": total - hits,
-        "hit_rate": hits / total if total else 0.0,
-        "input_tokens": whole,
-        "cached_tokens": read,
-        "estimated_savings_percent": max(0.0, 100 * saved / whole) if whole else 0.0,
-    }
+    tokens: dict[str, Any] = {"input_tokens": whole, "cached_tokens": read}
+    tokens |= {"estimated_savings_percent": max(0.0, 100 * saved / whole) if whole else 0.0}
+    return counts_of([one["cached"] > 0 for one in calls]) | tokens
 
 
 def _calls(traces: Path) -> Iterator[Mapping[str, int]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -64,9 +64,7 @@ class Source:
 
     def to_json(self) -> dict[str, Json]:
         """What is known of it."""
-        known = {"run": self.run, "stage": self.stage, "study": self.study, "by": self.by}
-        told: dict[str, Json] = {name: value for name, value in known.items() if value}
-        return told if self.trial is None else {**told, "trial": self.trial}
+        return {name: value for name, value in asdict(self).items() if value not in ("", None)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Source:
@@ -81,7 +79,7 @@ class Insight:
     """One entry of a playbook, as it stands. A value: the playbook changes it.
 
     Attributes:
-        id: `str-00001`.
+        id: `str-00001`; "" for one that is to be added.
         category: what it is about.
         content: its text.
         helpful_count: good outcomes with it.
@@ -153,6 +151,11 @@ class Insight:
         days = days_between(recent, now)
         return self.lower_bound * float(FLOOR + (1 - FLOOR) * 0.5 ** (days / HALF_LIFE_DAYS))
 
+    def covers(self, draft: Insight) -> bool:
+        """Whether a draft that says the same adds nothing to it, not even where it was learned."""
+        sources = {*draft.sources} <= {*self.sources, Source()}
+        return sources and {*draft.tags} <= {*self.tags} and draft.egress in ("any", self.egress)
+
     @property
     def source_trials(self) -> tuple[int, ...]:
         """Numbers of the trials that it was learned from, in order."""
@@ -163,22 +166,6 @@ class Insight:
         """It in a window: a model names its id where it relied on it."""
         text = " ".join(self.content.split())
         return f"[{self.id}] helpful={self.helpful_count} harmful={self.harmful_count} :: {text}"
-
-
-@dataclass(frozen=True)
-class Draft:
-    """An insight that is to be added; see `Insight` and `Playbook.add_insight`."""
-
-    category: InsightCategory
-    content: str
-    tags: Sequence[str] = ()
-    source: Source = field(default_factory=Source)
-    scope: str = "global"
-    owner: str = ""
-    overrides: str = ""
-    valid_from: str = ""
-    valid_until: str = ""
-    egress: Egress = "any"
 
 
 def supports(category: InsightCategory, good: bool, followed: bool | None) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from transom.canonical import Json, compact_json
 from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.likeness import fingerprint
 from transom.memory.index import index_steps
 from transom.store import Tables
 from transom.store.codec import now
@@ -44,7 +45,10 @@ _COLUMNS = (
     "confirmed_at, valid_from, valid_until, retired, merged_into, egress"
 )
 _EDITABLE = ("content", "fingerprint", "scope", "owner", "overrides", "valid_from", "valid_until")
-_TEXTS = (*_EDITABLE, "category", "last_used", "confirmed_at", "retired")
+_GIVEN = (
+    "category", "content", "scope", "owner", "overrides", "valid_from", "valid_until", "last_used", "confirmed_at",
+    "retired",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,20 @@ class Ledger:
         _FOLD[kind](run, PlaybookEvent(cursor.lastrowid, at, kind, insight, data))
         return cursor.lastrowid
 
+    def add(self, run: Connection, one: Insight) -> str:
+        """Add an insight; part of the caller's transaction. Returns its id: the next one where it has none.
+
+        One number runs through the ids of all categories, and none is given out twice.
+        """
+        serial = run.execute("SELECT coalesce(max(serial), 0) + 1 FROM insights").fetchone()[0]
+        key = one.id or f"{one.category.value}-{serial:05}"
+        counts = [one.helpful_count, one.harmful_count, one.against_count]
+        noted: dict[str, Json] = {name: getattr(one, name) for name in (*_GIVEN, "created_at", "egress")}
+        noted |= {"tags": [*one.tags], "sources": [source.to_json() for source in one.sources if source != Source()]}
+        noted |= {"counts": [*counts] if any(counts) else [], "fingerprint": fingerprint(one.content)}
+        self.append(run, "added", key, {name: value for name, value in noted.items() if value})
+        return key
+
     def rebuild(self) -> None:
         """Fold all events anew. The insights are what they were: a test of the whole."""
 
@@ -124,11 +142,6 @@ class Ledger:
         return {row[0]: _insight(row[1:]) for row in rows}
 
 
-def next_serial(run: Connection) -> int:
-    """The number of the next id: one runs through all categories, and none is given out twice."""
-    return int(run.execute("SELECT coalesce(max(serial), 0) + 1 FROM insights").fetchone()[0])
-
-
 def _insight(row: Sequence[Any]) -> Insight:
     key, category, content, helpful, harmful, against, tags, sources, *rest = row
     known = tuple(Source.from_json(one) for one in json.loads(sources))
@@ -139,7 +152,7 @@ def _insight(row: Sequence[Any]) -> Insight:
 def _added(run: Connection, event: PlaybookEvent) -> None:
     data = event.data
     row: dict[str, Any] = {"number": event.seq, "id": event.insight, "serial": int(event.insight.rpartition("-")[2])}
-    row |= {name: data.get(name, "") for name in _TEXTS}
+    row |= {name: data.get(name, "") for name in (*_GIVEN, "fingerprint")}
     row |= {"created_at": data.get("created_at", event.at), "egress": data.get("egress", "any")}
     row |= {"tags": compact_json(sorted({*data.get("tags", ())})), "sources": compact_json(data.get("sources", []))}
     row |= dict(zip(("helpful", "harmful", "against"), data.get("counts", (0, 0, 0)), strict=True))
@@ -189,6 +202,7 @@ def _restored(run: Connection, event: PlaybookEvent) -> None:
 
 def _confirmed(run: Connection, event: PlaybookEvent) -> None:
     _set(run, event.insight, "confirmed_at", event.at)
+    _count(run, event.insight, (1, 0, 0), event.at)
 
 
 def _set(run: Connection, insight: str, column: str, value: str) -> None:

@@ -15,13 +15,13 @@ from transom.formats.tags import read_tag
 from transom.learning.insight import InsightCategory, Source
 from transom.learning.playbook import Playbook
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
+from transom.learning.retrieval import text_of
 from transom.llm import Block, Role, Tier
 from transom.llm.turns import strictest
 from transom.runs import Run, Stage, model_file
 
 _PROMPT = Path(__file__).with_name("reflector.md")
 _BY = "reflector"
-_MOST_KNOWN = 15
 _QUOTED = 2_000  # characters of an outcome's messages
 
 
@@ -118,11 +118,12 @@ def _told(named: Mapping[str, OptimizationOutcome]) -> str:
 def _blocks(reflector: Reflector, named: Mapping[str, OptimizationOutcome], told: str) -> list[Block]:
     egress = strictest(*(one.egress for one in named.values()))
     messages = " ".join(text for one in named.values() for text in _messages(one))
-    known = reflector.playbook.snapshot(limit=_MOST_KNOWN, local=egress == "local").insights(messages[:_QUOTED], 2_000)
+    known = reflector.playbook.snapshot(local=egress == "local").insights(messages[:_QUOTED], 2_000)
     blocks = [Block("outcomes", told, Tier.TURN, "untrusted", egress)]
     if known:
-        text = "\n".join(one.line for one in known)
-        blocks.append(Block("insights", text, Tier.TURN, "untrusted", strictest(*(one.egress for one in known))))
+        blocks.append(
+            Block("insights", text_of(known), Tier.TURN, "untrusted", strictest(*(one.egress for one in known)))
+        )
     return blocks
 
 

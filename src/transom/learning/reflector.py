@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from transom.learning.insight import Draft, Insight, InsightCategory, Source
+from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.patterns import ErrorPatterns
 from transom.learning.playbook import Outcome, Playbook
 from transom.llm.turns import Egress
@@ -129,8 +129,8 @@ class Reflector:
         Returns:
             The ids that were counted.
         """
-        source, kinds = outcome.source, self.patterns.tags_of(outcome.solver_errors)
-        told = Outcome(outcome.success, source.run, source.stage, attempt, kinds, source)
+        source, wrong = outcome.source, () if outcome.success else outcome.solver_errors
+        told = Outcome(outcome.success, source.run, source.stage, attempt, self.patterns.tags_of(wrong), source)
         self.analyze_trial(outcome)
         return self.playbook.record(told, cited)
 
@@ -147,7 +147,9 @@ class Reflector:
         view = self.playbook.view
         scope = f"domain/{view.domain}" if view.domain else "global"
         tags = one.tags or self.patterns.tags_in(one.content)
-        return self.playbook.add(Draft(one.category, one.content, tags, one.source, scope, egress=one.egress))
+        return self.playbook.add(
+            Insight("", one.category, one.content, tags=tags, sources=(one.source,), scope=scope, egress=one.egress)
+        )
 
     def _pend(self, found: list[InsightCandidate]) -> list[InsightCandidate]:
         self.pending += found

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from transom.canonical import pretty_json, write_atomic
 from transom.errors import InputError
@@ -60,14 +60,7 @@ class IsolatedState(BaseModel):
 
 
 class SessionState:
-    """The state of one session.
-
-    Args:
-        session_id: its name.
-
-    Attributes:
-        exposed, isolated: see there.
-    """
+    """The state of one session, of that name."""
 
     def __init__(self, session_id: str = "session") -> None:
         self.session_id = session_id
@@ -122,11 +115,8 @@ class SessionState:
     def get_llm_context(self) -> str:
         """The exposed part as text; however much was put into it, no more than its bounds."""
         shown = self.exposed
-        lines = []
-        if shown.task_type:
-            lines.append(f"Task: {shown.task_type.value}")
-        if shown.current_objective:
-            lines.append(f"Objective: {_line(shown.current_objective)}")
+        lines = [f"Task: {shown.task_type.value}"] if shown.task_type else []
+        lines += [f"Objective: {_line(shown.current_objective)}"] if shown.current_objective else []
         if shown.study_name:
             best = "" if shown.best_value is None else f", best {shown.best_value:g}"
             best += "" if shown.best_trial is None else f" in trial {shown.best_trial}"
@@ -144,10 +134,9 @@ class SessionState:
 
     def save(self, path: Path) -> None:
         """Write it; the trials lie in a file of their own beside it, so that this one stays small."""
-        isolated = self.isolated.model_dump(exclude={"full_trial_history"})
-        exposed = self.exposed.model_dump(mode="json")
-        told = {"session_id": self.session_id, "exposed": exposed, "isolated": isolated}
-        write_atomic(_history_of(path), pretty_json(self.isolated.full_trial_history).encode())
+        told = {"session_id": self.session_id, "exposed": self.exposed.model_dump(mode="json")}
+        told |= {"isolated": self.isolated.model_dump(exclude={"full_trial_history"})}
+        write_atomic(history_of(path), pretty_json(self.isolated.full_trial_history).encode())
         write_atomic(path, pretty_json(told).encode())
 
     @classmethod
@@ -159,8 +148,8 @@ class SessionState:
         """
         try:
             saved = _Saved.model_validate_json(path.read_bytes())
-            history = _history_of(path)
-            trials = _Trials.model_validate_json(history.read_bytes()).root if history.exists() else []
+            history = history_of(path)
+            trials = _TRIALS.validate_json(history.read_bytes()) if history.exists() else []
         except (OSError, ValidationError) as error:
             hint = "give a file that `SessionState.save` wrote"
             raise InputError("this is no session", where=str(path), hint=hint) from error
@@ -176,11 +165,11 @@ class _Saved(BaseModel):
     isolated: IsolatedState
 
 
-class _Trials(RootModel[list[dict[str, Any]]]):
-    pass
+_TRIALS = TypeAdapter(list[dict[str, Any]])
 
 
-def _history_of(path: Path) -> Path:
+def history_of(path: Path) -> Path:
+    """Where the trials of a session lie."""
     return path.with_name(f"{path.stem}_history{path.suffix}")
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from transom.errors import InputError
 from transom.learning.insight import Source
-from transom.learning.playbook import Outcome, Playbook
+from transom.learning.playbook import Playbook
 from transom.learning.reflector import OptimizationOutcome, Reflector
-from transom.learning.session import SessionState
+from transom.learning.session import SessionState, history_of
 from transom.learning.tasks import TaskType
 from transom.store.codec import now
 
@@ -34,13 +35,7 @@ def session_of(workspace: Path) -> SessionState:
 
 
 def open_session(workspace: Path, task: str, objective: str = "", study: str | None = None) -> SessionState:
-    """Open a session.
-
-    Args:
-        workspace: its folder.
-        task: a `TaskType`'s value.
-        objective: what is to be reached, in words.
-        study: its name, where it is about one.
+    """Open a session for a task, a `TaskType`'s value, and what is to be reached, in words.
 
     Raises:
         InputError: another one is open, or there is no such kind of task.
@@ -58,11 +53,7 @@ def open_session(workspace: Path, task: str, objective: str = "", study: str | N
 
 
 def note(
-    workspace: Path,
-    *,
-    actions: Sequence[str] = (),
-    errors: Sequence[str] = (),
-    used: Sequence[str] = (),
+    workspace: Path, *, actions: Sequence[str] = (), errors: Sequence[str] = (), used: Sequence[str] = ()
 ) -> SessionState:
     """Note in the open session what was done, what went wrong, and which insights were relied on.
 
@@ -89,21 +80,17 @@ def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[st
         InputError: none is open.
     """
     session = _opened(workspace)
-    shown, source = (
-        session.exposed,
-        Source(run=session.session_id, study=session.exposed.study_name or "", by="session"),
-    )
-    reflector = Reflector(playbook)
-    kinds = reflector.patterns.tags_of(shown.recent_errors)
-    outcome = Outcome(good, session.session_id, "session", kinds=frozenset() if good else kinds, source=source)
-    updated = playbook.record(outcome, shown.active_playbook_items)
-    # What went wrong on the way is worth knowing, however it ended.
-    reflector.analyze_trial(OptimizationOutcome(None, False, solver_errors=shown.recent_errors, source=source))
+    shown, reflector = session.exposed, Reflector(playbook)
+    source = Source(session.session_id, "session", study=shown.study_name or "", by="session")
+    failed = OptimizationOutcome(None, False, solver_errors=shown.recent_errors, source=source)
+    updated = reflector.learn(replace(failed, success=good), shown.active_playbook_items)
+    if good:  # what went wrong on the way is worth knowing, however it ended
+        reflector.analyze_trial(failed)
     added = reflector.commit_insights()
     closed = workspace / _CLOSED / f"{session.session_id}.json"
     closed.parent.mkdir(exist_ok=True)
     session.save(closed)
-    for path in (workspace / SESSION, workspace / f"{Path(SESSION).stem}_history.json"):
+    for path in (workspace / SESSION, history_of(workspace / SESSION)):
         path.unlink(missing_ok=True)
     return {
         "session_id": session.session_id,
