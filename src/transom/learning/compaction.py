@@ -136,10 +136,6 @@ class ContextBudgetManager:
         self.budget = {**chosen, "total": chosen.get("total", sum(chosen.values()))}
         self.usage: dict[str, int] = dict.fromkeys((name for name in chosen if name != "total"), 0)
 
-    def estimate_tokens(self, text: str) -> int:
-        """Tokens of a text, estimated from above."""
-        return estimate_tokens(text)
-
     def update_usage(self, section: str, tokens: int | str) -> None:
         """Note what a part takes: a number of tokens, or the text itself. InputError: there is no such part."""
         if section not in self.usage:
@@ -158,12 +154,6 @@ class ContextBudgetManager:
     def is_over_budget(self, section: str | None = None) -> bool:
         """Whether a part, or all of them together, takes more than it may."""
         return self.total_used > self.budget["total"] if section is None else self.get_available(section) < 0
-
-    def get_status(self) -> dict[str, Any]:
-        """All of it, for people and tools."""
-        parts = {name: {"used": used, "budget": self.budget[name]} for name, used in self.usage.items()}
-        total = self.budget["total"]
-        return {"sections": parts, "total_used": self.total_used, "total": total, "available": total - self.total_used}
 
 
 def _text(event: Event) -> str:

@@ -118,15 +118,14 @@ class Curator:
         now = self._playbook.clock()
         unsure, stale = [], []
         for one in self._playbook.items.values():
-            tested = one.helpful_count + one.harmful_count
             idle = days_between(max(one.created_at, one.last_used, one.confirmed_at), now)
-            if tested >= _TRIED and _UNSURE[0] <= one.confidence <= _UNSURE[1]:
+            if one.tested >= _TRIED and _UNSURE[0] <= one.confidence <= _UNSURE[1]:
                 text = f"{one.for_count} outcomes speak for it, {one.against_count} against it. When does it hold?"
                 unsure.append(ReviewQuestion("uncertain", one, text))
             elif idle >= HALF_LIFE_DAYS:
                 text = f"It was last used {idle:.0f} days ago. Does it still hold?"
                 stale.append((-idle, one.id, ReviewQuestion("stale", one, text)))
-        unsure.sort(key=lambda one: (-one.insight.helpful_count - one.insight.harmful_count, one.insight.id))
+        unsure.sort(key=lambda one: (-one.insight.tested, one.insight.id))
         return [*unsure, *(question for _, _, question in sorted(stale))][:limit]
 
     def _append(self, kind: str, key: str, data: dict[str, Json]) -> Insight:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -85,11 +84,9 @@ class PlaybookDocument(BaseModel):
 
 @dataclass
 class Imported:
-    """What came of an import.
+    """What came of an import: ids that are new here, and those that were there.
 
     Attributes:
-        added: ids that are new here.
-        known: ids here of those that were there.
         renamed: id in the file -> id here, where another insight has that id.
         unreadable: lines that are none, `file:line: what is wrong`.
     """
@@ -104,9 +101,7 @@ def export_json(playbook: Playbook) -> str:
     """All insights that are seen, by id; tombstones apart. What was merged is part of the others and is left out."""
     where, values = playbook.view.visible
     insights = playbook.ledger.insights(f"merged_into = '' AND {where}", values, order="serial, id")
-    newest = max(
-        (moment for one in insights for moment in (one.created_at, one.last_used, one.confirmed_at)), default=""
-    )
+    newest = max((max(one.created_at, one.last_used, one.confirmed_at) for one in insights), default="")
     living = {one.id: insight_json(one) for one in insights if not one.retired}
     dead = {one.id: insight_json(one) for one in insights if one.retired}
     document = {"version": VERSION, "last_updated": newest, "items": living}
@@ -167,7 +162,7 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
     """
     imported = Imported()
     for path in paths:
-        for number, line in enumerate(_lines(path), 1):
+        for number, line in enumerate(_bytes(path).decode("utf-8", "replace").split("\n"), 1):
             if not line.strip():
                 continue
             try:
@@ -189,7 +184,7 @@ def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> Non
     values = (fingerprint(one.content), one.scope, one.owner)
     if same := ledger.insights(where, values, order=f"id != '{one.id}', retired != ''"):
         here = playbook.require(same[0].merged_into or same[0].id)
-        counts = [max(0, theirs - ours) for theirs, ours in zip(_counts(one), _counts(here), strict=True)]
+        counts = [max(0, theirs - ours) for theirs, ours in zip(one.counts, here.counts, strict=True)]
         to.known.append(here.id)
         if here.id != one.id:
             to.renamed[one.id] = here.id
@@ -209,10 +204,6 @@ def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> Non
         to.renamed[one.id] = key
 
 
-def _counts(one: Insight) -> tuple[int, int, int]:
-    return one.helpful_count, one.harmful_count, one.against_count
-
-
 def _usual_against(category: InsightCategory, harmful: int) -> int:
     """What speaks against an insight where nothing else is said: of a mistake nothing, see `supports`."""
     return 0 if category is InsightCategory.MISTAKE else harmful
@@ -220,10 +211,7 @@ def _usual_against(category: InsightCategory, harmful: int) -> int:
 
 def _read(path: Path) -> PlaybookDocument:
     try:
-        document = PlaybookDocument.model_validate_json(path.read_bytes())
-    except OSError as error:
-        hint = "name a playbook.json that can be read"
-        raise InputError(f"cannot be read ({error.strerror})", where=str(path), hint=hint) from error
+        document = PlaybookDocument.model_validate_json(_bytes(path))
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         at = ".".join(map(str, first["loc"])) or "the document"
@@ -236,8 +224,9 @@ def _read(path: Path) -> PlaybookDocument:
     return document
 
 
-def _lines(path: Path) -> list[str]:
+def _bytes(path: Path) -> bytes:
     try:
-        return re.split(r"\r?\n", path.read_text(encoding="utf-8", errors="replace"))
+        return path.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", where=str(path), hint="name files of notes") from error
+        hint = "name a file that can be read"
+        raise InputError(f"cannot be read ({error.strerror})", where=str(path), hint=hint) from error

@@ -43,12 +43,9 @@ class FeedbackLoop:
         """Count a trial for the insights that it relied on, and keep what it teaches until the study ends.
 
         Args:
-            trial_number: which one; told again, nothing happens.
-            success: whether it went well.
-            objective_value: what it reached.
-            design_variables: what it tried.
+            trial_number: told again, nothing happens.
+            success, objective_value, design_variables, errors: see `OptimizationOutcome`.
             context_items_used: ids of the insights that it relied on, not of all that were shown.
-            errors: messages of what failed.
 
         Returns:
             `trial_number`, `success`, `items_updated` (ids), `new_insights_pending` (how many).

@@ -22,15 +22,7 @@ _BEST = 5
 
 @dataclass(frozen=True)
 class Report:
-    """What was learned, and what a person should look at.
-
-    Attributes:
-        at: when it was made, UTC.
-        stats: see `Playbook.get_stats`.
-        best: insights with outcomes that stand best.
-        worst: insights that more outcomes speak against than for.
-        questions: what is best asked of a person.
-    """
+    """What was learned by a time, UTC: which insights stand best, which fail, and what is best asked of a person."""
 
     at: str
     stats: Mapping[str, Any]
@@ -48,8 +40,7 @@ def elsewhere(playbook: Playbook) -> dict[str, int]:
 
 def learning_report(playbook: Playbook) -> Report:
     """The report of a playbook."""
-    tested = [one for one in playbook.items.values() if one.helpful_count + one.harmful_count]
-    ordered = sorted(tested, key=lambda one: (-one.lower_bound, one.id))
+    ordered = sorted((one for one in playbook.items.values() if one.tested), key=lambda one: (-one.lower_bound, one.id))
     best = [one for one in ordered if one.net_score > 0][:_BEST]
     worst = [one for one in reversed(ordered) if one.net_score < 0][:_BEST]
     return Report(playbook.clock(), playbook.get_stats(), best, worst, Curator(playbook).questions())

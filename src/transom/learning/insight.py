@@ -49,11 +49,7 @@ class InsightCategory(StrEnum):
 class Source:
     """Where an insight, or feedback on it, came from; what is not known is empty.
 
-    Attributes:
-        run, stage: of Transom.
-        trial: of a study.
-        study: its name.
-        by: a person, or the part of the program that wrote it.
+    `by` is a person, or the part of the program that wrote it.
     """
 
     run: str = ""
@@ -80,10 +76,7 @@ class Insight:
 
     Attributes:
         id: `str-00001`; "" for one that is to be added.
-        category: what it is about.
-        content: its text.
-        helpful_count: good outcomes with it.
-        harmful_count: bad outcomes with it.
+        helpful_count, harmful_count: good and bad outcomes with it.
         against_count: which of both speak against it. Of a mistake ("never do X") neither does by itself: who
             heeded it did well, and who did not failed.
         tags: sorted.
@@ -119,9 +112,19 @@ class Insight:
     egress: Egress = "any"
 
     @property
+    def counts(self) -> tuple[int, int, int]:
+        """Good outcomes, bad ones, and those of both that speak against it."""
+        return self.helpful_count, self.harmful_count, self.against_count
+
+    @property
+    def tested(self) -> int:
+        """How many outcomes there were."""
+        return self.helpful_count + self.harmful_count
+
+    @property
     def for_count(self) -> int:
         """Outcomes that speak for it."""
-        return self.helpful_count + self.harmful_count - self.against_count
+        return self.tested - self.against_count
 
     @property
     def net_score(self) -> int:
@@ -131,8 +134,7 @@ class Insight:
     @property
     def confidence(self) -> float:
         """The part of its outcomes that speaks for it; 0.5 where there is none."""
-        tested = self.helpful_count + self.harmful_count
-        return self.for_count / tested if tested else UNTESTED
+        return self.for_count / self.tested if self.tested else UNTESTED
 
     @property
     def lower_bound(self) -> float:
@@ -140,7 +142,7 @@ class Insight:
 
         Wilson's bound, after one outcome for it and one against it that nobody saw.
         """
-        tested = self.helpful_count + self.harmful_count + 2
+        tested = self.tested + 2
         part, square = (self.for_count + 1) / tested, _SURENESS * _SURENESS / tested
         spread = (part * (1 - part) * square + square * square / 4) ** 0.5
         return float((part + square / 2 - spread) / (1 + square))

@@ -53,14 +53,9 @@ _GIVEN = (
 
 @dataclass(frozen=True)
 class PlaybookEvent:
-    """Something that happened to an insight.
+    """Something that happened to an insight, with its number in the database and its time, UTC.
 
-    Attributes:
-        seq: its place among all events of the database.
-        at: when, UTC.
-        kind: `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored` or `confirmed`.
-        insight: its id.
-        data: what else is known.
+    `kind` is `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored` or `confirmed`.
     """
 
     seq: int
@@ -71,21 +66,13 @@ class PlaybookEvent:
 
 
 class Ledger:
-    """Events and insights of one database.
-
-    Args:
-        path: the database; None for one in memory.
-    """
+    """Events and insights of one database; of one in memory where there is no path."""
 
     def __init__(self, path: Path | None) -> None:
         self.tables = Tables.open(path, "learning", _STEPS)
 
     def append(self, run: Connection, kind: str, insight: str, data: Mapping[str, Json], key: str | None = None) -> int:
-        """Add an event and fold it in. Part of the caller's transaction.
-
-        Returns:
-            Its number, or 0 where an event of that key is there already and nothing was done.
-        """
+        """Add an event and fold it in, part of the caller's transaction; 0 where one of that key is there already."""
         at, text = now(), compact_json(dict(data))
         sql = "INSERT OR IGNORE INTO insight_events (at, kind, insight, key, data) VALUES (?, ?, ?, ?, ?)"
         cursor = run.execute(sql, (at, kind, insight, key, text))
@@ -101,10 +88,9 @@ class Ledger:
         """
         serial = run.execute("SELECT coalesce(max(serial), 0) + 1 FROM insights").fetchone()[0]
         key = one.id or f"{one.category.value}-{serial:05}"
-        counts = [one.helpful_count, one.harmful_count, one.against_count]
         noted: dict[str, Json] = {name: getattr(one, name) for name in (*_GIVEN, "created_at", "egress")}
         noted |= {"tags": [*one.tags], "sources": [source.to_json() for source in one.sources if source != Source()]}
-        noted |= {"counts": [*counts] if any(counts) else [], "fingerprint": fingerprint(one.content)}
+        noted |= {"counts": [*one.counts] if any(one.counts) else [], "fingerprint": fingerprint(one.content)}
         self.append(run, "added", key, {name: value for name, value in noted.items() if value})
         return key
 

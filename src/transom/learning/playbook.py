@@ -36,8 +36,6 @@ class Outcome:
     """What came of a piece of work. One outcome counts once for an insight, however often its run is resumed.
 
     Attributes:
-        good: whether it went well.
-        run, stage, attempt: which piece of work it was.
         kinds: of what failed, as tags: `convergence`, `mesh`.
         source: more on where it comes from.
     """
@@ -321,7 +319,7 @@ class Playbook:
 
         return self.ledger.tables.write(count)
 
-    def record(self, outcome: Outcome, cited: Iterable[str], *, violated: Iterable[str] = ()) -> list[str]:
+    def record(self, outcome: Outcome, cited: Iterable[str]) -> list[str]:
         """Count an outcome for the insights that were relied on, and for no others.
 
         A failure says nothing of a mistake that is about something else: where the kinds of the failure are known
@@ -330,23 +328,14 @@ class Playbook:
         Args:
             outcome: what came of the work.
             cited: ids that a reply named, or that the program itself acted on.
-            violated: ids of insights that were gone against.
 
         Returns:
             The ids that were counted.
         """
         source = replace(outcome.source, run=outcome.run, stage=outcome.stage)
         key = json.dumps([outcome.run, outcome.stage, outcome.attempt])
-        against = {*violated}
-        counted = []
-        for item in dict.fromkeys((*cited, *against)):
-            insight = self.get(item)
-            if insight is None or (item not in against and _says_nothing(insight, outcome)):
-                continue
-            followed = False if item in against else None
-            if self.record_outcome(item, outcome.good, followed=followed, source=source, key=key):
-                counted.append(item)
-        return counted
+        known = [one for one in map(self.get, dict.fromkeys(cited)) if one and not _says_nothing(one, outcome)]
+        return [one.id for one in known if self.record_outcome(one.id, outcome.good, source=source, key=key)]
 
     def prune_harmful(self, threshold: int = -3) -> int:
         """Retire the insights that evidence condemns: those with that net score or less. Returns how many.

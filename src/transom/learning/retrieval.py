@@ -23,12 +23,7 @@ HEADING = "Insights from earlier work. Name the id of each that you rely on, in 
 
 @dataclass(frozen=True)
 class View:
-    """Whose playbook is looked at, and for what: the narrower goes before the wider, one's own before what all share.
-
-    Attributes:
-        domain, study: names; "" for none.
-        user: whose own insights count too.
-    """
+    """Whose playbook is looked at, and for what: the narrower goes before the wider, one's own before all others'."""
 
     domain: str = ""
     study: str = ""
@@ -117,9 +112,8 @@ def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> li
         best = f"helpful + harmful - 2 * against DESC, number DESC LIMIT {_FILLING * wish.limit}"
         found = {one.id: one for one in ledger.insights(where, values, order=best)} | found
     shown = [one for one in _nearest(found.values(), view) if one.confidence >= wish.min_confidence]
-    ranked = [
-        Ranked(one, _score(one, relevance.get(one.id, 0.0), wish, now), relevance.get(one.id, 0.0)) for one in shown
-    ]
+    fits = [(one, relevance.get(one.id, 0.0)) for one in shown]
+    ranked = [Ranked(one, _score(one, fit, wish, now), fit) for one, fit in fits]
     return sorted(ranked, key=lambda one: (not one.relevance, -one.score, one.insight.id))[: wish.limit]
 
 
@@ -164,7 +158,7 @@ def _alike(one: Insight, draft: Insight) -> bool:
 def counts_of(insights: Sequence[Insight]) -> dict[str, Any]:
     """How many insights there are of which kind, and what their outcomes come to."""
     categories = Counter(one.category.value for one in insights)
-    tested = [one for one in insights if one.helpful_count + one.harmful_count]
+    tested = [one for one in insights if one.tested]
     return {
         "total_items": len(insights),
         "by_category": {one.value: categories[one.value] for one in InsightCategory if categories[one.value]},
@@ -179,8 +173,7 @@ def counts_of(insights: Sequence[Insight]) -> dict[str, Any]:
 def _score(insight: Insight, relevance: float, wish: Wish, now: str) -> float:
     preferred = wish.profile.categories
     favour = 1 - preferred.index(insight.category) / len(preferred) if insight.category in preferred else 0.0
-    wanted = wish.tags | wish.profile.tags
-    tagged = bool(wanted & {*insight.tags})
+    tagged = not (wish.tags | wish.profile.tags).isdisjoint(insight.tags)
     return relevance + _STANDING * insight.standing(now) + _CATEGORY * favour + _TAGS * tagged
 
 

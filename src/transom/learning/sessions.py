@@ -25,11 +25,7 @@ _CLOSED = "sessions"
 
 
 def session_of(workspace: Path) -> SessionState:
-    """The workspace's open session; an empty one where none is open.
-
-    Raises:
-        InputError: the file is no session.
-    """
+    """The workspace's open session; an empty one where none is open."""
     path = workspace / SESSION
     return SessionState.load(path) if path.is_file() else SessionState()
 
@@ -55,11 +51,7 @@ def open_session(workspace: Path, task: str, objective: str = "", study: str | N
 def note(
     workspace: Path, *, actions: Sequence[str] = (), errors: Sequence[str] = (), used: Sequence[str] = ()
 ) -> SessionState:
-    """Note in the open session what was done, what went wrong, and which insights were relied on.
-
-    Raises:
-        InputError: none is open.
-    """
+    """Note in the open session what was done, what went wrong, and which insights were relied on."""
     session = _opened(workspace)
     for one in actions:
         session.add_action(one)
@@ -75,9 +67,6 @@ def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[st
 
     Returns:
         `session_id`, `items_updated` (ids), `insights_added`, `items_pruned`.
-
-    Raises:
-        InputError: none is open.
     """
     session = _opened(workspace)
     shown, reflector = session.exposed, Reflector(playbook)
