@@ -45,7 +45,7 @@ def list_all(
     retired: Annotated[bool, typer.Option("--retired", help="Those that are not shown any more.")] = False,
 ) -> int:
     """List the insights, those that stand best first."""
-    from transom.learning.figures import elsewhere
+    from transom.learning.curator import elsewhere
 
     wanted = _category(category)
     with opened(session, scope) as playbook:
@@ -306,7 +306,7 @@ def bootstrap(
     folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
 ) -> int:
     """Write the skill file of a coding agent. It opens a session, loads what is known, records, closes."""
-    from transom.learning.sessions import SKILL
+    from transom.learning.session import SKILL
     from transom.runs import write_file
 
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())

@@ -26,12 +26,7 @@ class CompactionManager:
     """
 
     def __init__(
-        self,
-        compaction_threshold: int = 50,
-        keep_recent: int = 20,
-        keep_errors: bool = True,
-        *,
-        maximise: bool = False,
+        self, compaction_threshold: int = 50, keep_recent: int = 20, keep_errors: bool = True, *, maximise: bool = False
     ) -> None:
         try:
             self._policy = Compaction(compaction_threshold, keep_recent)

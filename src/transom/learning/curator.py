@@ -1,10 +1,10 @@
-"""Tending a playbook by single changes: merge, edit, retire, restore; and asking a person where it is unsure."""
+"""Tending a playbook by single changes, asking a person where it is unsure, and reporting how it stands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from transom.canonical import Json
 from transom.errors import InputError
@@ -13,6 +13,7 @@ from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
 from transom.store.tables import Connection
 
+_BEST = 5  # insights of a report
 _TRIED = 4  # outcomes from which evidence that points both ways is a question
 _UNSURE = (0.35, 0.65)
 
@@ -137,3 +138,29 @@ class Curator:
         if insight.retired:
             raise InputError(f"it is retired ({insight.retired})", where=key, hint="restore it first")
         return insight
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was learned by a time, UTC: which insights stand best, which fail, and what is best asked of a person."""
+
+    at: str
+    stats: Mapping[str, Any]
+    best: list[Insight]
+    worst: list[Insight]
+    questions: list[ReviewQuestion]
+
+
+def elsewhere(playbook: Playbook) -> dict[str, int]:
+    """How many living insights there are in scopes that are not seen from here."""
+    seen = playbook.view.scopes
+    sql = f"SELECT scope, count(*) FROM insights WHERE retired = '' AND scope NOT IN ({','.join('?' * len(seen))})"
+    return dict(playbook.ledger.tables.query(f"{sql} GROUP BY scope ORDER BY scope", seen))
+
+
+def learning_report(playbook: Playbook) -> Report:
+    """The report of a playbook."""
+    ordered = sorted((one for one in playbook.items.values() if one.tested), key=lambda one: (-one.lower_bound, one.id))
+    best = [one for one in ordered if one.net_score > 0][:_BEST]
+    worst = [one for one in reversed(ordered) if one.net_score < 0][:_BEST]
+    return Report(playbook.clock(), playbook.get_stats(), best, worst, Curator(playbook).questions())

@@ -135,8 +135,7 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
     Raises:
         InputError: the file is no playbook, or newer than this code.
     """
-    document = _read(path)
-    imported = Imported()
+    document, imported = _read(path), Imported()
     items = [one.insight() for one in (*document.items.values(), *document.retired.values())]
 
     def put(run: Connection) -> None:
@@ -155,10 +154,7 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
 def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
     """Add the insights of session notes, one JSON object a line: `category`, `insight`, `tags`.
 
-    Doing it twice changes nothing. Lines that cannot be read are listed and passed over.
-
-    Raises:
-        InputError: a file cannot be read at all.
+    Doing it twice changes nothing. Lines that cannot be read are listed; a file that cannot be is an InputError.
     """
     imported = Imported()
     for path in paths:

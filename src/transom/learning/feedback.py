@@ -57,12 +57,9 @@ class FeedbackLoop:
         updated = self.reflector.learn(told, context_items_used or ())
         self._trials.append((success, objective_value))
         self._used |= dict.fromkeys(updated)
-        return {
-            "trial_number": trial_number,
-            "success": success,
-            "items_updated": updated,
-            "new_insights_pending": len(self.reflector.pending) - before,
-        }
+        pending = len(self.reflector.pending) - before
+        done = {"trial_number": trial_number, "success": success}
+        return {**done, "items_updated": updated, "new_insights_pending": pending}
 
     def process_batch(self, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Several trials; each holds the arguments of `process_trial_result`."""
@@ -78,12 +75,7 @@ class FeedbackLoop:
     def finalize_study(self, study_stats: Mapping[str, Any]) -> dict[str, Any]:
         """End the study: add what it taught, retire what evidence condemns, write the file.
 
-        Args:
-            study_stats: `name`, `total_trials`, `best_value`, `convergence_rate`, `method`; what lacks is counted.
-
-        Returns:
-            `insights_added`, `items_pruned`, `study_name`, `total_trials`, `success_rate`, `items_used`,
-            `playbook_stats`.
+        `study_stats` has `name`, `total_trials`, `best_value`, `convergence_rate`, `method`; what lacks is counted.
         """
         trials, used = self._trials, [*self._used]
         self._trials, self._used = [], {}

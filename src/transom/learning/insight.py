@@ -33,11 +33,7 @@ class InsightCategory(StrEnum):
 
     @classmethod
     def named(cls, text: str) -> InsightCategory:
-        """The category of that code or name: `mis`, `MISTAKE`.
-
-        Raises:
-            InputError: there is none.
-        """
+        """The category of that code or name: `mis`, `MISTAKE`. InputError: there is none."""
         for one in cls:
             if text.lower() in (one.value, one.name.lower()):
                 return one
@@ -171,13 +167,9 @@ class Insight:
 
 
 def supports(category: InsightCategory, good: bool, followed: bool | None) -> bool:
-    """Whether an outcome speaks for an insight.
+    """Whether a good or bad outcome speaks for an insight of a category that was followed or not.
 
-    Args:
-        category: of the insight.
-        good: the outcome was good.
-        followed: the insight was followed; None: nobody knows. Whoever had a mistake before their eyes and failed
-            is then taken to have made it.
+    Where nobody knows (None), whoever had a mistake before their eyes and failed is taken to have made it.
     """
     if followed is None:
         followed = good if category is InsightCategory.MISTAKE else True

@@ -44,7 +44,7 @@ _COLUMNS = (
     "id, category, content, helpful, harmful, against, tags, sources, scope, owner, overrides, created_at, last_used, "
     "confirmed_at, valid_from, valid_until, retired, merged_into, egress"
 )
-_EDITABLE = ("content", "fingerprint", "scope", "owner", "overrides", "valid_from", "valid_until")
+_EDITABLE = {"content", "fingerprint", "overrides", "valid_from", "valid_until", "tags"}
 _GIVEN = (
     "category", "content", "scope", "owner", "overrides", "valid_from", "valid_until", "last_used", "confirmed_at",
     "retired",
@@ -161,11 +161,9 @@ def _raised(run: Connection, event: PlaybookEvent) -> None:
 
 
 def _edited(run: Connection, event: PlaybookEvent) -> None:
-    columns = {name: event.data[name] for name in _EDITABLE if name in event.data}
-    if "tags" in event.data:
-        columns["tags"] = compact_json(sorted({*event.data["tags"]}))
-    for name, value in columns.items():
-        _set(run, event.insight, name, value)
+    for name in _EDITABLE & event.data.keys():
+        value = event.data[name]
+        _set(run, event.insight, name, compact_json(sorted({*value})) if name == "tags" else value)
 
 
 def _merged(run: Connection, event: PlaybookEvent) -> None:
@@ -179,11 +177,7 @@ def _merged(run: Connection, event: PlaybookEvent) -> None:
 
 
 def _retired(run: Connection, event: PlaybookEvent) -> None:
-    _set(run, event.insight, "retired", event.data["why"])
-
-
-def _restored(run: Connection, event: PlaybookEvent) -> None:
-    _set(run, event.insight, "retired", "")
+    _set(run, event.insight, "retired", event.data.get("why", ""))
 
 
 def _confirmed(run: Connection, event: PlaybookEvent) -> None:
@@ -206,11 +200,8 @@ def _count(run: Connection, insight: str, counts: Sequence[int], used: str) -> N
 def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequence[Json], egress: str) -> None:
     """More tags and sources; each stays once. What also came of local text is local."""
     row = run.execute("SELECT tags, sources FROM insights WHERE id = ?", (insight,)).fetchone()
-    all_tags = sorted({*json.loads(row[0]), *tags})
-    known = json.loads(row[1])
-    for one in sources:
-        if one and one not in known:
-            known.append(one)
+    all_tags, known = sorted({*json.loads(row[0]), *tags}), json.loads(row[1])
+    known += [one for one in sources if one and one not in known]
     run.execute(
         "UPDATE insights SET tags = ?, sources = ?, egress = CASE WHEN ? = 'any' THEN egress ELSE 'local' END "
         "WHERE id = ?",
@@ -219,6 +210,6 @@ def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequenc
 
 
 _FOLD = {
-    fold.__name__[1:]: fold
-    for fold in (_added, _seen, _feedback, _raised, _edited, _merged, _retired, _restored, _confirmed)
-}
+    "added": _added, "seen": _seen, "feedback": _feedback, "raised": _raised, "edited": _edited, "merged": _merged,
+    "retired": _retired, "restored": _retired, "confirmed": _confirmed,
+}  # fmt: skip

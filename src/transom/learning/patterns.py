@@ -24,14 +24,7 @@ def _compiled(text: object) -> re.Pattern[str]:
 
 
 class ErrorPattern(BaseModel):
-    """One kind of error.
-
-    Attributes:
-        kind: its name.
-        find: regular expressions; one of them is found in the message, in whatever case.
-        tags: of insights on it.
-        insight: what a playbook says of it.
-    """
+    """One kind of error: what one of is found in its message, in whatever case, and what a playbook says of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,11 +48,7 @@ UNKNOWN = ErrorPattern(kind="unknown_error", find=(_compiled(""),), tags=("error
 
 
 class ErrorPatterns:
-    """The shipped patterns, with those of some files before them.
-
-    Raises:
-        InputError: a file is no list of patterns, with file and line.
-    """
+    """The shipped patterns, with those of some files before them. InputError: a file is no list of patterns."""
 
     def __init__(self, *files: Path) -> None:
         read = [validate_yaml(_File, load_yaml(path)).patterns for path in (*files, SHIPPED)]

@@ -15,7 +15,7 @@ from transom.learning.insight import Insight, InsightCategory, Source, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent
 from transom.learning.retrieval import Ranked, View, Wish, choose, counts_of, fit, same, text_of
 from transom.learning.snapshot import Snapshot
-from transom.learning.tasks import TaskType, profile_of
+from transom.learning.tasks import PROFILES, TaskType, profile_of
 from transom.llm.turns import Egress
 from transom.memory import Embedder
 from transom.memory.index import Index
@@ -78,11 +78,7 @@ class Playbook:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """A playbook in memory with the insights of a JSON file.
-
-        Raises:
-            InputError: the file cannot be read as a playbook.
-        """
+        """A playbook in memory with the insights of a JSON file. InputError: it cannot be read as a playbook."""
         playbook = cls()
         import_json(playbook, path)
         return playbook
@@ -117,11 +113,7 @@ class Playbook:
         return found[0] if found else None
 
     def require(self, item_id: str) -> Insight:
-        """The insight.
-
-        Raises:
-            InputError: there is none of that id.
-        """
+        """The insight. InputError: there is none of that id."""
         found = self.get(item_id)
         if found is None:
             raise InputError(f"there is no insight {item_id!r}", where="playbook", hint="see: transom playbook list")
@@ -180,18 +172,13 @@ class Playbook:
             tokens: what they may take, as estimated; None: the part of 5,000 that the kind of work is given.
         """
         profile = profile_of(task_type)
-        words = query or ("" if task_type in TaskType.__members__.values() else str(task_type))
+        words = query or ("" if task_type in PROFILES else str(task_type))
         wish = Wish(words, profile, None, frozenset(tags or ()), max_items, min_confidence)
         room = int(PLAYBOOK_TOKENS * profile.share) if tokens is None else tokens
         return text_of(fit(self.choose(wish), profile, room))
 
     def snapshot(self, task: TaskType | str = "", *, local: bool = True) -> Snapshot:
-        """A source of blocks that stays as the playbook is now.
-
-        Args:
-            task: the kind of work.
-            local: whether insights are shown that must not reach a remote provider.
-        """
+        """A source of blocks that stays as the playbook is now; `local`: also what must not leave this machine."""
         wish = Wish(profile=profile_of(task), min_confidence=0.5, before=self.epoch, local=local)
         return Snapshot(self.choose, wish)
 
@@ -295,14 +282,14 @@ class Playbook:
         """Count one outcome for or against an insight.
 
         Args:
-            item_id: its id; one that was merged stands for what it became part of.
+            item_id: one that was merged stands for what it became part of.
             helpful: the outcome was good.
-            followed: whether the insight was followed, see `supports`.
+            followed: see `supports`.
             source: where the outcome comes from.
             key: names the outcome; one of the same key is counted once.
 
         Returns:
-            Whether it was counted: False where there is no such insight, or its key was counted before.
+            False where there is no such insight, or its key was counted before.
         """
 
         def count(run: Connection) -> bool:
@@ -312,8 +299,7 @@ class Playbook:
             insight = row[1] or row[0]
             for_it = supports(InsightCategory(insight.partition("-")[0]), helpful, followed)
             data: dict[str, Json] = {"helpful": helpful, "supports": for_it}
-            if source:
-                data["source"] = source.to_json()
+            data |= {"source": source.to_json()} if source else {}
             whole_key = None if key is None else json.dumps([key, insight])
             return self.ledger.append(run, "feedback", insight, data, whole_key) > 0
 
@@ -326,7 +312,6 @@ class Playbook:
         and none is among its tags, it is not counted.
 
         Args:
-            outcome: what came of the work.
             cited: ids that a reply named, or that the program itself acted on.
 
         Returns:
@@ -338,10 +323,7 @@ class Playbook:
         return [one.id for one in known if self.record_outcome(one.id, outcome.good, source=source, key=key)]
 
     def prune_harmful(self, threshold: int = -3) -> int:
-        """Retire the insights that evidence condemns: those with that net score or less. Returns how many.
-
-        They stay as tombstones, so that they are not learned again; see `Curator.restore`.
-        """
+        """Retire what evidence condemns: net scores up to that. Returns how many; they stay as tombstones."""
 
         def retire(run: Connection) -> int:
             where, values = self.view.visible

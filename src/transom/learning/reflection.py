@@ -76,13 +76,7 @@ async def reflect(
     """The candidates of some outcomes, pending from now on; `Reflector.commit_insights` adds them.
 
     A candidate that names no outcome is asked for again once, and then dropped. Where nobody in the chain can reflect,
-    the reflector's rules do.
-
-    Args:
-        run: in whose journal the reply is kept: reflecting again on the same outcomes asks nobody.
-        reflector: what the candidates are pending in.
-        outcomes: named o1, o2 and so on for the model.
-        stage: its name in the run.
+    the reflector's rules do. Reflecting again on the same outcomes in the same run asks nobody.
 
     Raises:
         ReplyError: the reply cannot be read, twice.

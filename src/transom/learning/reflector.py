@@ -18,16 +18,9 @@ _WELL, _BADLY = 0.8, 0.5  # parts of a study's trials that converged
 
 @dataclass(frozen=True)
 class OptimizationOutcome:
-    """What came of one trial, or of another piece of work.
+    """What came of one trial, or of another piece of work, which has no number. Messages stand as they came.
 
-    Attributes:
-        trial_number: which one; None for other work.
-        success: whether it went well.
-        objective_value: what was reached; None where nothing was.
-        constraint_violations, solver_errors: messages, as they came.
-        design_variables: what was tried.
-        source: where it happened; the trial's number is added.
-        egress: `local` where the messages must not reach a remote provider.
+    `egress` is `local` where they must not reach a remote provider.
     """
 
     trial_number: int | None
@@ -75,7 +68,8 @@ class Reflector:
             InsightCandidate(InsightCategory.MISTAKE, content, sure, tags, source, tried, outcome.egress)
             for content, sure, tags in dict.fromkeys(told)
         ]
-        return self._pend(found)
+        self.pending += found
+        return found
 
     def analyze_study_completion(
         self,
@@ -96,7 +90,8 @@ class Reflector:
             found = InsightCandidate(InsightCategory.MISTAKE, text, 0.6, ("study", "bounds"), source, evidence)
         else:
             return []
-        return self._pend([found])
+        self.pending.append(found)
+        return [found]
 
     def learn(self, outcome: OptimizationOutcome, cited: Iterable[str], attempt: int = 1) -> list[str]:
         """Count an outcome for what was relied on, and analyse what was wrong; returns the ids that were counted."""
@@ -117,10 +112,6 @@ class Reflector:
         return self.playbook.add(
             Insight("", one.category, one.content, tags=tags, sources=(one.source,), scope=scope, egress=one.egress)
         )
-
-    def _pend(self, found: list[InsightCandidate]) -> list[InsightCandidate]:
-        self.pending += found
-        return found
 
 
 def _quoted(message: str) -> str:

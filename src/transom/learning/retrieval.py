@@ -59,15 +59,11 @@ class View:
 
 @dataclass(frozen=True)
 class Wish:
-    """What is looked for.
+    """What is looked for: of one category only, of a confidence at least, at most so many.
 
     Attributes:
         query: a task's text; "" asks for what stands best.
-        profile: of the kind of work.
-        category: of this one only.
         tags: insights with one of these are worth more.
-        limit: how many at most.
-        min_confidence: others are left out.
         fill: places that relevance leaves free go to what stands best.
         before: only what was there at that epoch.
         local: also what must not reach a remote provider.

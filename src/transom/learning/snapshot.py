@@ -53,11 +53,6 @@ class Snapshot:
             self._answered[asked] = tuple(fit(found, profile, int(tokens * profile.share)))
         return self._answered[asked]
 
-    @property
-    def shown(self) -> frozenset[str]:
-        """Ids of all insights that it ever showed."""
-        return frozenset(one.id for insights in self._answered.values() for one in insights)
-
 
 def cited_in(text: str, shown: Collection[str]) -> tuple[str, ...]:
     """The ids of shown insights that a text names in brackets: `[str-00001]`, `[str-00001, mis-00002]`; each once."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from transom.learning import ExposedState, Insight, InsightCategory
-from transom.learning.figures import Report
+from transom.learning.curator import Report
 
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _MANY = 1_000_000
