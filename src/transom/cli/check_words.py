@@ -15,7 +15,6 @@ from transom.checklist.run.stage import VERDICT_FILE
 from transom.cli.checking import LEARNED
 from transom.cli.history import RunView, found_run
 from transom.cli.insights import Scope, opened
-from transom.cli.output import print_json, print_text
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
@@ -27,25 +26,10 @@ WORDS = "verdict_words"
 """Where a workspace keeps what people said of verdicts, by run and verdict."""
 
 
-@dataclass(frozen=True)
-class Word:
-    """What a person says of a verdict."""
-
-    run: str
-    item: str
-    by: str
-    confirmed: bool
-    reason: str = ""
-
-
-async def word_command(session: Session, word: Word) -> int:
+async def word_command(session: Session, run: str, item: str, by: str, reason: str, *, confirmed: bool) -> int:
     """`check confirm` and `check overturn`."""
-    document = await give_word(session, word)
-    if session.format == "json":
-        print_json(document)
-    else:
-        print_text(*lines_of(document))
-    return 0
+    document = await give_word(session, run, item, by, reason, confirmed=confirmed)
+    return session.report(document, *lines_of(document))
 
 
 def lines_of(document: Mapping[str, Any]) -> list[str]:
@@ -56,31 +40,30 @@ def lines_of(document: Mapping[str, Any]) -> list[str]:
     return [*lines, f"learned: {learned}; see: transom playbook show {learned}"] if learned else lines
 
 
-async def give_word(session: Session, word: Word) -> dict[str, Any]:
+async def give_word(
+    session: Session, run: str, item: str, by: str, reason: str = "", *, confirmed: bool
+) -> dict[str, Any]:
     """Keep a word, and count it for the insights that the checker's build named; the same word counts once.
 
     Returns:
         The document of `transom check confirm`: what was counted and what was learned beside the word itself.
-
-    Raises:
-        InputError: there is no such run, or no verdict on that item in it.
     """
-    said = "confirmed" if word.confirmed else "overturned"
-    async with found_run(session, word.run) as (store, found):
+    said = "confirmed" if confirmed else "overturned"
+    async with found_run(session, run) as (store, found):
         folder = session.workspace.run_folder(found.row.name, found.row.id)
         verdict = (_answer if found.row.kind == "investigate" else _verdict)(store, folder, found)
-        if verdict.item != word.item:
-            what = f"the verdict is on {verdict.item}, not on {word.item}"
+        if verdict.item != item:
+            what = f"the verdict is on {verdict.item}, not on {item}"
             raise InputError(what, where=found.row.id, hint="name that")
         stage = f"{said} {verdict.sha[:12]}"
-        kept = {"item_id": verdict.item, "status": verdict.status, "word": said, "by": word.by}
-        await store.put(WORDS, f"{found.row.id}/{stage}", {**kept, "reason": word.reason})
-    source, learned = Source(found.row.id, stage, by=word.by), ""
+        kept = {"item_id": verdict.item, "status": verdict.status, "word": said, "by": by}
+        await store.put(WORDS, f"{found.row.id}/{stage}", {**kept, "reason": reason})
+    source, learned = Source(found.row.id, stage, by=by), ""
     with opened(session, verdict.scope, making=True) as playbook:
-        outcome = Outcome(word.confirmed, found.row.id, stage, source=source)
+        outcome = Outcome(confirmed, found.row.id, stage, source=source)
         counted = playbook.record(outcome, verdict.named)
-        if word.reason and not word.confirmed:
-            why = f'{verdict.status} was wrong for "{verdict.subject}": {" ".join(word.reason.split())}'
+        if reason and not confirmed:
+            why = f'{verdict.status} was wrong for "{verdict.subject}": {" ".join(reason.split())}'
             learned = playbook.add_insight(InsightCategory.MISTAKE, why, tags=["verdict"], source=source).id
     return {"schema": "transom.word/1", "run_id": found.row.id, **kept, "counted": counted, "learned": learned}
 

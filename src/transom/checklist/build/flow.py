@@ -34,7 +34,7 @@ from transom.checklist.results import BuildRecord, BuildResult, FindingRow, Gate
 from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact, Run, Stage, Table, adopt, export, model_file, retract, source_of, walk
-from transom.runs.person import hand_over
+from transom.runs.walk import hand_over
 from transom.sandbox import Sandbox
 
 T = TypeVar("T")
