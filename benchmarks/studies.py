@@ -3,11 +3,12 @@
     python benchmarks/studies.py                 20 seeds on the emulator, some minutes
     python benchmarks/studies.py --seeds 3 --ccx with CalculiX, about an hour
     python benchmarks/studies.py --seeds 1 --ccx --studies 5 --arms constrained,transom
+    python benchmarks/studies.py --arms constrained,steps,transom
     python benchmarks/studies.py --only SHARED   holds the emulator against solves that others made
 
 `default` tells Optuna of a failed solve as a failed trial, which its samplers leave out; `constrained` tells it as an
-infeasible one; `transom` adds rules, designs and margins from the studies before. All three have the same
-sampler, seeds, constraints, number of solves and verification.
+infeasible one; `steps` adds steps from the best design in the second half of a study; `transom` adds rules, designs and
+margins from the studies before. All have the same TPE, seeds, constraints, number of solves and verification.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ METALS = ((70000.0, 0.33, 2.7e-6, 240.0), (210000.0, 0.3, 7.85e-6, 355.0), (1100
 TAXONOMY = load_taxonomy()
 
 
-def study(number: int, seed: int, *, learning: bool, emulate: str) -> Study:
+def study(number: int, seed: int, *, learning: bool, steps: bool, emulate: str) -> Study:
     """One of the related studies: another size, load, metal and limits; bounds as an engineer would set them."""
     pick = random.Random(f"study {number}")
     length = round(pick.uniform(60, 120), 1)
@@ -76,7 +77,7 @@ def study(number: int, seed: int, *, learning: bool, emulate: str) -> Study:
         "solver": {"use": "bracket", "options": {"emulate": emulate}},
         "budget": {"trials": SOLVES, "workers": WORKERS},
         "limits": {"seconds": 60},
-        "sampler": {"seed": 1000 * seed + number},
+        "sampler": {"seed": 1000 * seed + number, "steps": steps},
         "learning": {"rules": learning, "warm_start": 5 if learning else 0},
     }  # fmt: skip
     return Study.model_validate(data)
@@ -119,7 +120,7 @@ def sequence(arm: str, seed: int, emulate: str, known: dict[int, float], studies
     with tempfile.TemporaryDirectory() as name:
         root, met = Path(name), set[str]()
         for number in range(studies):
-            one = study(number, seed, learning=arm == "transom", emulate=emulate)
+            one = study(number, seed, learning=arm == "transom", steps=arm in ("steps", "transom"), emulate=emulate)
             guide_of, runner_of = (
                 (Guide if arm == "transom" else Unlearned),
                 (DefaultRunner if arm == "default" else StudyRunner),
@@ -163,7 +164,7 @@ def false_rejects(rows: int = 400) -> tuple[int, int]:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         for number in range(STUDIES):
-            one = study(number, 0, learning=True, emulate="always")
+            one = study(number, 0, learning=True, steps=True, emulate="always")
             guide, solver = Guide(one, FileAdvice(root), FileRows(root)), make_solver(one, TAXONOMY)
             wanted = Wanted.of(one)
             for _ in range(rows if guide.rules else 0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
@@ -43,6 +44,17 @@ def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path
     assert len({tuple(trial.params.items()) for trial in more}) == 12  # a resumed sampler repeats nothing
     best = again.wanted.ranked(more)[0]
     assert best.feasible and best.outputs["stress"] <= 100
+
+
+def test_steps_from_the_best_design_reach_an_optimum_that_lies_on_a_constraint(tmp_path: Path) -> None:
+    optimum = 14 - math.pi * 2**2 / 100  # the smallest hole, and a width that just holds
+    gaps = []
+    for name, more in (("with", ""), ("without", "sampler: {seed: 1, steps: false}\n")):
+        path = write_study(tmp_path, name, trials=30)
+        path.write_text(path.read_text().replace("sampler: {seed: 1}\n", more or "sampler: {seed: 1}\n"))
+        made = runner(tmp_path, path, storage=InMemoryStorage())
+        gaps.append(made.wanted.ranked(made.run())[0].values[0] / optimum - 1)
+    assert 0 <= gaps[0] < 0.01 < gaps[1]
 
 
 def test_another_problem_under_the_same_name_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from transom.studies.advice import DESIGN, NUMERICS, AdviceStore, Insight, RowStore, active_rules, keep_rules
 from transom.studies.rules import Features, Row, Rule
-from transom.studies.study import Number, Study, random_design
+from transom.studies.study import Number, Study, nearby_design, random_design
 from transom.studies.trials import Trial, Wanted
 from transom.studies.verify import Verification
 
@@ -114,19 +114,9 @@ class Guide:
 
         best = min((random_design(self.study, pick) | chosen for _ in range(_SEARCHED)), key=distance)
         for at in range(_REFINED):
-            near = self._near(best, 0.2 * (1 - at / _REFINED) + 0.002, pick) | chosen
+            near = nearby_design(self.study, best, 0.2 * (1 - at / _REFINED) + 0.002, pick) | chosen
             best = min(best, near, key=distance)
         return best if math.isfinite(distance(best)) else None
-
-    def _near(self, design: Mapping[str, Number], spread: float, pick: random.Random) -> dict[str, Number]:
-        moved = random_design(self.study, pick)
-        for name, one in self.study.variables.items():
-            if one.choices or one.integer or one.step:
-                moved[name] = moved[name] if pick.random() < spread else design[name]
-                continue
-            low, high = one.bounds
-            moved[name] = min(high, max(low, float(design[name]) + pick.gauss(0, spread) * (high - low)))
-        return moved
 
     def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
         """Leave what this study found for the next: ids of the insights that are new."""

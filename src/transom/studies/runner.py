@@ -28,6 +28,7 @@ from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
 from transom.studies.hooks import Hooks, Occasion
 from transom.studies.solver import Solved, Solver, write_json
+from transom.studies.steps import steps
 from transom.studies.storage import FileLock, open_storage
 from transom.studies.study import Number, Study
 from transom.studies.trials import FAILED_BY, RECORD, Trial, Wanted, counts
@@ -42,6 +43,7 @@ _LOST_IN_A_ROW, _WAIT = 3, 0.2
 _REJECTIONS = (
     100  # designs in a row that may be rejected; the next is solved all the same, to see whether that is right
 )
+_WIDEST, _NARROWEST = 0.1, 0.02  # spread of steps from the best design, at half the budget and at its end
 _SHOWN = 90  # characters of a reason in a line of progress
 _SOLVED = "solved.json"
 _log = logging.getLogger("transom.studies")
@@ -177,7 +179,7 @@ class StudyRunner:
                 left, late = self._left_over(), time.monotonic() - self._began > limit
                 if self._stop.is_set() or (left is None and (late or self._spent() >= budget)):
                     return None
-                trial, claim = left or self._fresh()
+                trial, claim = left or self._fresh(budget)
                 rejection = self.guide.judge(self.study.values(trial.params))
                 if rejection is None:
                     return trial, claim, ()
@@ -189,11 +191,25 @@ class StudyRunner:
         hint = "widen the bounds, relax `require`, or name rules under learning.veto"
         raise StudyStopped(f"{20 * _REJECTIONS} designs in a row were rejected", where=self.study.study, hint=hint)
 
-    def _fresh(self) -> tuple[optuna.Trial, FileLock]:
+    def _fresh(self, budget: int) -> tuple[optuna.Trial, FileLock]:
+        self._step(budget)
         trial = self._optuna.ask(self._ranges)
         claim = self._claim(trial.number)
         claim.acquire()
         return trial, claim
+
+    def _step(self, budget: int) -> None:
+        """In the second half of the budget, let every other design be a step from the best one."""
+        trials, half, spec = self.trials(), budget / 2, self.study.sampler
+        done = sum(trial.kind in ("solved", "failed") for trial in trials)
+        if spec.kind != "tpe" or not spec.steps or done < half or len(trials) % 2:
+            return
+        spread = _WIDEST * (1 - (done - half) / half) + _NARROWEST
+        pick = random.Random(f"{self.study.study}/{spec.seed}/{len(trials)}")
+        for design in steps(self.study, trials, spread, pick):
+            if self.guide.judge(self.study.values(design)) is None:
+                self._optuna.enqueue_trial(design)
+                return
 
     def _left_over(self) -> tuple[optuna.Trial, FileLock] | None:
         """A trial that nobody works on any more."""

@@ -189,11 +189,15 @@ class Learning(_Model):
 
 
 class SamplerSpec(_Model):
-    """Which of Optuna's samplers proposes designs."""
+    """Which of Optuna's samplers proposes designs.
+
+    `steps`: beside TPE, every other design of the second half is a step from the best one.
+    """
 
     kind: Literal["tpe", "random", "nsga2"] = "tpe"
     seed: int | None = None
     startup: int = Field(10, ge=1)
+    steps: bool = True
 
 
 class PlaybookSpec(_Model):
@@ -345,6 +349,18 @@ def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
             value = min(high, low + round((value - low) / step) * step)
         design[name] = int(value) if one.integer else value
     return design
+
+
+def nearby_design(study: Study, design: Mapping[str, Number], spread: float, pick: random.Random) -> dict[str, Number]:
+    """A design drawn around another one; `spread` is a standard deviation, as a share of each variable's range."""
+    moved = random_design(study, pick)
+    for name, one in study.variables.items():
+        if one.choices or one.integer or one.step:
+            moved[name] = moved[name] if pick.random() < spread else design[name]
+            continue
+        low, high = one.bounds
+        moved[name] = min(high, max(low, float(design[name]) + pick.gauss(0, spread) * (high - low)))
+    return moved
 
 
 def needed_outputs(study: Study) -> set[str]:
