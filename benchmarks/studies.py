@@ -29,13 +29,8 @@ from typing import Any
 
 import optuna
 
-from transom.studies.advice import FileAdvice, FileRows
 from transom.studies.bracket.emulator import Emulator, geometry_fault
-from transom.studies.failures import load_taxonomy
-from transom.studies.guide import Guide
-from transom.studies.hooks import Hooks
 from transom.studies.runner import StudyRunner
-from transom.studies.solver import make_solver
 from transom.studies.study import Study, random_design
 from transom.studies.trials import Trial, Wanted
 from transom.studies.verify import Verification, verify
@@ -44,7 +39,6 @@ ARMS = ("default", "constrained", "transom")
 STUDIES, SOLVES = 10, 40
 WORKERS = 1
 METALS = ((70000.0, 0.33, 2.7e-6, 240.0), (210000.0, 0.3, 7.85e-6, 355.0), (110000.0, 0.34, 4.43e-6, 450.0))
-TAXONOMY = load_taxonomy()
 
 
 def study(number: int, seed: int, *, learning: bool, steps: bool, emulate: str) -> Study:
@@ -89,17 +83,8 @@ class DefaultRunner(StudyRunner):
     def _tell(self, trial: optuna.Trial, done: Trial) -> None:
         if done.kind != "failed":
             return super()._tell(trial, done)
-        trial.set_user_attr("transom", done.to_record())
         self._optuna.tell(trial, state=optuna.trial.TrialState.FAIL)
         return None
-
-
-class Unlearned(Guide):
-    """Knows nothing of other studies."""
-
-    @property
-    def margin(self) -> dict[str, float]:
-        return {}
 
 
 @dataclass(frozen=True)
@@ -121,19 +106,12 @@ def sequence(arm: str, seed: int, emulate: str, known: dict[int, float], studies
         root, met = Path(name), set[str]()
         for number in range(studies):
             one = study(number, seed, learning=arm == "transom", steps=arm in ("steps", "transom"), emulate=emulate)
-            guide_of, runner_of = (
-                (Guide if arm == "transom" else Unlearned),
-                (DefaultRunner if arm == "default" else StudyRunner),
-            )
-            guide = guide_of(one, FileAdvice(root), FileRows(root))
-            solver = make_solver(one, TAXONOMY)
-            runner = runner_of(
-                one, root / one.study, solver, guide, TAXONOMY, Hooks(one), optuna.storages.InMemoryStorage()
-            )
+            runner_of = DefaultRunner if arm == "default" else StudyRunner
+            runner = runner_of(one, root, storage=optuna.storages.InMemoryStorage())
             trials = runner.run()
-            verification = verify(one, solver, root / one.study / "verified", trials)
+            verification = verify(one, runner.solver, runner.folder / "verified", trials)
             if arm == "transom":
-                guide.learn(trials, verification)
+                runner.guide.learn(trials, verification)
             yield outcome(trials, verification, met, number, known)
 
 
@@ -165,7 +143,8 @@ def false_rejects(rows: int = 400) -> tuple[int, int]:
         root = Path(name)
         for number in range(STUDIES):
             one = study(number, 0, learning=True, steps=True, emulate="always")
-            guide, solver = Guide(one, FileAdvice(root), FileRows(root)), make_solver(one, TAXONOMY)
+            runner = StudyRunner(one, root, storage=optuna.storages.InMemoryStorage())
+            guide = runner.guide
             wanted = Wanted.of(one)
             for _ in range(rows if guide.rules else 0):
                 design = random_design(one, pick)
@@ -174,11 +153,8 @@ def false_rejects(rows: int = 400) -> tuple[int, int]:
                 if failure is None and all(by <= 0 for by in wanted.violations({**values, **outputs}).values()):
                     good += 1
                     rejected += guide.judge(values) is not None
-            runner = StudyRunner(
-                one, root / one.study, solver, guide, TAXONOMY, Hooks(one), optuna.storages.InMemoryStorage()
-            )
             trials = runner.run()
-            guide.learn(trials, verify(one, solver, root / one.study / "verified", trials))
+            guide.learn(trials, verify(one, runner.solver, runner.folder / "verified", trials))
     return rejected, good
 
 

@@ -275,7 +275,7 @@ def test_several_objectives_have_a_front(tmp_path: Path) -> None:
     front = made.wanted.front(trials)
     assert len(front) > 1
     for one in front:
-        assert not any(made.wanted.better(other.values, one.values) for other in trials if other.feasible)
+        assert not any(made.wanted.better(other, one) for other in trials if other.feasible)
     assert (
         front == sorted(front, key=lambda trial: trial.values[0]) == sorted(front, key=lambda trial: -trial.values[1])
     )

@@ -145,16 +145,16 @@ def test_a_solver_that_is_not_there_is_named_before_anything_is_solved(tmp_path:
     text = STUDY.format(python=sys.executable)
     (tmp_path / "study.yaml").write_text(text.replace(sys.executable, "no-such-solver"))
     with pytest.raises(InputError, match="the solver no-such-solver is not there; install it"):
-        make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY)
+        make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY).check()
     (tmp_path / "study.yaml").write_text(text)
     (tmp_path / "deck.txt").write_text("{{width}}")
     with pytest.raises(InputError, match=r"template in/deck.txt: \{\{width\}\}: there is no width"):
-        make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY)
+        make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY).check()
     (tmp_path / "study.yaml").write_text(
         "study: s\nvariables: {x: {low: 0, high: 1}}\nobjectives: [{name: y}]\nsolver: {use: abc}\n"
     )
     with pytest.raises(InputError, match="there is no solver 'abc'; there are bracket"):
-        make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY)
+        make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY).check()
 
 
 BRACKET = """

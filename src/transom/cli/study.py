@@ -18,8 +18,8 @@ from transom.cli.session import Session
 from transom.errors import InputError, RunBusy, SettingsError, install_hint
 
 if TYPE_CHECKING:
-    from transom.studies.pipeline import OpenStudy
     from transom.studies.result import StudyResult
+    from transom.studies.runner import StudyRunner
     from transom.studies.study import Study
 
 study_app = group("study", "Optimisation studies that learn from failed solves.")
@@ -45,35 +45,35 @@ async def run(
     async with session.open_store() as store:
         inputs = {"study": found.study, "problem": found.problem}
         entry = {"target": target, "trials": trials}
-        with _opened(session, found) as opened:
+        with _opened(session, found) as runner:
             try:
                 async with session.open_run("study", inputs, name=found.study, store=store, entry=entry) as run_:
                     advise = session.settings.model != "rules"
-                    result = await run_study(run_, opened, trials, advise=advise)
+                    result = await run_study(run_, runner, trials, advise=advise)
                     await run_.finish("done" if result.best else "failed")
             except RunBusy:
-                return await _help_along(session, opened, trials)
-            return _show(session, found, opened, result, run_.folder / "report" / "report.html")
+                return await _help_along(session, runner, trials)
+            return _show(session, runner, result, run_.folder / "report" / "report.html")
 
 
-async def _help_along(session: Session, opened: OpenStudy, trials: int | None) -> int:
+async def _help_along(session: Session, runner: StudyRunner, trials: int | None) -> int:
     """Solve trials of a study that another process leads, reports and concludes."""
     import asyncio
 
     session.progress("another process runs this study; this one helps with its trials")
-    await asyncio.to_thread(opened.solve, trials)
+    await asyncio.to_thread(runner.run, trials)
     session.progress("the trials are used up; the other process reports")
     return 0
 
 
-def _show(session: Session, study: Study, opened: OpenStudy, result: StudyResult, report: Path) -> int:
+def _show(session: Session, runner: StudyRunner, result: StudyResult, report: Path) -> int:
     from transom.studies.report import report_text
 
     if session.format == "json":
         print_json(result.model_dump(mode="json", by_alias=True))
     else:
-        insights = opened.runner.guide.advice.insights(study.scope)
-        print_text(*report_text(study, result, insights, opened.runner.trials()).rstrip("\n").split("\n"))
+        insights = runner.guide.advice.insights(runner.study.scope)
+        print_text(*report_text(runner.study, result, insights, runner.trials()).rstrip("\n").split("\n"))
         print_text(f"  report: {report}")
     return 0 if result.best else 1
 
@@ -88,16 +88,16 @@ async def report(
     from transom.runs import write_file
 
     found = _found(session, study)
-    from transom.studies.pipeline import standing
+    from transom.studies.pipeline import kept_study, standing
     from transom.studies.report import report_html, write_pictures
 
-    opened, trials, result = standing(found, _root(session))
-    folder = out or _root(session) / found.study / "report"
-    pictures = write_pictures(found, trials, folder, result.best, opened.runner.solver)
-    insights = list(opened.runner.guide.advice.insights(found.scope))
+    runner = kept_study(found, _root(session))
+    trials, result, folder = runner.trials(), standing(runner), out or runner.folder / "report"
+    pictures = write_pictures(runner, trials, folder, result.best)
+    insights = runner.guide.advice.insights(found.scope)
     path = folder / "report.html"
     write_file(path, report_html(found, trials, result, insights, pictures).encode("utf-8"))
-    return _show(session, found, opened, result, path)
+    return _show(session, runner, result, path)
 
 
 @command(study_app, "export", example="transom study export bracket -o trials.csv")
@@ -110,10 +110,10 @@ async def export(
     from transom.runs import write_file
 
     found = _found(session, study)
-    from transom.studies.pipeline import kept_trials
+    from transom.studies.pipeline import kept_study
     from transom.studies.report import as_csv, as_jsonl, rows_of
 
-    trials = kept_trials(found, _root(session))
+    trials = kept_study(found, _root(session)).trials()
     if out is not None:
         if out.suffix not in (".csv", ".jsonl"):
             raise InputError(f"{out.suffix or out.name!r} is no format", where="--out", hint="end it in .csv or .jsonl")
@@ -139,30 +139,30 @@ async def demo_study(session: Session, folder: Path) -> StudyResult:
     found = load_study(folder / "studies" / "bracket.yaml")
     inputs = {"study": found.study, "problem": found.problem}
     async with session.open_store() as store:
-        with _opened(session, found) as opened:
-            session.progress(f"bracket: {found.budget.trials} designs, solved by {opened.solver}")
+        with _opened(session, found) as runner:
+            session.progress(f"bracket: {found.budget.trials} designs, solved by {runner.solver.by}")
             async with session.open_run("study", inputs, name=found.study, store=store) as run_:
-                result = await run_study(run_, opened)
+                result = await run_study(run_, runner)
                 await run_.finish("done")
             if session.format != "json":
                 report = run_.folder / "report" / "report.html"
-                _show(session, found, opened, result, report)
+                _show(session, runner, result, report)
                 print_text(f"  picture: {report.with_name('best.png')}")
     return result
 
 
 @contextmanager
-def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
+def _opened(session: Session, study: Study) -> Iterator[StudyRunner]:
     """A study with the workspace's playbook: text and standing of insights there, what programs need of them here.
 
     What is retired in the playbook does nothing; what a person confirmed there acts whatever came of it.
     """
     from transom.cli.insights import Scope, opened
     from transom.learning import Curator, InsightCategory, Playbook, Source
-    from transom.studies.advice import FileAdvice, Insight
-    from transom.studies.pipeline import OpenStudy
+    from transom.studies.advice import Advice, Insight
+    from transom.studies.runner import StudyRunner
 
-    class PlaybookAdvice(FileAdvice):
+    class PlaybookAdvice(Advice):
         def __init__(self, folder: Path, playbook: Playbook) -> None:
             super().__init__(folder)
             self.playbook = playbook
@@ -197,7 +197,7 @@ def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
 
     with opened(session, Scope(domain=study.scope), making=True) as playbook:
         root = session.workspace.root / "studies"
-        yield OpenStudy(study, root, PlaybookAdvice(root, playbook), progress=session.progress)
+        yield StudyRunner(study, root, PlaybookAdvice(root, playbook), progress=session.progress)
 
 
 def _found(session: Session, study: str) -> Study:

@@ -176,7 +176,7 @@ class Advisor:
                 refused.append(f"explanation of {one.failure!r}: trial {wrong[0]} did not end so")
             else:
                 explained.append(one)
-        rows, added = self.guide.rows.rows(self.study.scope), []
+        rows, added = self.guide.advice.rows(self.study.scope), []
         known = {one.rule.key: one for one in self.guide.advice.insights(self.study.scope) if one.kind == RULE}
         for proposed in advice.rules:
             conditions = tuple(sorted(Condition(one.feature, one.above, one.threshold) for one in proposed.conditions))

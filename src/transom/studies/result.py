@@ -61,26 +61,30 @@ class StudyResult(_Model):
 
 
 def result_of(
-    study: Study, trials: Sequence[Trial], verification: Verification, insights: InsightCounts, solver: str
+    study: Study,
+    trials: Sequence[Trial],
+    verification: Verification,
+    insights: InsightCounts,
+    solver: str,
+    advice: Advised | None = None,
 ) -> StudyResult:
     """Put a study's outcome together."""
     wanted = Wanted.of(study)
-    ranked = [
-        Best(number=one.number, values=list(one.values), params=dict(one.params)) for one in wanted.ranked(trials)
-    ]
-    front = {one.number for one in wanted.front(trials)} if len(study.objectives) > 1 else set()
-    best = next((one.model_copy(update={"verified": False if verification.asked else None}) for one in ranked), None)
-    if verified := verification.best:
-        params = {name: verified.params[name] for name in study.variables}  # in the study's order
-        best = Best(number=verified.number, values=list(verified.values), params=params, verified=True)
+    ranked, front = wanted.ranked(trials), wanted.front(trials) if len(study.objectives) > 1 else []
+    best = _best(ranked[0], False if verification.asked else None) if ranked else None
     return StudyResult(
         study=study.study,
         trials=Counts(**counts(trials)),
         feasible=len(ranked),
-        best=best,
-        front=[one for one in ranked if one.number in front],
+        best=_best(verification.best, True) if verification.best else best,
+        front=[_best(one) for one in front],
         failures=failures(trials),
         insights=insights,
         exploited=list(verification.exploited),
+        advice=advice,
         solver=solver,
     )
+
+
+def _best(one: Trial | Verified, verified: bool | None = None) -> Best:
+    return Best(number=one.number, values=list(one.values), params=dict(one.params), verified=verified)

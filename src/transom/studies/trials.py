@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -64,17 +64,21 @@ class Trial:
 
     def to_record(self) -> dict[str, Any]:
         """The record in the storage, beside number and parameters."""
-        names = ("kind", "outputs", "values", "violations", "failure", "reason", "audit", "rules", "seconds", "by")
-        return {name: getattr(self, name) for name in (*names, "attempts", "ended", "source")}
+        return {name: value for name, value in vars(self).items() if name not in ("number", "params")}
+
+    @staticmethod
+    def from_record(number: int, params: Mapping[str, Number], record: Mapping[str, Any]) -> Trial:
+        """The trial of a record."""
+        lists = {name: tuple(record.get(name, ())) for name in ("values", "audit", "rules")}
+        return Trial(number=number, params=params, **{**record, **lists})
 
     @staticmethod
     def of(frozen: FrozenTrial, study: Study) -> Trial:
         """A trial of the storage."""
-        record = dict(frozen.user_attrs.get(RECORD) or {"kind": "lost" if frozen.state.is_finished() else "running"})
-        for name in ("values", "audit", "rules"):
-            record[name] = tuple(record.get(name) or ())
+        ended = frozen.state.is_finished()
+        record = frozen.user_attrs.get(RECORD, {"kind": "lost"}) if ended else {"kind": "running"}
         params = {name: frozen.params[name] for name in study.variables if name in frozen.params}
-        return Trial(number=frozen.number, params=params, **record)
+        return Trial.from_record(frozen.number, params, record)
 
 
 @dataclass(frozen=True)
@@ -105,23 +109,24 @@ class Wanted:
         moved = {name: float(names[name]) * factor for name, factor in (margin or {}).items() if name in names}
         return {bound.name: _violation(bound, formula({**names, **moved})) for bound, formula in self.constraints}
 
-    def better(self, one: Sequence[float], other: Sequence[float]) -> bool:
-        """True where one design dominates another."""
-        signed = [(-a, -b) if o.direction == "maximize" else (a, b)
-                  for o, a, b in zip(self.study.objectives, one, other, strict=True)]  # fmt: skip
-        return all(a <= b for a, b in signed) and any(a < b for a, b in signed)
+    def better(self, one: Trial, other: Trial) -> bool:
+        """True where one feasible trial dominates another."""
+        pairs = list(zip(self._signed(one), self._signed(other), strict=True))
+        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
     def front(self, trials: Iterable[Trial]) -> list[Trial]:
         """The feasible trials that none dominates, best first by the first objective."""
-        feasible = [trial for trial in trials if trial.feasible]
-        kept = [one for one in feasible if not any(self.better(other.values, one.values) for other in feasible)]
-        sign = -1 if self.study.objectives[0].direction == "maximize" else 1
-        return sorted(kept, key=lambda trial: (sign * trial.values[0], trial.number))
+        ranked = self.ranked(trials)
+        return [one for one in ranked if not any(self.better(other, one) for other in ranked)]
 
     def ranked(self, trials: Iterable[Trial]) -> list[Trial]:
         """Feasible trials by the first objective, best first."""
-        sign = -1 if self.study.objectives[0].direction == "maximize" else 1
-        return sorted((one for one in trials if one.feasible), key=lambda one: (sign * one.values[0], one.number))
+        return sorted((one for one in trials if one.feasible), key=lambda one: (self._signed(one)[0], one.number))
+
+    def _signed(self, trial: Trial) -> list[float]:
+        """The objectives, with their signs so that less is better."""
+        pairs = zip(self.study.objectives, trial.values, strict=True)
+        return [-value if one.direction == "maximize" else value for one, value in pairs]
 
 
 def _violation(bound: Bound, value: float) -> float:
