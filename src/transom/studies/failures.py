@@ -29,7 +29,6 @@ Severity = Literal["design", "machine", "study", "warning"]
 _DECK, _TABLES = ".inp", {".dat": read_dat, ".f06": read_f06, ".out": read_f06}
 _SILENT = {".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
 _LINES, _CHARACTERS = 5, 700
-_CALCULIX_ROW = re.compile(r"^\s*\d+\s+\d+\s+\d+(U?)\s+\d+\s+[\d.E+-]+", re.MULTILINE)
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes that name what was seen; a free body, which the deck shows, is the reason behind them."""
 
@@ -164,7 +163,7 @@ class Diagnosis:
         failure: the class, None for a solve whose results can be used.
         severity: of the class; `warning` where there is none.
         title: what a person reads; advice: what to do about it.
-        evidence: what decides, most telling first; warnings: what was seen besides.
+        evidence: what decides, most telling first.
     """
 
     failure: str | None
@@ -172,7 +171,6 @@ class Diagnosis:
     title: str = "solved"
     advice: str = ""
     evidence: tuple[Evidence, ...] = ()
-    warnings: tuple[Evidence, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -228,15 +226,13 @@ def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
     motion = job.deck.free_motion() if job.deck else None
     if motion and found and found[0][0] in _OPEN:
         found.insert(0, ("singularity", Evidence("input", motion)))
-    if not found:
-        return Diagnosis(None, warnings=tuple(warnings))
-    return diagnosis(found[0][0], taxonomy, *(evidence for _, evidence in found), warnings=tuple(warnings))
+    return diagnosis(found[0][0], taxonomy, *(evidence for _, evidence in found)) if found else Diagnosis(None)
 
 
-def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence, warnings: tuple[Evidence, ...] = ()) -> Diagnosis:
+def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
     """A failure of a class, with its evidence."""
     one = taxonomy.classes[name]
-    return Diagnosis(name, one.severity, one.title, one.advice, evidence, warnings)
+    return Diagnosis(name, one.severity, one.title, one.advice, evidence)
 
 
 def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]) -> list[_Seen]:
@@ -248,10 +244,9 @@ def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: 
     messages.sort(key=lambda one: one[0] == "solver_error")  # stable: the first that a class describes comes first
     if code and code[0][0] in ("timeout", "missing_solver", "killed"):
         return [*code, *messages]
-    unfinished = list(_unfinished(job, taxonomy, warnings))
+    unfinished = list(_unfinished(job, taxonomy))
     if not messages and (code or unfinished):
-        hints = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))]
-        messages = [*hints[:1], *_by_status(job)]
+        messages = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))][:1]
     rest = [*_insane(job, taxonomy.limits), *unfinished]
     missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
     # A return code that only says "not 0" tells less than numbers and missing lines do.
@@ -292,7 +287,7 @@ def _block(text: str) -> str:
     return " ".join(" ".join(lines).split())[:_CHARACTERS]
 
 
-def _unfinished(job: JobOutput, taxonomy: Taxonomy, warnings: list[Evidence]) -> Iterator[_Seen]:
+def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
     for name, text in job.texts.items():
         for tool in taxonomy.completion:
             named = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
@@ -300,19 +295,9 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy, warnings: list[Evidence]) ->
                 continue
             if not re.search(tool.ends, text, re.MULTILINE):
                 seen = Evidence("completion", f"{tool.tool} does not say that it finished", name)
-                if tool.results and not job.return_code and re.search(tool.results, text):
-                    warnings.append(seen)
-                else:
+                if not (tool.results and not job.return_code and re.search(tool.results, text)):
                     yield tool.otherwise, seen
             break
-
-
-def _by_status(job: JobOutput) -> Iterator[_Seen]:
-    """CalculiX's table of increments ends with an attempt that found no equilibrium."""
-    for name, text in job.texts.items():
-        rows = _CALCULIX_ROW.findall(text) if name.endswith(".sta") else []
-        if rows and rows[-1] == "U":
-            yield "convergence_failure", Evidence("completion", "the last increment found no equilibrium", name)
 
 
 def _input_faults(deck: Deck | None) -> Iterator[_Seen]:

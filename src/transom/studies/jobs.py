@@ -43,13 +43,11 @@ class Ended:
         return_code: exit status, negative for a signal.
         stopped: the class of failure where a limit ended it: `timeout`, `memory_error` or `output_flood`.
         seconds: wall time.
-        memory: the largest sum over its processes, in bytes, by samples.
     """
 
     return_code: int
     stopped: str | None
     seconds: float
-    memory: int
 
 
 def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
@@ -72,7 +70,7 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
             hint = "install it or correct solver.command; `transom doctor` lists what is found"
             raise InputError(f"the solver {command[0]} cannot be started: {error.strerror}", hint=hint) from error
         try:
-            stopped, memory = _watch(process, folder, limits, began)
+            stopped = _watch(process, folder, limits, began)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # also those that cleared their environment
@@ -81,26 +79,25 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
                 process.wait(_GRACE)
     for name in ("stdout.txt", "stderr.txt"):
         _shorten(folder / name)
-    return Ended(process.returncode, stopped, time.monotonic() - began, memory)
+    return Ended(process.returncode, stopped, time.monotonic() - began)
 
 
-def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float) -> tuple[str | None, int]:
-    """Wait for the end, or for a limit; gives the limit and the largest memory."""
-    memory, looked = 0, began
+def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float) -> str | None:
+    """Wait for the end, or for a limit, which is given."""
+    looked = began
     while True:
         with suppress(subprocess.TimeoutExpired):
             process.wait(_POLL)
-            return None, memory
+            return None
         now = time.monotonic()
         if now - began > limits.seconds:
-            return "timeout", memory
+            return "timeout"
         if now - looked > _WATCH:
             looked = now
-            memory = max(memory, _memory(process.pid))
-            if memory > limits.memory:
-                return "memory_error", memory
+            if _memory(process.pid) > limits.memory:
+                return "memory_error"
             if _size(folder) > limits.disk:
-                return "output_flood", memory
+                return "output_flood"
 
 
 def _memory(pid: int) -> int:

@@ -133,7 +133,7 @@ async def _advised(
 ) -> Advised | None:
     """What a model has to say; a study has its report also where nobody can advise."""
     try:
-        return await Advisor(runner.study, runner.folder, trials, runner.guide).advise(run, counted.used, records)
+        return await Advisor(runner.folder, trials, runner.guide).advise(run, counted.used, records)
     except Paused:
         raise
     except TransomError as error:

@@ -32,14 +32,12 @@ class Solved:
         diagnosis: how it ended.
         outputs: numbers by name; empty where it failed.
         seconds: wall time.
-        memory: largest use, in bytes; 0 where unknown.
         by: who computed it, e.g. `ccx` or `emulator`.
     """
 
     diagnosis: Diagnosis
     outputs: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
-    memory: int = 0
     by: str = ""
 
 
@@ -160,7 +158,7 @@ def run_and_judge(
             raise
         return Solved(diagnosis("disk_full", taxonomy, Evidence("limit", str(error))), by=by)
     found = classify(job, taxonomy)
-    return Solved(found, {} if found.failure else values, ended.seconds, ended.memory, by)
+    return Solved(found, {} if found.failure else values, ended.seconds, by)
 
 
 def _program(name: str, folder: Path) -> str | None:
