@@ -32,7 +32,7 @@ import optuna
 from transom.studies.bracket.emulator import Emulator, geometry_fault
 from transom.studies.runner import StudyRunner
 from transom.studies.study import Study, random_design
-from transom.studies.trials import Trial, Wanted
+from transom.studies.trials import Trial, violations
 from transom.studies.verify import Verification, verify
 
 ARMS = ("default", "constrained", "transom")
@@ -145,12 +145,11 @@ def false_rejects(rows: int = 400) -> tuple[int, int]:
             one = study(number, 0, learning=True, steps=True, emulate="always")
             runner = StudyRunner(one, root, storage=optuna.storages.InMemoryStorage())
             guide = runner.guide
-            wanted = Wanted.of(one)
             for _ in range(rows if guide.rules else 0):
                 design = random_design(one, pick)
                 values = one.values(design)
                 failure, _, outputs = emulator({key: float(value) for key, value in values.items()})
-                if failure is None and all(by <= 0 for by in wanted.violations({**values, **outputs}).values()):
+                if failure is None and all(by <= 0 for by in violations(one, {**values, **outputs}).values()):
                     good += 1
                     rejected += guide.judge(values) is not None
             trials = runner.run()

@@ -23,7 +23,7 @@ from transom.runs import Run, Stage, model_file, text_file
 from transom.studies.advice import RULE, Insight
 from transom.studies.guide import Guide
 from transom.studies.rules import Condition, measured
-from transom.studies.trials import Trial, Wanted, counts, failures
+from transom.studies.trials import Trial, counts, failures, ranked
 from transom.tools import Toolbox, ToolLimits, tool
 
 ROLE = "studies.advisor"
@@ -136,7 +136,7 @@ class Advisor:
     def session(self, session_id: str, used: Sequence[str]) -> SessionState:
         """The study as a session: its standing and newest errors are exposed, its trials isolated."""
         study, session, made = self.guide.study, SessionState(session_id), counts(self.trials)
-        best = next(((one.values[0], one.number) for one in Wanted.of(study).ranked(self.trials)), (None, None))
+        best = next(((one.values[0], one.number) for one in ranked(study, self.trials)), (None, None))
         session.exposed.task_type = TaskType.ANALYZE_RESULTS
         session.exposed.current_objective = ", ".join(f"{one.direction} {one.name}" for one in study.objectives)
         session.update_study_status(study.study, "complete", made["complete"] + made["failed"], made["total"], *best)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
 from transom.studies.rules import Features, Row, Rule
 from transom.studies.study import Number, Study, nearby_design, random_design
-from transom.studies.trials import Trial, Wanted
+from transom.studies.trials import Trial, ranked
 from transom.studies.verify import Verification
 
 _HANDED_ON = 2
@@ -61,9 +61,8 @@ class Guide:
 
     def judge(self, values: Mapping[str, Number]) -> Rejection | None:
         """Reject a design before it is solved, or return None."""
-        for formula in self.study.requirements:
-            if formula(values) != 1:
-                return Rejection(f"it does not meet the requirement {formula.text}")
+        if unmet := self.study.unmet(values):
+            return Rejection(f"it does not meet the requirement {unmet}")
         features = self.features(values)
         hit = [rule for rule in self.rules if rule.matches(features)]
         if not hit:
@@ -105,7 +104,7 @@ class Guide:
 
         def distance(design: Mapping[str, Number]) -> float:
             values = self.study.values(design)
-            if any(formula(values) != 1 for formula in self.study.requirements):
+            if self.study.unmet(values):
                 return math.inf
             mine = self.features(values)
             pairs = [(mine[name], wanted[name]) for name in wanted if name in mine]
@@ -122,7 +121,7 @@ class Guide:
         mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
         self.advice.keep(self.study.scope, self.study.study, mine)
         found = self.advice.learn(self.study.scope, self.study.study, self.in_words)
-        good = Wanted.of(self.study).ranked(trials)
+        good = ranked(self.study, trials)
         if verification.asked:
             good = [trial for trial in good if trial.number in {one.number for one in verification.held}]
         found += [self._keep(*self._design(trial)) for trial in good[:_HANDED_ON]]

@@ -14,7 +14,7 @@ from transom.studies.advice import RULE, Insight
 from transom.studies.result import Best, StudyResult
 from transom.studies.runner import StudyRunner
 from transom.studies.study import Study
-from transom.studies.trials import Trial, Wanted, failures
+from transom.studies.trials import Trial, failures, front, ranked
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _GREEN, _YELLOW, _RED, _GREY = "#2a7f62", "#c9a227", "#b3412f", "#9aa0a6"
@@ -81,7 +81,7 @@ def _draw_history(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
             axes.scatter(*zip(*points, strict=True), s=16, color=colour, label=label, zorder=3)
     best, steps = list[Trial](), list[tuple[int, float]]()
     for trial in (one for one in solved if one.feasible):
-        best = Wanted.of(study).ranked([trial, *best])[:1]
+        best = ranked(study, [trial, *best])[:1]
         steps.append((trial.number, best[0].values[0]))
     if steps:
         axes.step(*zip(*steps, strict=True), where="post", color=_GREEN, lw=1, label="best so far")
@@ -102,8 +102,7 @@ def _draw_bars(axes: Any, found: Mapping[str, float], colour: str, label: str) -
 
 
 def _draw_front(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
-    wanted = Wanted.of(study)
-    for found, colour, label in ((wanted.ranked(trials), _GREY, "feasible"), (wanted.front(trials), _GREEN, "front")):
+    for found, colour, label in ((ranked(study, trials), _GREY, "feasible"), (front(study, trials), _GREEN, "front")):
         if found:
             axes.scatter(*zip(*(one.values[:2] for one in found), strict=True), s=18, color=colour, label=label)
     axes.set(xlabel=study.objectives[0].name, ylabel=study.objectives[1].name)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from transom.studies.advisor import Advised
 from transom.studies.study import Number, Study
-from transom.studies.trials import Trial, Wanted, counts, failures
+from transom.studies.trials import Trial, counts, failures, front, ranked
 from transom.studies.verify import Verification, Verified
 
 
@@ -69,15 +69,14 @@ def result_of(
     advice: Advised | None = None,
 ) -> StudyResult:
     """Put a study's outcome together."""
-    wanted = Wanted.of(study)
-    ranked, front = wanted.ranked(trials), wanted.front(trials) if len(study.objectives) > 1 else []
-    best = _best(ranked[0], False if verification.asked else None) if ranked else None
+    good = ranked(study, trials)
+    best = _best(good[0], False if verification.asked else None) if good else None
     return StudyResult(
         study=study.study,
         trials=Counts(**counts(trials)),
-        feasible=len(ranked),
+        feasible=len(good),
         best=_best(verification.best, True) if verification.best else best,
-        front=[_best(one) for one in front],
+        front=[_best(one) for one in front(study, trials)] if len(study.objectives) > 1 else [],
         failures=failures(trials),
         insights=insights,
         exploited=list(verification.exploited),

@@ -29,7 +29,7 @@ from transom.studies.solver import Solved, Solver, make_solver
 from transom.studies.steps import steps
 from transom.studies.storage import FileLock, open_storage
 from transom.studies.study import Number, Study
-from transom.studies.trials import FAILED_BY, RECORD, Trial, Wanted, counts
+from transom.studies.trials import FAILED_BY, RECORD, Trial, counts, objective_values, ranked, violations
 
 if TYPE_CHECKING:
     import optuna
@@ -65,7 +65,6 @@ class StudyRunner:
     progress: Callable[[str], None] = logging.getLogger("transom.studies").debug
     solver: Solver = field(init=False)
     guide: Guide = field(init=False)
-    wanted: Wanted = field(init=False)
 
     def __post_init__(self) -> None:
         self.folder = self.root / self.study.study
@@ -73,7 +72,7 @@ class StudyRunner:
         self.taxonomy = load_taxonomy(*(self.study.folder / name for name in self.study.failures))
         self.solver = make_solver(self.study, self.taxonomy)
         self.guide = Guide(self.study, self.advice or Advice(self.root))
-        self.hooks, self.wanted = load_hooks(self.study), Wanted.of(self.study)
+        self.hooks = load_hooks(self.study)
         self._lock, self._stop = FileLock(self.folder / "study.lock"), threading.Event()
         self._trouble: list[BaseException] = []
         self._lost, self._done_before, self._began = 0, 0, 0.0
@@ -295,13 +294,11 @@ class StudyRunner:
         if found.failure:
             return replace(done, kind="lost" if found.severity == "machine" else "failed")
         names = {**self.study.values(trial.params), **solved.outputs}
-        values = self.wanted.values(names)
+        values = objective_values(self.study, names)
         if not all(map(math.isfinite, values)):
             return replace(done, failure="not_finite", reason=f"the objectives are {values}")
-        violations = self.wanted.violations(names, self.guide.margin)
-        return replace(
-            done, kind="solved", outputs=dict(solved.outputs), values=values, violations=violations, reason=""
-        )
+        violated = violations(self.study, names, self.guide.margin)
+        return replace(done, kind="solved", outputs=dict(solved.outputs), values=values, violations=violated, reason="")
 
     def _reject(self, trial: optuna.Trial, rejection: Rejection) -> None:
         done = Trial(trial.number, "rejected", dict(trial.params), failure=rejection.failure, reason=rejection.reason)
@@ -329,10 +326,10 @@ class StudyRunner:
     def _progress(self, done: Trial, budget: int) -> None:
         trials = self.trials()
         made = counts(trials)
-        finished, ranked = made["complete"] + made["failed"], self.wanted.ranked(trials)
+        finished, good = made["complete"] + made["failed"], ranked(self.study, trials)
         left = (time.monotonic() - self._began) / max(1, finished - self._done_before) * max(0, budget - finished)
         span = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
-        best = f"best {ranked[0].values[0]:.4g} (trial {ranked[0].number})" if ranked else "nothing feasible yet"
+        best = f"best {good[0].values[0]:.4g} (trial {good[0].number})" if good else "nothing feasible yet"
         how = "solved" if done.feasible else "violates a constraint"
         if done.failure:
             how = f"{done.failure.replace('_', ' ')} ({' '.join(done.reason.split())[:_SHOWN]})"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transom.studies.study import Number, Study, nearby_design
-from transom.studies.trials import Trial, Wanted
+from transom.studies.trials import Trial, ranked
 
 _CANDIDATES = 300
 _NEAR = 0.02  # square of the distance (in logarithms) from which on a solve counts half
@@ -29,7 +29,7 @@ def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Ran
     import numpy as np  # noqa: PLC0415  slow
 
     numeric = [name for name, one in study.variables.items() if not one.choices]
-    best = next(iter(Wanted.of(study).ranked(trials)), None)
+    best = next(iter(ranked(study, trials)), None)
     if best is None or len(study.objectives) > 1 or not numeric:
         return []
     choices = {name: best.params[name] for name in study.variables.keys() - numeric}

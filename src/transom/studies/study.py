@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ByteSize, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ByteSize, ConfigDict, Field, model_validator
 
 from transom.canonical import digest
 from transom.errors import InputError
@@ -19,6 +20,8 @@ from transom.studies.expression import Formula
 
 Number: TypeAlias = float | int | str
 """A value of a variable, constant or setting: a number, or a word for the solver."""
+
+FormulaText: TypeAlias = Annotated[str, AfterValidator(lambda text: Formula.parse(text).text)]
 
 Moment: TypeAlias = Literal["pre_solve", "post_solve", "on_failure", "study_end"]
 
@@ -107,7 +110,12 @@ class Wish(_Model):
     """Something computed: the output `name`, or the formula `value` of outputs, variables and constants."""
 
     name: str
-    value: str | None = None
+    value: FormulaText | None = None
+
+    @model_validator(mode="after")
+    def _a_formula(self) -> Self:
+        Formula.parse(self.text)
+        return self
 
     @property
     def text(self) -> str:
@@ -231,8 +239,8 @@ class Study(_Model):
     description: str = ""
     variables: dict[str, Variable] = Field(min_length=1)
     constants: dict[str, Number | Constant] = {}
-    features: dict[str, str] = {}
-    require: tuple[str, ...] = ()
+    features: dict[str, FormulaText] = {}
+    require: tuple[FormulaText, ...] = ()
     objectives: tuple[Objective, ...] = Field(min_length=1)
     constraints: tuple[Bound, ...] = ()
     settings: dict[str, Number] = {}
@@ -258,9 +266,9 @@ class Study(_Model):
         constants = {name: one.value if isinstance(one, Constant) else one for name, one in self.constants.items()}
         return {**constants, **self.settings}
 
-    @cached_property
-    def requirements(self) -> tuple[Formula, ...]:
-        return tuple(Formula.parse(text) for text in self.require)
+    def unmet(self, values: Mapping[str, Number]) -> str | None:
+        """The first requirement that does not hold."""
+        return next((text for text in self.require if Formula.parse(text)(values) != 1), None)
 
     @cached_property
     def needed_outputs(self) -> frozenset[str]:
@@ -319,12 +327,7 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     for name in (study.verify.settings if study.verify else {}).keys() - study.settings.keys():
         yield ("verify", "settings", name), f"verify.settings.{name} is no setting", "name one of `settings`"
     for at, text, known in _formulas(study):
-        place = ".".join(map(str, at))
-        try:
-            formula = Formula.parse(text)
-        except ValueError as error:
-            yield at, f"{place}: {error}", ""
-            continue
+        place, formula = ".".join(map(str, at)), Formula.parse(text)
         if known is not None and (unknown := sorted(formula.names - known)):
             yield at, f"{place}: there is no {unknown[0]}", f"there are {', '.join(sorted(known))}"
         if at[0] == "require" and not formula.compares:
@@ -352,18 +355,15 @@ def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str, set[str] | N
 
 def _check_space(study: Study, file: YamlFile) -> None:
     """Refuse requirements that no design meets."""
-    pick = random.Random(0)
-    met = [False] * len(study.requirements)
+    pick, unmet = random.Random(0), Counter[str]()
     for _ in range(_TRIED):
-        values = study.values(random_design(study, pick))
-        holds = [formula(values) == 1 for formula in study.requirements]
-        if all(holds):
+        text = study.unmet(study.values(random_design(study, pick)))
+        if text is None:
             return
-        met = [one or now for one, now in zip(met, holds, strict=True)]
-    never = next((number for number, one in enumerate(met) if not one), None)
-    what = "all of `require` holds for" if never is None else f"{study.require[never]!r} holds for"
+        unmet[text] += 1
+    text = unmet.most_common(1)[0][0]
     raise InputError(
-        f"the space is infeasible: {what} none of {_TRIED} designs within the bounds",
-        where=file.where("require", never or 0),
+        f"the space is infeasible: none of {_TRIED} designs within the bounds meets `require`, first of all {text!r}",
+        where=file.where("require", study.require.index(text)),
         hint="widen the bounds of the variables, or relax it",
     )

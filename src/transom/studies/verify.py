@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from transom.studies.solver import Solver
 from transom.studies.study import Number, Study
-from transom.studies.trials import Trial, Wanted
+from transom.studies.trials import Trial, front, objective_values, ranked, violations
 
 MOST = 8
 """Incumbents that are solved again, at most."""
@@ -75,14 +75,14 @@ def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) 
     """
     if study.verify is None:
         return Verification(asked=False)
-    wanted, single = Wanted.of(study), len(study.objectives) == 1
+    single = len(study.objectives) == 1
     found = Verification(asked=True)
-    for trial in wanted.ranked(trials) if single else wanted.front(trials):
+    for trial in ranked(study, trials) if single else front(study, trials):
         if len(found.tried) == MOST or (found.best and single):
             break
         worst = {name: max(values) for name, values in found.factors().items()}
         names = {**study.values(trial.params), **trial.outputs}
-        hopeless = any(one > 0 for one in wanted.violations(names, worst).values())
+        hopeless = any(one > 0 for one in violations(study, names, worst).values())
         if not hopeless or not found.tried or len(found.tried) >= MOST - 2:
             again = _again(study, study.verify.settings, solver, folder / f"{trial.number:05d}", trial)
             found = Verification(asked=True, tried=(*found.tried, again))
@@ -93,7 +93,7 @@ def _again(study: Study, settings: dict[str, Number], solver: Solver, folder: Pa
     assert study.verify is not None
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    names, wanted = study.values(trial.params, settings), Wanted.of(study)
+    names = study.values(trial.params, settings)
     solved = solver.solve(folder, names, study.limits)
     finer = "with " + ", ".join(f"{name} {value}" for name, value in settings.items())
 
@@ -104,8 +104,8 @@ def _again(study: Study, settings: dict[str, Number], solver: Solver, folder: Pa
     if solved.diagnosis.failure:
         return verdict("fails", f"it fails: {solved.diagnosis.reason}")
     names |= solved.outputs
-    values = wanted.values(names)
-    violated = [f"{name} by {by:.1%}" for name, by in wanted.violations(names).items() if by > 0]
+    values = objective_values(study, names)
+    violated = [f"{name} by {by:.1%}" for name, by in violations(study, names).items() if by > 0]
     if violated:
         return verdict("exploits", f"it violates {', '.join(violated)}", values=values)
     both = sorted(name for name in trial.outputs.keys() & solved.outputs.keys() if trial.outputs[name])
