@@ -119,7 +119,8 @@ class Guide:
     def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
         """Leave what this study found for the next: ids of the insights that are new."""
         mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
-        self.advice.keep(self.study.scope, self.study.study, mine)
+        if any(row.failure is None for row in mine):  # else it is the set-up that fails, and no design
+            self.advice.keep(self.study.scope, self.study.study, mine)
         found = self.advice.learn(self.study.scope, self.study.study, self.in_words)
         good = ranked(self.study, trials)
         if verification.asked:

@@ -38,7 +38,7 @@ def find_study(name: str, root: Path) -> Study:
         there = ", ".join(sorted(one.parent.name for one in root.glob(f"*/{STUDY}"))) or "none"
         raise InputError(f"there is no study {name!r}", where=str(root), hint=f"name its file, or one of: {there}")
     data = json.loads(kept.read_text("utf-8"))
-    return Study.model_validate(data["study"]).model_copy(update={"folder": Path(data["folder"])})
+    return Study.model_validate_json(data["study"]).model_copy(update={"folder": Path(data["folder"])})
 
 
 def kept_study(study: Study, root: Path) -> StudyRunner:
@@ -108,9 +108,7 @@ async def run_study(run: Run, runner: StudyRunner, trials: int | None = None, *,
         pictures = await asyncio.to_thread(write_pictures, runner, done, run.folder / "report", result.best)
         return report_html(study, done, result, guide.advice.insights(study.scope), pictures)
 
-    write_json(
-        runner.folder / STUDY, {"folder": str(study.folder), "study": study.model_dump(mode="json", by_alias=True)}
-    )
+    write_json(runner.folder / STUDY, {"folder": str(study.folder), "study": study.model_dump_json(by_alias=True)})
     await run.stage("set-up", set_up, study.model_dump_json(indent=2, by_alias=True), out=text_file("study.json"))
     done = await _solve(runner, trials)
     records: Json = [trial.to_record() | {"number": trial.number, "params": dict(trial.params)} for trial in done]

@@ -158,6 +158,9 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
     if result.failures:
         classes = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items())
         lines.append(f"  failures: {classes}")
+    if made.failed and not made.complete:
+        last = next(trial for trial in reversed(trials) if trial.kind == "failed")
+        lines.append(f"  every solve failed, the last, trial {last.number}, so: {last.reason}")
     if weights := importances(study, trials):
         lines.append("  importances: " + ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items()))
     rows = [row for row in insight_rows(result, insights, trials) if row["acted"] or row["kind"] == RULE]
