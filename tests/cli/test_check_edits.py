@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,9 @@ ALL = ("spec/inputs", *SPEC, "spec/document", *BUILD, "run/verdict")
 
 
 @pytest.fixture
-def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+def desk(after: Callable[..., Desk]) -> Desk:
     """A desk at which VER-01 was checked."""
-    table = Desk.at(here, capfd)
-    first = table.check("all", "VER-01.yaml")
-    assert (first.code, first.stages("working")) == (0, list(ALL))
-    return table
+    return after("all", "VER-01.yaml")
 
 
 def again(desk: Desk) -> list[str]:
@@ -41,6 +39,7 @@ def without_format(text: str) -> str:
 
 @pytest.mark.slow
 def test_nothing_changed_nothing_is_made(desk: Desk) -> None:
+    assert [record["stage"] for record in desk.records("started")] == list(ALL)
     assert again(desk) == []
 
 
@@ -48,26 +47,19 @@ def test_nothing_changed_nothing_is_made(desk: Desk) -> None:
 def test_an_edited_round_counts_and_what_follows_is_made_again(desk: Desk) -> None:
     section = desk.file("round2_section1.md")
     section.write_text(without_format(section.read_text("utf-8")), "utf-8")
+    assert "netlist.format" in desk.file("checker.yaml").read_text("utf-8")
     answer = desk.check("all", "VER-01.yaml")
     assert answer.stages("edited by hand") == ["spec/round2_section1"]
     assert answer.stages("unchanged") == ["spec/inputs", "spec/round1_analysis"]
     assert answer.stages("working") == [*SPEC[2:], "spec/document", *BUILD, "run/verdict"]
     assert again(desk) == []
-
-
-@pytest.mark.slow
-def test_the_edited_field_is_gone_from_all_that_follows(desk: Desk) -> None:
-    assert "netlist.format" in desk.file("checker.yaml").read_text("utf-8")
-    section = desk.file("round2_section1.md")
-    section.write_text(without_format(section.read_text("utf-8")), "utf-8")
-    assert desk.check("all", "VER-01.yaml", "-q").code == 0
     for name in ("round3_section2.md", "checker.yaml"):
         assert "netlist.format" not in desk.file(name).read_text("utf-8"), name
     assert '"format"' not in desk.file("atom_a.py").read_text("utf-8").partition("spef")[0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("index", range(5))
+@pytest.mark.parametrize("index", [0, 3])
 def test_a_deleted_round_is_made_again_with_what_follows(index: int, desk: Desk) -> None:
     stage = SPEC[index]
     asked = len(desk.records("model_reply"))
@@ -81,7 +73,7 @@ def test_a_deleted_round_is_made_again_with_what_follows(index: int, desk: Desk)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["atom_a.py", "logic.json", "atoms.py", "checker.yaml"])
+@pytest.mark.parametrize("name", ["atom_a.py", "checker.yaml"])
 def test_a_deleted_part_of_the_checker_is_made_again(name: str, desk: Desk) -> None:
     path = desk.file(name)
     before = path.read_bytes()

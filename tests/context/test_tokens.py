@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +20,6 @@ from tests.context.streams import (
     small,
 )
 from tests.fuzzing import examples
-from transom.canonical import Json, canonical_json
 from transom.context import History, TokenCorrection, WindowBudget, assemble, go_on
 from transom.context.tokens import Measure, measure
 from transom.errors import WindowOverflow
@@ -155,17 +152,6 @@ def test_a_model_is_learned_anew_when_it_changes() -> None:
     for _ in range(5):
         tokens = tokens.learned(measure(PROSE), 3 * pieces(PROSE))
     assert tokens.count(PROSE) == pytest.approx(3 * pieces(PROSE), rel=0.15)
-
-
-def test_a_correction_survives_a_journal() -> None:
-    tokens, _ = learned_in([(kind, 500) for kind in KINDS], small)
-    again = TokenCorrection.from_json(json.loads(canonical_json(tokens.to_json())))
-    assert again == tokens
-    assert again.count(PROSE) == tokens.count(PROSE)
-    wrongs: list[Json] = [None, {}, {"seen": 1, "moments": [1.0]}, {"seen": "1", "moments": [0, 0, 0, 0, 0, 0]}]
-    for wrong in wrongs:
-        with pytest.raises(ValueError, match="not a correction"):
-            TokenCorrection.from_json(wrong)
 
 
 blocks = st.lists(

@@ -32,7 +32,7 @@ from transom.llm import (
 )
 from transom.llm.codec import request_from_json
 from transom.tools import ToolDefinition, ToolReturn
-from transom.tools.mcp_terms import ToolTerms
+from transom.tools.mcp import ToolTerms
 
 ODD: Any = ["Local", "lokal", "none", "", None, True, ["local"]]
 SECRET = "SECRETNET u_core/x"

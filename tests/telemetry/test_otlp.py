@@ -222,17 +222,6 @@ def test_a_collector_that_is_busy_is_asked_again_and_one_that_refuses_is_not(
     assert ["status 503" in caplog.text, "status 400" in caplog.text] == [True, True]
 
 
-def test_more_than_can_be_kept_stays_in_the_file_alone(tmp_path: Path) -> None:
-    exporting = to(closed_port())
-    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
-        for _ in range(9_000):
-            with telemetry.span("x"):
-                pass
-    assert len(exporting._given) + len(exporting._waiting) <= 2 * 8_192
-    assert len(read_trace(tmp_path / f"{telemetry.trace_id}.jsonl")) == 9_000
-    finish(exporting)
-
-
 def test_a_process_that_was_forked_sends_its_own_spans_alone(tmp_path: Path, collector: LocalServer) -> None:
     exporting = to(collector.url)
     with Telemetry.open(tmp_path, exporter=exporting) as telemetry, telemetry.span("around"):

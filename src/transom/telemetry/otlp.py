@@ -43,12 +43,7 @@ def exporter_to(where: Destination) -> Exporter:
 
 
 class Exporter:
-    """Sends what it is given, a little later.
-
-    Attributes:
-        metrics: what was counted so far.
-        lost: spans that were too many to be sent.
-    """
+    """Sends what it is given, a little later; `metrics` is what was counted so far."""
 
     def __init__(self, where: Destination) -> None:
         self._where = where
@@ -67,7 +62,6 @@ class Exporter:
         self._thread: threading.Thread | None = None
         self._counted = False
         self.metrics = Metrics(self.metrics.price)
-        self.lost = 0
 
     def put(self, span: dict[str, Any]) -> None:
         """Have a span sent that has ended. It never waits and never fails.
@@ -76,7 +70,6 @@ class Exporter:
             span: as OTLP's JSON has it, without secrets.
         """
         if len(self._given) >= _MOST_WAITING:
-            self.lost += 1
             return
         self._given.append(span)
         if self._thread is None:
@@ -112,8 +105,6 @@ class Exporter:
             span = self._given.popleft()
             if len(self._waiting) < _MOST_WAITING:
                 self._waiting.append(span)
-            else:
-                self.lost += 1
             self._counted = True
             with self._going_on():
                 self.metrics.count(row_of(span), span["traceId"])

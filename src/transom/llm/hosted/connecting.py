@@ -116,8 +116,8 @@ def connect(
         settings: of that kind of provider.
         base_url: goes before the one of the settings.
         stream: take replies in pieces.
-        store: where what was spent of its limits is kept; a store, so that other processes and restarts count. All
-            that ask the same server from this process, by the key of the same variable, count in any case.
+        store: where what was spent of its limits is kept, so that other processes and restarts count; with this
+            process where None.
         environ: where its key is looked up.
 
     Raises:
@@ -157,7 +157,7 @@ def connect(
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
     account = "" if place.key_variable == _KEYS[place.service or kind] else f" {place.key_variable}"
     server_name = f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}{account}"
-    bucket = Bucket(server_name, limits, store=store, beside=(PROCESS,))
+    bucket = Bucket(server_name, limits, store=store or PROCESS)
     return RetryingProvider(provider, _policy(settings), bucket)
 
 
