@@ -15,8 +15,7 @@ from transom.llm import Capabilities, Reply, ScriptedProvider, Text, ToolResults
 from transom.llm.hosted.usage import latest
 from transom.runs.conversation import ConversationKey, Spent
 from transom.runs.journal import RunState
-from transom.runs.prices import Prices
-from transom.runs.prices import Spending
+from transom.runs.prices import Prices, Spending
 
 MINE = """\
 schema: transom.prices/1

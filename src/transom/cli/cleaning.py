@@ -19,8 +19,8 @@ from transom.cli.session import Session
 from transom.errors import InputError, RunBusy
 from transom.runs import trace_id, write_file
 from transom.runs.checkpoints import SUCCESSES
-from transom.runs.workspace import RunLock
 from transom.runs.run import RUNS
+from transom.runs.workspace import RunLock
 from transom.store import SqliteStore
 
 DEFAULT_AGE = "7d"

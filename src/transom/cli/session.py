@@ -159,8 +159,7 @@ class Session:
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
-        from transom.runs.prices import Prices
-        from transom.runs.prices import Spending
+        from transom.runs.prices import Prices, Spending
 
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
