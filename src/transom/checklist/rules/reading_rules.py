@@ -71,6 +71,7 @@ class Reduce(Shape):
         count, sum: the field for how many there were, or for their sum.
         min, max: the entry with the least or largest such field.
         first, last: the first or the last entry.
+        same: the first entry, where all have the same such field; else an error, since nobody knows which one counts.
     """
 
     by: tuple[Key, ...] = ()
@@ -80,11 +81,12 @@ class Reduce(Shape):
     max: Key | None = None
     first: Literal[True] | None = None
     last: Literal[True] | None = None
+    same: Key | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Reduce:
         if len(self.model_dump(exclude={"by"}, exclude_none=True)) != 1:
-            raise ValueError("needs one of count, sum, min, max, first and last")
+            raise ValueError("needs one of count, sum, min, max, first, last and same")
         return self
 
 
@@ -107,6 +109,7 @@ class Rows(Rule):
         where: fields that must have a text, else the line is no entry.
         numbers: fields that are made numbers; one that is none, or `-0.00`, is an error.
         value: the entry's text; `{line}` is the line, its blanks collapsed.
+        must_be_read, may_be_skipped: as at the kind of file, where this rule is used.
     """
 
     kind: Literal["rows"] = "rows"
@@ -128,6 +131,8 @@ class Rows(Rule):
     reduce: Reduce | None = None
     follow: Follow | None = None
     value: Line = "{line}"
+    must_be_read: tuple[Line, ...] = ()
+    may_be_skipped: tuple[Line, ...] = ()
 
     @model_validator(mode="after")
     def _one(self) -> Rows:

@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Count, DottedField, Rank, Shape
 from transom.checklist.rules.defaults import filled
-from transom.checklist.rules.log_rules import Commands, Messages
 from transom.checklist.rules.reading_rules import Extraction
 from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Template
 
@@ -78,7 +77,7 @@ class KnownExample(Shape):
         when: choices without which it does not fit; `unless`: choices with which it does not.
     """
 
-    outcome: Literal["holds", "fails", "none"]
+    outcome: Literal["holds", "fails", "none", "error"]
     text: str
     fields: dict[DottedField, Json] = Field(default_factory=dict)
     file: Line | None = None
@@ -297,8 +296,7 @@ def _problems(domain: Domain) -> Iterator[str]:
     for rule in domain.extraction:
         if rule.file not in kinds:
             yield f"an extraction rule reads {rule.file}, which no source is"
-        targets = [t.category for t in rule.targets] if isinstance(rule, Commands | Messages) else [rule.category]
-        yield from (f"there is no category {key}" for key in targets if key not in keys)
+        yield from (f"there is no category {key}" for key in rule.categories() if key not in keys)
     told = [key for source in domain.sources for key in source.counts]
     yield from (f"there is no category {key}" for key in told if key not in keys)
     yield from (f"narrows.{name} is no choice among lists" for name in domain.narrows if name not in domain.choices())

@@ -255,6 +255,8 @@ class RowReader:
                 self.kept[group] = told
         elif "last" in how:
             self.kept[group] = told
+        elif "same" in how and fields.get(how["same"]) != old["fields"].get(how["same"]):
+            raise ValueError(f"line {number}: line {old['number']} says otherwise: {line.strip()}")
 
     def entry(self, number: int, line: str, fields: dict[str, Any]) -> dict[str, Any]:
         """The result, with the file that it names."""
