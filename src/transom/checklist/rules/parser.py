@@ -99,7 +99,7 @@ def _check_patterns(domain: Domain, guide: GuideSection) -> None:
 
 def _narrowed(domain: Domain, parsing: ParsingSection) -> dict[str, str]:
     found: dict[str, str] = {}
-    for choice, dotted in domain.narrows.items():
+    for choice, dotted in ((name, one) for name in domain.narrows for one in domain.narrowed({name: ""})):
         for category in parsing.categories:
             for field in category.fields:
                 chosen = NARROWED.search(field.meaning) if f"{category.key}.{field.name}" == dotted else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -93,7 +93,8 @@ class KnownItem(Shape):
         when: a choice without which the item is not used; `unless`: one with which it is not.
         limit, chosen: conditions that depend on the description, in place of `condition`.
         take, count, only_with: as `ValidationItem` has them.
-        compares: whether it becomes a pattern item when the user gives patterns.
+        compares: whether it becomes a pattern item when the user gives patterns; `needs_patterns`: it says nothing
+            without them.
         waivable: whether anybody would sign for its failure; `why` says why (not).
         hints: by these the nearest line is found when nothing matched.
     """
@@ -115,6 +116,7 @@ class KnownItem(Shape):
     count: Count | None = None
     only_with: Key | None = None
     compares: bool = False
+    needs_patterns: bool = False
     passes: Line
     fails: Line
     step: Line
@@ -216,7 +218,7 @@ class Domain(Shape):
         lists: named word lists; one with keys is a choice that narrows the check (`check: {setup: [...]}`).
         claims: what calls for the domain, in the ways of saying it that all domains share.
         forms: sentences of its own beside these.
-        narrows: choice -> the field that must then have the chosen value.
+        narrows: choice -> the field, or fields, that must then have the chosen value.
         waiver_words: words that may stand in the free part of a waive hint.
         examples: output examples: category -> an entry without parsed_fields and source_file's folder.
     """
@@ -229,7 +231,7 @@ class Domain(Shape):
     entities: tuple[Entity, ...] = ()
     shared: tuple[Key, ...] = ()
     lists: Lists = Field(default_factory=dict)
-    narrows: dict[Key, DottedField] = Field(default_factory=dict)
+    narrows: dict[Key, DottedField | tuple[DottedField, ...]] = Field(default_factory=dict)
     waiver_words: tuple[Template, ...] = ()
     claims: tuple[KnownClaim, ...] = ()
     forms: tuple[Form, ...] = ()
@@ -269,6 +271,11 @@ class Domain(Shape):
     def choices(self) -> dict[str, tuple[str, ...]]:
         """Lists with keys: name -> values."""
         return {name: tuple(words) for name, words in self.lists.items() if isinstance(words, dict)}
+
+    def narrowed(self, choices: Mapping[str, str]) -> dict[str, str]:
+        """Dotted field -> the value that it must have by what was chosen."""
+        told = [(self.narrows[name], value) for name, value in choices.items() if name in self.narrows]
+        return {field: value for at, value in told for field in ([at] if isinstance(at, str) else at)}
 
     def dotted(self) -> frozenset[str]:
         return frozenset(f"{c.key}.{f.name}" for c in self.categories for f in c.fields)

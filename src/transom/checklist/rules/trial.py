@@ -93,9 +93,8 @@ def _wanted(domain: Domain, planned: Sequence[PlannedItem]) -> Wanted:
         for category in categories_for(domain, items)
     }
     choices = planned[0].choices if planned else {}
-    narrow = {domain.narrows[name]: value for name, value in choices.items() if name in domain.narrows}
     sources = [Source(kind=one.kind, rank=one.rank, files=one.files) for one in _sources(domain, items)]
-    return Wanted(fields, sources, narrow)
+    return Wanted(fields, sources, domain.narrowed(choices))
 
 
 def _sources(domain: Domain, items: Sequence[KnownItem]) -> list[KnownSource]:
