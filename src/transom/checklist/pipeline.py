@@ -24,7 +24,7 @@ from transom.llm import CallSettings
 from transom.runs import Artifact, Run
 from transom.sandbox import Sandbox
 
-_SHELL = re.compile(r"^~|\$(?!\{)|[*?]")  # what a shell would put something else for
+_SHELL = re.compile(r"\$(?!\{)")  # what a shell would put something else for
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -247,14 +247,13 @@ def own_files(item: Item, roots: Roots) -> Sequence[Path]:
     Raises:
         InputError: a variable is not defined.
     """
-    found = [_existing(roots.expand(name.written, item.where(name.line))) for name in item.input_files]
+    found = [_existing(path) for _, path in Inputs.of(item, roots).paths]
     return [Path(os.path.realpath(path)) for path in found if path]
 
 
 def _unusable(item: Item, roots: Roots) -> dict[str, str]:
     """Why each input file that cannot be read is none, by its name in reports."""
-    paths = [(name.written, roots.expand(name.written, item.where(name.line))) for name in item.input_files]
-    gone = [(name, path) for name, path in paths if _existing(path) is None]
+    gone = [(name, path) for name, path in Inputs.of(item, roots).paths if _existing(path) is None]
     return {name if path.is_symlink() else roots.shown(path, name): _why_not(path) for name, path in gone}
 
 
@@ -265,7 +264,7 @@ def _why_not(path: Path) -> str:
         return "a link to nothing" if path.is_symlink() else "no such file"
     except OSError as error:
         return os.strerror(error.errno or 0)
-    return "a folder, not a file" if stat.S_ISDIR(mode) else "not a regular file"
+    return "a folder without files" if stat.S_ISDIR(mode) else "not a regular file"
 
 
 def input_problems(
@@ -284,13 +283,13 @@ def input_problems(
         wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
     roots, problems = places.roots(places.of(item, otherwise)), list[str]()
     for name in item.input_files:
-        path = roots.expand(name.written, item.where(name.line))
-        called = {name.written, roots.shown(path, name.written), path.name}
-        message = next((wrong[one] for one in (*called, *(f"{one}.gz" for one in called)) if one in wrong), None)
-        if message:
-            hint = "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
-            where = f"{item.where(name.line)}: {name.written}: {message}"
-            problems.append(f"{where}; looked for at {path.absolute()}{hint}")
+        for written, path in roots.spread(name.written, item.where(name.line)):
+            called = {written, roots.shown(path, written), path.name}
+            message = next((wrong[one] for one in (*called, *(f"{one}.gz" for one in called)) if one in wrong), None)
+            if message:
+                hint = "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
+                where = f"{item.where(name.line)}: {name.written}: {message}"
+                problems.append(f"{where}; looked for at {path.absolute()}{hint}")
     return problems
 
 

@@ -32,6 +32,7 @@ class SarifResult:
         kind: `pass`, `fail`, `open` (nobody could tell) or `review` (a person must).
         file, line, snippet: where, as far as that is known; a file relative to the analysed root.
         suppressed: why a person accepts it; None: nobody does.
+        state: against an earlier result; None: it was compared with none.
     """
 
     rule: str
@@ -41,6 +42,7 @@ class SarifResult:
     line: int | None = None
     snippet: str = ""
     suppressed: str | None = None
+    state: Literal["new", "unchanged"] | None = None
 
 
 def sarif_report(
@@ -87,6 +89,8 @@ def _result(one: SarifResult, places: dict[str, int]) -> dict[str, Any]:
             snippet = {"snippet": {"text": one.snippet}} if one.snippet else {}
             place["region"] = {"startLine": one.line, **snippet}
         made["locations"] = [{"physicalLocation": place}]
+    if one.state:
+        made["baselineState"] = one.state
     if one.suppressed is not None:
         made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": one.suppressed}]
     return made
