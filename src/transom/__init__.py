@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from transom.tools import ToolReturn as ToolReturn
     from transom.tools import tool as tool
     from transom.tools.mcp import McpServer as McpServer
-    from transom.tools.mcp_terms import ToolTerms as ToolTerms
+    from transom.tools.mcp import ToolTerms as ToolTerms
 
 __version__ = "0.1.0"
 
@@ -65,8 +65,7 @@ _WHERE = {
     "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),
     "transom.runs": ("Approval", "ApprovalRequest", "Run", "Stage", "Workspace"),
     "transom.tools": ("ToolReturn", "ToolDefinition", "ToolLimits", "tool"),
-    "transom.tools.mcp": ("McpServer",),
-    "transom.tools.mcp_terms": ("ToolTerms",),
+    "transom.tools.mcp": ("McpServer", "ToolTerms"),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 

@@ -11,11 +11,6 @@ import pytest
 from tests.cli.checks import Desk, edit
 
 
-@pytest.fixture
-def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
-    return Desk.at(here, capfd)
-
-
 def status(path: str) -> tuple[str, str]:
     document = json.loads(Path(path).read_text("utf-8"))
     return document["item_id"], document["status"]

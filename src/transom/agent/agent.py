@@ -38,9 +38,9 @@ from transom.context.summary import Summary
 from transom.errors import InputError, RunError
 from transom.llm import Block, Chain, Provider, Role
 from transom.runs import Approval, Named
-from transom.runs.approvals import check_asked, decided
+from transom.runs.questions import check_asked
 from transom.runs.stage import MAIN
-from transom.runs.tool_call import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
+from transom.runs.tool_calls import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
 from transom.telemetry import Redactor
 from transom.tools import Function, Toolbox, ToolDefinition, as_tools
 
@@ -207,7 +207,8 @@ class Agent:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
         host = (await self._open()).stage.host
-        await host.append("decided", decided(approval, check_asked(approval, host.records())))
+        if stage := check_asked(approval, host.state.waiting, host.state.approvals):
+            await host.append("decided", approval.to_record(stage))
 
     # -- sub-conversations --------------------------------------------------------------------------------------------
 

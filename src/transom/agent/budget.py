@@ -11,8 +11,7 @@ from pathlib import Path
 from transom.errors import CapReached, InputError
 from transom.llm import Provider, Usage
 from transom.runs.conversation import Spent
-from transom.runs.prices import Prices, published
-from transom.runs.spending import cost_of
+from transom.runs.prices import Prices, cost_of, published, unpriced
 from transom.tools import MAX_TURNS
 
 
@@ -128,9 +127,7 @@ class Meter:
     def _check_usd(self, spent: Spent, limit: float) -> None:
         used = self.usd(spent)
         if used is None:
-            unknown = next(by for by, usage in spent.replies if self._cost(by, usage) is None)
-            hint = "give its price in a list of your own (paths.prices), or go on without the cap"
-            raise InputError("nobody knows what its reply cost, so a cap cannot hold", where=unknown, hint=hint)
+            raise unpriced(next(by for by, usage in spent.replies if self._cost(by, usage) is None))
         if used >= limit:
             raise CapReached("usd", limit, used)
 

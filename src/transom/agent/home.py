@@ -225,7 +225,9 @@ async def open_place(config: AgentConfig) -> OpenPlace:
         inputs: dict[str, Json] = {"name": home.name, "role": config.role.name}
         opened = Run.open(KIND, inputs, name=home.name, workspace=workspace, store=store, chain=config.chain)
         run = await closing.enter_async_context(await opened)
-        run.budget, config.limits.store = config.setup.budget, store
+        run.budget = config.setup.budget
+        if isinstance(config.at, Home):
+            config.limits.store = store
         if config.setup.named:
             closing.push_async_callback(config.chain.aclose)
     except BaseException:

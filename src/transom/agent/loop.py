@@ -45,7 +45,7 @@ async def run_message(session: Session) -> Reply:
                 return answer
             if state.pending is None:  # it paused, or does not follow its schema
                 continue
-        if state.rounds > session.toolbox.max_turns:
+        if state.messages[-1].rounds > session.toolbox.max_turns:
             turns = (*state.turns, AssistantMessage(state.pending.parts))
             what = f"it calls tools after its {session.toolbox.max_turns} turns are used up"
             raise OutOfTurns(what, turns=turns, text=state.pending.text, where=session.role.name)

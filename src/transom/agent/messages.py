@@ -18,7 +18,7 @@ from transom.llm import AnsweredFrom, AssistantMessage, Block, Reply, Request, S
 from transom.llm.codec import request_from_json
 from transom.runs.conversation import Message
 from transom.runs.observe import of_agent, of_conversation
-from transom.runs.tool_call import egress_in_calls
+from transom.runs.tool_calls import egress_in_calls
 from transom.runs.windows import request_of
 from transom.telemetry import keys
 

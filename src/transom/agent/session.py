@@ -20,7 +20,7 @@ from transom.llm import Block, Request, Role, Tier, ToolCall, ToolResult, ToolRe
 from transom.llm.structured import Check, schema_check
 from transom.runs import Stage
 from transom.runs.conversation import Conversation, ConversationKey, Message, Spent
-from transom.runs.tool_call import refuse_in_stage, refuse_in_tool_call
+from transom.runs.tool_calls import refuse_in_stage, refuse_in_tool_call
 from transom.tools import Toolbox
 from transom.tools.definition import ToolOutcome, outcome_from_json
 from transom.tools.toolbox import OWN
@@ -168,7 +168,6 @@ class Session:
     def use(self, id: str) -> None:  # noqa: A002  the conversation's
         """Go on as the conversation of that id."""
         self.id, self.key = id, self.stage.key(id)
-        self._root = self.key.root
 
     def __post_init__(self) -> None:
         self.use(self.id)
@@ -193,7 +192,7 @@ class Session:
     @property
     def spent(self) -> Spent:
         """What it and all around it used so far."""
-        return self.stage.host.state.spent.get(self._root) or Spent()
+        return self.state.spent
 
     @property
     def role(self) -> Role:

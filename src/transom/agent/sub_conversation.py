@@ -28,7 +28,7 @@ from transom.llm import Block, Role, Tier, Turn, UserMessage
 from transom.llm.render import render_block
 from transom.llm.turns import Egress, strictest
 from transom.runs.observe import of_agent
-from transom.runs.tool_call import egress_in_calls
+from transom.runs.tool_calls import egress_in_calls
 from transom.telemetry import Span, keys
 from transom.tools import Toolbox, ToolDefinition
 from transom.tools.toolbox import OWN

@@ -18,7 +18,7 @@ from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block
 from transom.runs import Approval
-from transom.runs.tool_call import mark_calls
+from transom.runs.tool_calls import mark_calls
 
 T = TypeVar("T")
 

@@ -13,8 +13,7 @@ from transom.context.oversized import level
 from transom.errors import ToolRefused
 from transom.llm import ToolCall, ToolSpec
 from transom.runs.conversation import Conversation
-from transom.runs.questions import Wanted
-from transom.runs.tool_call import ToolCallScope
+from transom.runs.tool_calls import ToolCallScope
 from transom.tools.answers import again, done_before, refused, stopped_while_running, used_up
 from transom.tools.definition import ToolDefinition, ToolOutcome, outcome_from_json
 from transom.tools.toolbox import Accepted
@@ -80,7 +79,7 @@ async def _all(work: Sequence[Awaitable[None]]) -> None:
 async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], heard: set[int]) -> None:
     state, call = session.state, calls[number]
     begun, accepted = state.begun.get(number, 0), session.toolbox.accepted(call)
-    capped = state.rounds >= session.toolbox.max_turns and not begun
+    capped = state.messages[-1].rounds >= session.toolbox.max_turns and not begun
     instead = used_up(call) if capped else None
     if accepted and not instead and not begun:
         instead = await _answered(session, state, number, calls, accepted[0])
@@ -94,9 +93,10 @@ async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], hea
         number,
         spec,
         _act(session, state, number, call, accepted, seconds, instead),
-        wanted=Wanted(call, state.egress),
-        lost=lambda: done_before(call),
-        stopped=lambda: stopped_while_running(call),
+        call=call,
+        egress=state.egress,
+        lost=done_before,
+        stopped=stopped_while_running,
     )
     if not came.kept:
         heard.add(number)
@@ -125,7 +125,7 @@ def _act(
                 CALL_ID.reset(token)
         else:
             scope = ToolCallScope(session.stage.host, state.egress)
-            with scope.entered():
+            with scope:
                 ran = await session.toolbox.run(call, accepted, seconds=seconds, place=place)
             if scope.heard != "any":
                 ran = replace(ran, result=replace(ran.result, egress=scope.heard))
@@ -152,7 +152,7 @@ async def _answered(
                 return again(call, ran.result)
     if not tool.needs_approval:
         return None
-    said = await session.stage.tools.approval(session.key, number, Wanted(call, state.egress))
+    said = await session.stage.tools.approval(session.key, number, call, state.egress)
     if said.decision == "approve":
         return None
     why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")

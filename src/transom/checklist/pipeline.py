@@ -17,10 +17,12 @@ from transom.checklist.results import BuildResult, FindingRow, GateRow, SpecResu
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
 from transom.checklist.run.stage import Occasion, judge
 from transom.checklist.spec.document import is_marked, parse_spec, section_texts
+from transom.checklist.spec.similar import remember_spec
 from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel
 from transom.formats.yaml_files import read_bytes
 from transom.llm import CallSettings
+from transom.memory import Memory
 from transom.runs import Artifact, Run
 from transom.sandbox import Sandbox
 
@@ -65,19 +67,24 @@ class Places:
 
 @dataclass(frozen=True)
 class Manner:
-    """How a check is made: what the roles are asked with, where code runs, by which day waivers expire."""
+    """How a check is made: what the roles are asked with, where code runs, by which day waivers expire.
+
+    Attributes:
+        memory: of earlier items; what a checker that passed was built from is kept there.
+    """
 
     occasion: Occasion
     sandbox: Sandbox
     spec: CallSettings = field(default_factory=CallSettings)
     build: BuildSettings = field(default_factory=BuildSettings)
+    memory: Memory | None = None
 
 
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
     """Write the ItemSpec; a result alone where the rules abstain."""
     try:
         sizes = _sizes(item, places.roots(places.of(item, run.folder)))
-        return await write_spec(run, item, sizes, folder=places.out, settings=manner.spec)
+        return await write_spec(run, item, sizes, folder=places.out, settings=manner.spec, memory=manner.memory)
     except NeedsModel as error:
         return SpecResult(status="NEEDS_MODEL", item_id=item.item_id, needs_model=_words(error), run_id=run.id)
 
@@ -102,9 +109,12 @@ async def checker_of(
         variables={**places.roots(base).defaults, **places.variables},
     )
     try:
-        return await build_checker(run, inputs, manner.sandbox, manner.build, folder)
+        built = await build_checker(run, inputs, manner.sandbox, manner.build, folder)
     except NeedsModel as error:
         return BuildResult(status="NEEDS_MODEL", item_id=inputs.item_id, needs_model=_words(error), run_id=run.id)
+    if manner.memory and built.done:
+        await remember_spec(run, manner.memory, inputs.item_id, inputs.description, document)
+    return built
 
 
 def open_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:

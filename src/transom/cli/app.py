@@ -1,5 +1,6 @@
 """The composition root: all commands, the entry of the console script, and how a command may end.
 
+A function of a command raises a `TransomError` for whatever is wrong with its input: one line, and an exit code.
 It is called `app` and not `main`, since the console script's function `transom.cli.main` would hide a module of that
 name.
 """
@@ -12,14 +13,15 @@ import sys
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from transom import __version__
-from transom.cli.command import HELP_NAMES, Group, Invocation
-from transom.cli.nearest import nearest
+from transom.cli.command import Invocation, root
+from transom.cli.history import nearest
 from transom.cli.output import abandon_stdout, open_streams, print_text, say, unread
 from transom.errors import InputError, TransomError
 
@@ -33,7 +35,6 @@ _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code. Whatever happens, a person sees one line and no traceback."""
     open_streams()
-    _forgive_unprintable()
     invocation = Invocation()
     try:
         code = _invoke(sys.argv[1:] if argv is None else list(argv), invocation)
@@ -74,17 +75,15 @@ def _refuse_undecodable(argv: list[str]) -> None:
             raise InputError(f"{argument!a} is not UTF-8", where="command line", hint=hint) from error
 
 
+@cache
 def build_app() -> Any:
     """The command tree. Modules of commands import nothing slow; their functions do."""
-    from transom.cli import demo, doctor, investigate, runs, serve, trace, waiting, window
+    from transom.cli import answering, demo, doctor, runs, serve, trace, window  # noqa: F401
 
-    app = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES)
-    app.callback()(_root)
+    root.callback()(_root)
     for sub in (*_products(), runs.runs_app, window.window_app, trace.trace_app):
-        app.add_typer(sub)
-    for single in (demo, doctor, investigate, runs, serve, waiting):
-        single.add_to(app)
-    return typer.main.get_command(app)
+        root.add_typer(sub)
+    return typer.main.get_command(root)
 
 
 def _products() -> list[typer.Typer]:
@@ -154,17 +153,10 @@ def _defect(error: Exception, invocation: Invocation) -> int:
 def _keep(details: str, invocation: Invocation) -> str:
     """Write them beside the runs; says where they are."""
     try:
-        root = invocation.session.workspace_root if invocation.session else Path.cwd() / ".transom"
-        path = root / "logs" / f"defect-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.log"
+        place = invocation.session.workspace_root if invocation.session else Path.cwd() / ".transom"
+        path = place / "logs" / f"defect-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"transom {__version__}\n{details}", encoding="utf-8", errors="backslashreplace")
     except OSError as failed:
         return f"and its details could not be kept ({failed.strerror})"
     return f"its details are in {path}"
-
-
-def _forgive_unprintable() -> None:
-    """A terminal of another encoding must not stop a verdict: what it cannot show is escaped."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")

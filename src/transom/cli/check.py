@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -46,7 +46,7 @@ async def build(
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
     options: Annotated[Options, Among("item", *_WHERE, "allow_needs_review", *_RETURNING, "unsafe")],
 ) -> int:
-    """Build a checker from an ItemSpec, held to the gates on real files.
+    """Build a checker from an ItemSpec, held to its gates.
 
     With -o: ID_checker/.
     """
@@ -124,7 +124,9 @@ async def approve(
     return approve_command(session, checker, by)
 
 
-Item = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on.")]
+Item = Annotated[
+    str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on; of an investigation the feature.")
+]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
 Name = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
 
@@ -132,24 +134,14 @@ Name = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
 @command(check_app, "confirm", example='transom check confirm 20261121-0930 VER-01 --by "Ann Lee"')
 async def confirm(session: Session, run: RunArgument, item: Item, by: Name, reason: Reason = "") -> int:
     """Say that a verdict is right. It counts for the insights that the checker's build named."""
-    from transom.cli.check_words import Word, word_command
+    from transom.cli.check_words import word_command
 
-    return await word_command(session, Word(run, item, by, True, reason))
+    return await word_command(session, run, item, by, reason, confirmed=True)
 
 
 @command(check_app, "overturn", example='transom check overturn 20261121-0930 VER-01 --by "Ann Lee" --reason "echoed"')
 async def overturn(session: Session, run: RunArgument, item: Item, by: Name, reason: Reason = "") -> int:
     """Say that a verdict is wrong. It counts against those insights; the reason becomes an insight of its own."""
-    from transom.cli.check_words import Word, word_command
+    from transom.cli.check_words import word_command
 
-    return await word_command(session, Word(run, item, by, False, reason))
-
-
-async def _resume(session: Session, entry: dict[str, Any]) -> int:
-    """Give the command again that a run was opened by."""
-    from transom.cli.checking import resume_check
-
-    return await resume_check(session, entry)
-
-
-RESUME = {"check": _resume, "check-build": _resume, "check-run": _resume}
+    return await word_command(session, run, item, by, reason, confirmed=False)

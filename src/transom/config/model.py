@@ -1,4 +1,4 @@
-"""The settings themselves: sections, keys, types, defaults, and which of them have no effect yet."""
+"""The settings themselves: sections, keys, types, defaults."""
 
 from __future__ import annotations
 
@@ -344,10 +344,6 @@ class Settings(_Section):
         """These settings, knowing where each was set."""
         self._file, self._origins = file, origins
         return self
-
-
-NOT_YET: dict[str, str] = {}
-"""Keys that are accepted and have no effect yet, each with one clause that says why."""
 
 
 def known_keys(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:

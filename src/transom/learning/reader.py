@@ -17,6 +17,7 @@ from transom.learning.tasks import TaskType, profile_of
 from transom.llm import Block
 from transom.memory import Embedder
 from transom.memory.index import Index
+from transom.runs import Artifact, Run, Stage, text_file
 from transom.store.codec import now
 from transom.store.tables import Connection
 
@@ -136,6 +137,15 @@ class PlaybookReader:
         """
         wanted = frozenset(tags)
         return Snapshot(self.choose, self.epoch, task=task, limit=limit, tags=wanted, local=local)
+
+    async def recall(self, run: Run, stage: str, query: str, tokens: int = PLAYBOOK_TOKENS) -> Artifact[str]:
+        """What fits a query, as the text of a block; asked once, so that a run that is resumed sees the same."""
+
+        async def step(_: Stage, query: str) -> str:
+            # Who answers is not known yet, so what must stay on this machine is left out.
+            return "\n".join(block.text for block in await self.snapshot(local=False).blocks(query, tokens))
+
+        return await run.stage(stage, step, query, out=text_file("playbook.txt"))
 
     def get_stats(self) -> dict[str, Any]:
         """Counts over the living insights that are seen from here."""

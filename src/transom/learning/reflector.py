@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from transom.learning.insight import Draft, Insight, InsightCategory, Source
 from transom.learning.patterns import ErrorPatterns
-from transom.learning.playbook import Playbook
+from transom.learning.playbook import Outcome, Playbook
 from transom.llm.turns import Egress
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
@@ -122,6 +122,17 @@ class Reflector:
             text = f"{how} with these bounds failed in studies like {study_name}: only {part} of its trials converged"
             found.append(InsightCandidate(InsightCategory.MISTAKE, text, 0.6, ("study", "bounds"), source, evidence))
         return self._pend(found)
+
+    def learn(self, outcome: OptimizationOutcome, cited: Iterable[str], attempt: int = 1) -> list[str]:
+        """Count an outcome for or against the insights that were relied on, and analyse what was wrong.
+
+        Returns:
+            The ids that were counted.
+        """
+        source, kinds = outcome.source, self.patterns.tags_of(outcome.solver_errors)
+        told = Outcome(outcome.success, source.run, source.stage, attempt, kinds, source)
+        self.analyze_trial(outcome)
+        return self.playbook.record(told, cited)
 
     def commit_insights(self, min_confidence: float = 0.0) -> int:
         """Add the pending candidates of at least that confidence, and drop the others.

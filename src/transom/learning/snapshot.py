@@ -17,6 +17,7 @@ BLOCK = "playbook"
 
 _ID = re.compile(r"\[([^\[\]]{1,400})\]")
 _SHAPE = re.compile(r"[a-z]{2,4}-\d{5,}")
+_CITATION = re.compile(rf" ?\[(?:{_SHAPE.pattern}[, ]*)+\]")
 
 
 class Snapshot:
@@ -84,3 +85,8 @@ def cited_in(text: str, shown: Collection[str]) -> tuple[str, ...]:
 def ids_in(text: str) -> tuple[str, ...]:
     """All that looks like ids of insights in brackets, each once."""
     return tuple(dict.fromkeys(key for match in _ID.finditer(text) for key in _SHAPE.findall(match[1])))
+
+
+def uncited(text: str) -> str:
+    """A text without the brackets that name insights, for whoever reads numbers in it."""
+    return _CITATION.sub("", text)

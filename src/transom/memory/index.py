@@ -141,9 +141,8 @@ class Index:
         many = max(_FEWEST_CANDIDATES, 2 * limit)
         words = self._by_words(query, many, among, values)
         likeness: dict[int, float] = {}
-        if self._vectors and self.embedder and query.strip():
-            vector = vector or self.embed(query) or b""
-            likeness = self._vectors.near(vector, many, words, among, values)
+        if self._vectors and query.strip():
+            likeness = self._vectors.near(lambda: vector or self.embed(query) or b"", many, words, among, values)
         found = {*words, *(item for item, cosine in likeness.items() if cosine >= _LEAST_LIKE)}
         hits = [_hit(item, words.get(item, 0.0), likeness.get(item)) for item in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from transom.canonical import Json, pretty_json
 from transom.errors import InputError, Paused
-from transom.runs.written import write_file
+from transom.runs.artifact import write_file
 from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.git import STORY_TRAILER, Git
 from transom.stories.handoff import STAGES, StoryHandoff

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml
-from transom.runs.written import write_file
+from transom.runs.artifact import write_file
 
 Action = Literal["created", "modified", "deleted"]
 STAGES = ("sm", "po", "dev", "qa")

@@ -8,10 +8,9 @@ from typing import TypeVar
 from transom.agent import Budget, call
 from transom.canonical import Json
 from transom.errors import CapReached, OutOfTurns, ReplyError
-from transom.learning import OptimizationOutcome, Outcome, Reflector, Source, cited_in, ids_in
-from transom.learning.reader import PLAYBOOK_TOKENS
+from transom.learning import OptimizationOutcome, Reflector, Source, cited_in, ids_in
 from transom.llm import Block, Role, Usage
-from transom.runs import Artifact, Question, Stage, model_file, text_file
+from transom.runs import Artifact, Question, Stage, model_file
 from transom.stories.decisions import read_reply
 from transom.stories.git import Git
 from transom.stories.handoff import StoryHandoff, now
@@ -117,9 +116,9 @@ class Seats:
         if self.epic.playbook and self._hints:
             playbook, place = self.epic.playbook, f"{self.name}/dev"
             cited = cited_in(worked.reply, ids_in(self._hints.value))
-            playbook.record(Outcome(not findings, self.run.id, place, number), cited)
             reflector, source = Reflector(playbook), Source(self.run.id, place, by="stories")
-            reflector.analyze_trial(OptimizationOutcome(None, not findings, solver_errors=findings, source=source))
+            outcome = OptimizationOutcome(None, not findings, solver_errors=findings, source=source)
+            reflector.learn(outcome, cited, number)
             reflector.commit_insights()
 
     def _prepare(
@@ -168,19 +167,9 @@ class Seats:
 
     async def _recall(self, story: Story) -> str:
         """What the playbook has for the story; it is recalled once, so that a resumed story is told the same."""
-        playbook = self.epic.playbook
-        if playbook is None:
-            return ""
-
-        async def step(_: Stage, query: str) -> str:
-            return "\n".join(
-                [block.text for block in await playbook.snapshot(local=False).blocks(query, PLAYBOOK_TOKENS)]
-            )
-
-        if self._hints is None:
-            name, query = f"{self.name}/recall", f"{story.title} {story.goal}"
-            self._hints = await self.run.stage(name, step, query, out=text_file("playbook.txt"))
-        return self._hints.value
+        if self._hints is None and (playbook := self.epic.playbook):
+            self._hints = await playbook.recall(self.run, f"{self.name}/recall", f"{story.title} {story.goal}")
+        return self._hints.value if self._hints else ""
 
     async def _strayed(self, here: Git, start: str) -> str:
         """What Dev did to the branch itself; "" where nothing."""

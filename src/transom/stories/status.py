@@ -11,7 +11,7 @@ from typing import Any, Literal
 from transom.errors import InputError
 from transom.formats.markdown import Paragraph, iter_lines, parse
 from transom.formats.yaml_files import YamlFile, parse_yaml, read_text
-from transom.runs.written import write_file
+from transom.runs.artifact import write_file
 from transom.stories.story import Status, Story, placeholders, read_status
 
 SECTION = "development_status"

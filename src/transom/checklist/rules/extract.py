@@ -14,13 +14,12 @@ from transom.checklist.rules.fragments import (
     directives,
     ending,
     header,
-    lines,
     main,
     measured,
     messages,
     outcome,
     plain,
-    records,
+    rows,
     shared,
     stage,
     statements,
@@ -28,7 +27,7 @@ from transom.checklist.rules.fragments import (
     timing,
 )
 from transom.checklist.rules.log_rules import Commands, Messages
-from transom.checklist.rules.reading_rules import Directives, Extraction, Header, Lines, Measured, Records, Timing
+from transom.checklist.rules.reading_rules import Directives, Extraction, Header, Measured, Rows, Timing
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
@@ -45,10 +44,9 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
         *(header.code_of, header.header_fields, header.give_fields, header.refuse_doubt),
         header.HeaderReader,
     ),
-    "lines": (lines.LineReader,),
     "measured": (measured.bounds, measured.keeps, measured.refuse, measured.MeasuredReader),
     "messages": (ending.Ending, tally.Tally, messages.MessageReader),
-    "records": (records.RecordReader,),
+    "rows": (rows.RowReader,),
     "timing": (
         *(timing.start_block, timing.refuse_line, timing.read_path_line, timing.read_row, timing.read_report_line),
         *(timing.timing_entry, timing.check_worst, timing.TimingReader),
@@ -59,7 +57,7 @@ _WIDTH: Final = 118
 _TOP = '''\
 """Atom A: reads {title}. Pure: text in, entries out."""
 
-import re
+{json}import re
 from typing import Any, Dict, List
 
 SCOPE = "line"
@@ -131,6 +129,7 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
     pieces += [stage.stages_named, stage.Stage] if staged else []
     top = _TOP.format(
         title=domain.title,
+        json="import json\n" if "rows" in used else "",
         sources=_literal([source.model_dump(mode="json") for source in wanted.sources]),
         files=_literal(files),
         rules=_literal(rules),
@@ -162,30 +161,38 @@ def _limit(told: Extraction, wanted: Wanted) -> dict[str, Any]:
 def about_file(source: KnownSource, wanted: Wanted) -> dict[str, Any]:
     """What an atom knows of a kind of file beside its rules, for the categories that a spec names."""
     fields = wanted.fields
-    accounts = [source.account, *(regex for key, regex in source.accounts.items() if key in fields)]
     told: dict[str, Any] = {
         "signs": source.signs,
-        "account": [regex for regex in accounts if regex],
-        "speaks": source.speaks,
-        "expect": source.expect,
+        "must_be_read": list(source.must_be_read),
+        "mentions": source.mentions,
+        "error_if_nothing_read": source.error_if_nothing_read,
     }
-    known = {"must": list(source.must), "refuse": dict(source.refuse)}
+    known = {
+        "may_be_skipped": list(source.may_be_skipped),
+        "known_by": list(source.known_by),
+        "refuse": dict(source.refuse),
+    }
     counts = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
     told |= {name: regexes for name, regexes in known.items() if regexes}
     if source.stage and wanted.stage:
         told["stage"] = {"by": source.stage, "asked": wanted.stage.key, "names": dict(wanted.stage.names)}
-    return told | ({"passes": list(source.passes)} if source.passes else {}) | ({"counts": counts} if counts else {})
+    return told | ({"counts": counts} if counts else {})
 
 
-def read_with(rule: dict[str, Any], lines_: list[str]) -> list[dict[str, Any]]:
-    """What one rule reads in a text, as the atom will.
+def read_with(rule: dict[str, Any], lines_: list[str]) -> tuple[list[dict[str, Any]], set[int]]:
+    """What one rule reads in a text, as the atom will: its entries, and the numbers of all lines that it read.
 
     Raises:
         ValueError: the text cannot be read for certain.
     """
     reader = _PIECES[rule["kind"]][-1](rule)
-    found = [made for number, line in enumerate(lines_, 1) for made in reader.line(number, line)]
-    return [*found, *reader.end()]
+    found: list[dict[str, Any]] = []
+    took: set[int] = set()
+    for number, line in enumerate(lines_, 1):
+        found += reader.line(number, line)
+        took |= getattr(reader, "took", set())
+    found += reader.end()
+    return found, took | getattr(reader, "took", set())
 
 
 def shown_patterns(told: Extraction, category: str) -> list[str]:
@@ -197,12 +204,10 @@ def shown_patterns(told: Extraction, category: str) -> list[str]:
         case Messages():
             named = [regex for target in told.targets if target.category == category for regex in target.patterns]
             return [*named, told.run.begins] if told.run.category == category else named
-        case Lines():
-            return [*told.context, told.pattern] if told.category == category else []
+        case Rows():
+            return [*told.above, *(row.match for row in told.rows)] if told.category == category else []
         case Measured():
             return [*told.context, *told.forms] if told.category == category else []
-        case Records():
-            return [told.start, *told.patterns, told.end] if told.category == category else []
         case Timing():
             told_ = [told.heading, told.row, told.start, *told.path, *told.slack]
             return told_ if told.category == category else []
@@ -214,7 +219,8 @@ def shown_patterns(told: Extraction, category: str) -> list[str]:
 
 def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping[str, str]) -> dict[str, Any] | None:
     """The rule as the atom's readers take it, or None where the spec names nothing that it yields."""
-    rule = told.model_dump(mode="json", exclude={"about"})
+    rule = told.model_dump(mode="json", by_alias=True, exclude={"about"}, exclude_none=True)
+    rule = {name: value for name, value in rule.items() if value not in ({}, [])} if rule["kind"] == "rows" else rule
     if isinstance(told, Commands):
         targets = [_fielded(target, fields, narrow) for target in rule["targets"] if target["category"] in fields]
         return {**rule, "targets": targets} if targets else None

@@ -23,15 +23,15 @@ from transom.formats.yaml_models import validate_yaml
 
 SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
 
-_SOURCE_REGEXES: Final = frozenset({"signs", "account", "accounts", "passes", "counts", "speaks", "must", "called"})
+_SOURCE_REGEXES: Final = frozenset({"signs", "must_be_read", "may_be_skipped", "counts", "mentions", "known_by", "called"})
 _RULE_REGEXES: Final = frozenset(
     {
-        "pattern",
+        *("rows", "match", "keys", "from", "to", "head", "row", "above", "until", "join", "goes_on"),
         "patterns",
         "context",
         "start",
-        "end",
         "stop",
+        "pattern",
         "formats",
         "speaks",
         "prompt",
@@ -227,5 +227,5 @@ def _domain(file: YamlFile) -> Domain:
 
 def _is_regex(at: tuple[str | int, ...]) -> bool:
     """Whether a value of the file is a regex: by the names of the keys that it stands under."""
-    names = {"sources": _SOURCE_REGEXES, "extraction": _RULE_REGEXES}.get(str(at[0]) if at else "", frozenset())
-    return any(part in names for part in at[2:])
+    names = {"sources": _SOURCE_REGEXES, "read": _RULE_REGEXES}.get(str(at[0]) if at else "", frozenset())
+    return any(part in names for part in at[2:]) and not {"says", "columns", "cells"}.intersection(at)

@@ -24,7 +24,7 @@ from transom.llm import Reply, Request
 _FILE: Final = re.compile(r"### FILE (?P<name>.+) \((?P<bytes>\d+) bytes, (?P<lines>\d+) lines\)")
 _LINE: Final = re.compile(r"\s*(\d+)\| ?(.*)")
 # A record may begin in one view of a file and end in another; only whole files show it.
-_LINEWISE: Final = frozenset({"commands", "lines", "header", "directives"})
+_LINEWISE: Final = frozenset({"commands", "header", "directives"})
 
 
 @dataclass(frozen=True)
@@ -169,8 +169,8 @@ def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> 
             account.line(number, line)
         for rule in rules:
             if view.whole or rule["kind"] in _LINEWISE:
-                made = read_with(rule, list(view.lines))
-                account.read(made)
+                made, took = read_with(rule, list(view.lines))
+                account.read(made, took)
                 stage.read(made)
         if all(view.whole or rule["kind"] in _LINEWISE for rule in rules):
             account.check()

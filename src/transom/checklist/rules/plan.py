@@ -109,7 +109,9 @@ def items_for(domain: Domain, entities: Sequence[str], choices: Mapping[str, str
     return [
         item
         for item in domain.items
-        if (item.entity is None or item.entity in entities) and (item.when is None or item.when in choices)
+        if (item.entity is None or item.entity in entities)
+        and (item.when is None or item.when in choices)
+        and (item.unless is None or item.unless not in choices)
     ]
 
 

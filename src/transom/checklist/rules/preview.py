@@ -39,7 +39,7 @@ def _of_file(told: ReadsAs, domain: Domain, file: Path) -> Iterator[str]:
             yield f"{file.name} is not looked at before its check"
             return
         lines = file.read_text("utf-8", "replace").splitlines()
-        made = [one for rule in _rules(told, domain, file.name) for one in read_with(rule, lines)]
+        made = [one for rule in _rules(told, domain, file.name) for one in read_with(rule, lines)[0]]
     except (OSError, ValueError) as error:
         yield f"{file.name}: would be an error: {_cut(str(error))}"
         return

@@ -4,45 +4,136 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from transom.canonical import Json
+from transom.checklist.atoms import Shape
 from transom.checklist.rules.log_rules import Commands, Messages
 from transom.checklist.rules.rule import Rule
 from transom.checklist.rules.saying import Key, Line
 
 
-class Lines(Rule):
-    """One entry a line: groups of `pattern` are fields; groups of `context` lines hold for the lines after them.
+class Row(Shape):
+    """A line that is read: groups of `match` are fields, and so is what it `says` beside them."""
 
-    `{line}` in `value` is the line itself, its blanks collapsed. `where` says which groups must have which text.
+    match: Line
+    says: dict[Key, Json] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, told: object) -> object:
+        return {"match": told} if isinstance(told, str) else told
+
+
+class Stretch(Shape):
+    """The lines between two; without `to` up to the end of the file."""
+
+    from_: Annotated[Line, Field(alias="from")]
+    to: Line | None = None
+
+
+class Block(Stretch):
+    """Lines that make one entry, at its last line or at its first; one without an end is an error."""
+
+    to: Line
+    shown: Literal["from", "to"] = "to"
+
+
+class Table(Shape):
+    """A table by its head, with bars or wide blanks between its columns, up to a blank line.
+
+    Attributes:
+        head: a regex of the line that names the columns; `row` of the lines below that count.
+        columns: field -> column, for an entry a row; or `cells`: field -> `row`, `column` or `cell`, for one a cell.
+        empty: cells that say nothing.
     """
 
-    kind: Literal["lines"]
+    head: Line
+    row: Line = "."
+    columns: dict[Key, Line] = Field(default_factory=dict)
+    cells: dict[Key, Literal["row", "column", "cell"]] = Field(default_factory=dict)
+    empty: tuple[str, ...] = ("", "N/A", "-", "--")
+
+
+class Unit(Shape):
+    """A field that is brought to its own unit: by the unit in the field `of`, through its power of ten."""
+
+    field: Key
+    of: Key
+    powers: Annotated[dict[str, int], Field(min_length=1)]
+
+
+class Reduce(Shape):
+    """One entry for all of a group, at the end of the file: the fields of the first, with one that is made of all.
+
+    Attributes:
+        by: the fields that tell the groups; without any there is one.
+        count, sum: the field for how many there were, or for their sum.
+        min, max: the entry with the least or largest such field.
+        first, last: the first or the last entry.
+    """
+
+    by: tuple[Key, ...] = ()
+    count: Key | None = None
+    sum: Key | None = None
+    min: Key | None = None
+    max: Key | None = None
+    first: Literal[True] | None = None
+    last: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Reduce:
+        if len(self.model_dump(exclude={"by"}, exclude_none=True)) != 1:
+            raise ValueError("needs one of count, sum, min, max, first and last")
+        return self
+
+
+class Follow(Shape):
+    """The field that names another file, and of which kind that is."""
+
+    field: Key
+    kind: Key
+
+
+class Rows(Rule):
+    """What lines say. Exactly one of `rows`, `block` with `rows`, `table` and `keys` tells what an entry is.
+
+    Attributes:
+        rows: the first one that fits a line tells its fields.
+        keys: regexes of keys of JSON (dotted) or of `key: value`; the fields are `key` and `value`.
+        inside: where lines count.
+        above: headings, whose groups hold for what follows, up to a line of `until`.
+        join: a line that goes on in the next one; `goes_on` one that goes on with the line before.
+        where: fields that must have a text, else the line is no entry.
+        numbers: fields that are made numbers; one that is none, or `-0.00`, is an error.
+        value: the entry's text; `{line}` is the line, its blanks collapsed.
+    """
+
+    kind: Literal["rows"] = "rows"
+    about: Line = "what is read"
     category: Key
-    pattern: Line
-    context: tuple[Line, ...] = ()
-    value: Line
-    maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
-    numbers: tuple[Key, ...] = ()
+    rows: tuple[Row, ...] = ()
+    block: Block | None = None
+    table: Table | None = None
+    keys: tuple[Line, ...] = ()
+    inside: Stretch | None = None
+    above: tuple[Line, ...] = ()
+    until: Line | None = None
+    join: Line | None = None
+    goes_on: Line | None = None
     where: dict[Key, Line] = Field(default_factory=dict)
-
-
-class Records(Rule):
-    """One entry for the lines from `start` to `end`: groups of `patterns` are fields.
-
-    Its evidence is the line that `end` matches. A record without an end is an error, also at the next `start` and at
-    the end of the file.
-    """
-
-    kind: Literal["records"]
-    category: Key
-    start: Line
-    patterns: tuple[Line, ...]
-    end: Line
-    value: Line
     maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
     numbers: tuple[Key, ...] = ()
+    unit: Unit | None = None
+    reduce: Reduce | None = None
+    follow: Follow | None = None
+    value: Line = "{line}"
+
+    @model_validator(mode="after")
+    def _one(self) -> Rows:
+        if sum(map(bool, (self.rows, self.table, self.keys))) != 1 or (self.block and not self.rows):
+            raise ValueError("needs one of rows, table and keys; a block has rows")
+        return self
 
 
 class Timing(Rule):
@@ -168,6 +259,19 @@ class Directives(Rule):
     value: Line
 
 
+
+def _kind(told: object) -> str:
+    """A rule without a kind is in the language of rows."""
+    return str(told.get("kind", "rows") if isinstance(told, dict) else getattr(told, "kind", "rows"))
+
+
 Extraction: TypeAlias = Annotated[
-    Lines | Records | Timing | Measured | Header | Directives | Commands | Messages, Field(discriminator="kind")
+    Annotated[Rows, Tag("rows")]
+    | Annotated[Timing, Tag("timing")]
+    | Annotated[Measured, Tag("measured")]
+    | Annotated[Header, Tag("header")]
+    | Annotated[Directives, Tag("directives")]
+    | Annotated[Commands, Tag("commands")]
+    | Annotated[Messages, Tag("messages")],
+    Discriminator(_kind),
 ]

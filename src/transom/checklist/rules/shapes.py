@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Count, DottedField, Rank, Shape
+from transom.checklist.rules.defaults import filled
 from transom.checklist.rules.log_rules import Commands, Messages
 from transom.checklist.rules.reading_rules import Extraction
 from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Template
@@ -90,7 +91,7 @@ class KnownItem(Shape):
 
     Attributes:
         name: may hold `{list}` for a word that the description chose, e.g. `Endpoint {check} Timing`.
-        when: a choice without which the item is not used.
+        when: a choice without which the item is not used; `unless`: one with which it is not.
         limit, chosen: conditions that depend on the description, in place of `condition`.
         take, count, only_with: as `ValidationItem` has them.
         compares: whether it becomes a pattern item when the user gives patterns.
@@ -104,6 +105,7 @@ class KnownItem(Shape):
     purpose: Line
     required: Annotated[tuple[DottedField, ...], Field(min_length=1)]
     when: Key | None = None
+    unless: Key | None = None
     condition: Condition | None = None
     limit: Limit | None = None
     chosen: Chosen | None = None
@@ -147,13 +149,13 @@ class KnownSource(Shape):
     Attributes:
         files: globs of its names (`*`, `?`), compared without `.gz`.
         signs: a regex for a line by which such a file is known whatever its name.
-        account: a regex for lines that must not be overlooked: one that no rule reads is an error at run time. Of a
-            record only the line that its `end` matches counts as read. `accounts`: the same for single categories.
-        passes: regexes of lines that speak of it and tell nothing: echoed commands, quotations, counts.
+        must_be_read: regexes of lines that must not be overlooked: one that no rule reads is an error at run time.
+        may_be_skipped: regexes of such lines that tell nothing: echoed commands, quotations, counts of none.
         counts: category -> regexes of lines whose group `count` says how many there were: one that counts some where
             none was read is an error.
-        expect: the error when nothing was read from a file that `speaks` of the matter; None where that is no error.
-        must: one of these stands in every such file that is understood, else a model is needed.
+        error_if_nothing_read: the error when nothing was read from a file that `mentions` the matter; None where that
+            is no error.
+        known_by: one of these stands in every such file that is understood, else a model is needed.
         refuse: regex -> why such a file is not understood.
         called: a regex for the words of a description that are about this file, so that it must be among the inputs.
         stage: how such a file is held to the stage or step that a description names: its name must say it (`named`),
@@ -166,13 +168,12 @@ class KnownSource(Shape):
     entity: Key | None = None
     files: Annotated[tuple[Line, ...], Field(min_length=1)]
     signs: Line | None = None
-    account: Line | None = None
-    accounts: dict[Key, Line] = Field(default_factory=dict)
-    passes: tuple[Line, ...] = ()
+    must_be_read: tuple[Line, ...] = ()
+    may_be_skipped: tuple[Line, ...] = ()
     counts: dict[Key, tuple[Line, ...]] = Field(default_factory=dict)
-    speaks: Line = "."
-    expect: Line | None = None
-    must: tuple[Line, ...] = ()
+    mentions: Line = "."
+    error_if_nothing_read: Line | None = None
+    known_by: tuple[Line, ...] = ()
     refuse: dict[str, Line] = Field(default_factory=dict)
     called: Line | None = None
     stage: Literal["named", "silent", "once"] | None = None
@@ -235,11 +236,11 @@ class Domain(Shape):
     forms: tuple[Form, ...] = ()
     structure: Line
     categories: Annotated[tuple[KnownCategory, ...], Field(min_length=1)]
-    items: Annotated[tuple[KnownItem, ...], Field(min_length=1, max_length=6)]
+    items: Annotated[tuple[KnownItem, ...], Field(min_length=1)]
     waivers: tuple[KnownWaiver, ...] = ()
     sources: Annotated[tuple[KnownSource, ...], Field(min_length=1)]
     fallback: Line = "nothing else is read; without such a file there is no verdict"
-    extraction: Annotated[tuple[Extraction, ...], Field(min_length=1)]
+    extraction: Annotated[tuple[Extraction, ...], Field(min_length=1, alias="read")]
     references: Notes
     tolerance: Notes
     steps: Notes
@@ -247,6 +248,11 @@ class Domain(Shape):
     scenarios: Annotated[tuple[KnownScenario, ...], Field(min_length=MIN_SPECIAL)]
     examples: Annotated[tuple[dict[str, Json], ...], Field(min_length=1)]
     tests: TestData
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, data: object) -> object:
+        return filled(data) if isinstance(data, dict) else data
 
     @model_validator(mode="after")
     def _consistent(self) -> Domain:
@@ -293,7 +299,7 @@ def _problems(domain: Domain) -> Iterator[str]:
             yield f"an extraction rule reads {rule.file}, which no source is"
         targets = [t.category for t in rule.targets] if isinstance(rule, Commands | Messages) else [rule.category]
         yield from (f"there is no category {key}" for key in targets if key not in keys)
-    told = [key for source in domain.sources for key in (*source.accounts, *source.counts)]
+    told = [key for source in domain.sources for key in source.counts]
     yield from (f"there is no category {key}" for key in told if key not in keys)
     yield from (f"narrows.{name} is no choice among lists" for name in domain.narrows if name not in domain.choices())
     yield from _few_scenarios(domain)

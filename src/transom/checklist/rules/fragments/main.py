@@ -11,7 +11,7 @@ class Known:
 
     def __init__(self, kind: str, about: dict[str, Any]) -> None:
         self.kind = kind
-        self.must = [re.compile(pattern) for pattern in about.get("must", ())]
+        self.must = [re.compile(pattern) for pattern in about.get("known_by", ())]
         self.refused = [(re.compile(pattern), why) for pattern, why in about.get("refuse", {}).items()]
         self.known = not self.must
         self.first: tuple[int, str] | None = None  # the first line that is not blank
@@ -36,7 +36,8 @@ class Account:
 
     def __init__(self, about: dict[str, Any]) -> None:
         self.about = about
-        self.told = [re.compile(pattern) for pattern in about["account"]]
+        self.told = [re.compile(pattern) for pattern in about["must_be_read"]]
+        self.skipped = [re.compile(pattern) for pattern in about.get("may_be_skipped", ())]
         self.counts = {
             category: [re.compile(pattern) for pattern in patterns]
             for category, patterns in about.get("counts", {}).items()
@@ -50,7 +51,7 @@ class Account:
         """A line may speak of a verdict, say how many there were, or say what the file is about."""
         for pattern in self.told:
             if pattern.search(line):
-                if not any(re.search(passed, line) for passed in self.about.get("passes", ())):
+                if not any(skipped.search(line) for skipped in self.skipped):
                     self.unread[number] = line
                 break
         for category, patterns in self.counts.items():
@@ -58,13 +59,14 @@ class Account:
                 continue
             if any(int(match["count"]) for pattern in patterns for match in pattern.finditer(line)):
                 self.counted[category] = (number, line)
-        if self.about["expect"] and not self.seen and not self.speaks:
-            self.speaks = bool(re.search(self.about["speaks"], line))
+        if self.about["error_if_nothing_read"] and not self.seen and not self.speaks:
+            self.speaks = bool(re.search(self.about["mentions"], line))
 
-    def read(self, made: list[dict[str, Any]]) -> None:
-        """What became an entry was not overlooked."""
+    def read(self, made: list[dict[str, Any]], took: set[int]) -> None:
+        """What became an entry, or a part of one, was not overlooked."""
+        for number in (*took, *(one["line_number"] for one in made)):
+            self.unread.pop(number, None)
         for one in made:
-            self.unread.pop(one["line_number"], None)
             self.seen.update(one["parsed_fields"])
 
     def check(self) -> None:
@@ -79,8 +81,8 @@ class Account:
             if category in self.counted and category not in self.seen:
                 number, line = self.counted[category]
                 raise ValueError(f"line {number}: it counts what was not seen: {line.strip()}")
-        if self.about["expect"] and not self.seen and self.speaks:
-            raise ValueError(self.about["expect"])
+        if self.about["error_if_nothing_read"] and not self.seen and self.speaks:
+            raise ValueError(self.about["error_if_nothing_read"])
 
 
 class Reading:
@@ -99,18 +101,22 @@ class Reading:
             watcher.line(number, line)
             watcher.read(made)
         self.account.line(number, line)
-        self.account.read(made)
+        self.account.read(made, self.took())
         if self.account.unread and not any(reader.late() for reader in self.readers):
             self.account.check()
         self.known.line(number, line)
         return made
+
+    def took(self) -> set[int]:
+        """The lines that the readers read with their last one, whether or not they make an entry."""
+        return {number for reader in self.readers for number in getattr(reader, "took", ())}
 
     def end(self) -> list[dict[str, Any]]:
         """The entries that the end of the file makes certain."""
         made = [one for reader in self.readers for one in reader.end()] if self.known.first else []
         for watcher in self.watchers:
             watcher.read(made)
-        self.account.read(made)
+        self.account.read(made, self.took())
         self.account.end()
         self.known.end()
         return made

@@ -1,0 +1,106 @@
+"""What a domain's file need not say: the prose of an ItemSpec that follows from the rest of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_EVERYTHING: Final = "none: everything stands in the files themselves"
+_SCENARIOS: Final = (
+    ("Everything Holds", "the files are those of a good run", "found", "none is needed"),
+    ("Something Is Wrong", "one line says that it does not hold", "missing", "a pattern with that line waives it"),
+    ("Several Files", "several files of this kind are among the inputs", "found", "the name of a file waives that file"),
+    ("Known Finding", "a finding was looked into and is accepted", "missing", "the text of that finding waives it"),
+)
+_WAIVERS: Final = (
+    {
+        "name": "Accepted Finding",
+        "scenario": "the finding was looked into and is accepted for this release",
+        "cases": ["an engineering change that is not in these files yet", "a finding that the foundry has accepted"],
+        "reason": "Accepted until the next release.",
+        "keywords": ["accepted", "agreed"],
+        "justification": "the finding has an owner and a date",
+    },
+    {
+        "name": "Preliminary Data",
+        "scenario": "the files come from data that is not final",
+        "cases": ["an early floorplan", "a block that is not frozen"],
+        "reason": "Preliminary data.",
+        "keywords": ["preliminary", "early"],
+        "justification": "the final files are checked again",
+    },
+)
+
+
+def filled(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A domain's data with what it leaves out; what is there is kept, and what is malformed left to the model."""
+    told = dict(data)
+    try:
+        told["categories"] = [_category(told, one) for one in told["categories"]]
+        told["items"] = [_item(told, one) for one in told["items"]]
+        told["sources"] = [_source(told, at, one) for at, one in enumerate(told["sources"])]
+        return _prose(told) | told
+    except (KeyError, TypeError, AttributeError, IndexError):
+        return told
+
+
+def _category(told: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    names = ", ".join(f"`{field['name']}`" for field in given["fields"])
+    guide = {
+        "location": "the lines that the patterns below fit",
+        "keywords": [given["name"]],
+        "method": f"the named groups of a pattern are the fields {names}; what a guard refuses is an error",
+    }
+    return {"purpose": f"tells {told['extracts']}", "guide": guide, **given}
+
+
+def _item(told: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    needed = " and ".join(f"`{field}`" for field in given["required"])
+    bad = given.get("mode") == "forbid"
+    return {
+        "purpose": f"tells {told['question']}",
+        "completeness": f"an entry has {needed}",
+        "quantifier": "each",
+        "passes": "no such entry is read" if bad else "every entry that is read fulfils the condition",
+        "fails": "such an entry is read" if bad else "an entry does not fulfil it, or none is read",
+        "step": "read every file and judge each entry",
+        "waivable": True,
+        "why": "a single finding may be accepted with a reason",
+        **given,
+    }
+
+
+def _source(told: Mapping[str, Any], at: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {"rank": "secondary" if at else "primary", "about": told["extracts"], **given}
+
+
+def _prose(told: Mapping[str, Any]) -> dict[str, Any]:
+    keys = [item["key"] for item in told["items"]]
+    waivable = [item["key"] for item in told["items"] if item["waivable"]]
+    return {
+        "structure": "one entry for each line, block or cell that is read",
+        "waivers": [{**waiver, "items": waivable} for waiver in _WAIVERS] if waivable else [],
+        "references": [{"text": _EVERYTHING}],
+        "tolerance": [
+            {"text": "Compressed files: the runtime hands over the decompressed text"},
+            {"text": "A line that speaks of the matter and is not understood: an error, and not a guess"},
+        ],
+        "steps": [{"text": "A single step: every file is read by itself"}],
+        "edge_cases": [{"text": "The same thing stands several times: each time is judged"}],
+        "scenarios": [
+            {"name": name, "context": context, result: keys, "waiver": waiver}
+            for name, context, result, waiver in _SCENARIOS
+        ],
+        "examples": [_output(told)],
+        "tests": {"passing": "files of a run in which everything holds", "failing": "change one line that is read"},
+    }
+
+
+def _output(told: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry as it is emitted, of the examples of the fields."""
+    category = told["categories"][0]
+    fields = {field["name"]: field["example"] for field in category["fields"]}
+    text = " ".join(str(value) for value in fields.values())
+    name = str(told["sources"][0]["files"][0]).replace("*", "run")
+    entry = {"value": text, "source_file": f"reports/{name}", "line_number": 12, "matched_content": text}
+    return {**entry, "parsed_fields": {category["key"]: fields}}

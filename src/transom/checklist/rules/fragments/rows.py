@@ -1,0 +1,278 @@
+"""`rows`: the language of domain files for what lines say: rows, blocks, tables and keys, and what is made of them."""
+
+import json
+import re
+from typing import Any
+
+from transom.checklist.rules.fragments.shared import entry
+
+
+class RowReader:
+    """Entries of one category, as one rule tells it.
+
+    `took` are the lines that the last call read, so that nobody calls them overlooked; `joined` is a row that goes on,
+    from line `begun`; `block` are the fields of an open block, `head` the columns of an open table; `kept` are entries
+    that wait for the end of the file, by the fields of their group.
+    """
+
+    def __init__(self, rule: dict[str, Any]) -> None:
+        self.rule = rule
+        self.rows = [(re.compile(row["match"]), row["says"]) for row in rule.get("rows", [])]
+        named = ("above", "inside", "block", "table")
+        self.res = {name: self.compiled(rule[name]) for name in named if rule.get(name)}
+        self.res |= {name: re.compile(rule[name]) for name in ("join", "goes_on", "until") if rule.get(name)}
+        self.context: dict[str, Any] = {}
+        self.within = not rule.get("inside")
+        self.joined: list[tuple[int, str]] = []
+        self.block: dict[str, Any] | None = None
+        self.shown = (0, "")
+        self.head: list[str] | None = None
+        self.kept: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.text: list[str] = []
+        self.took: set[int] = set()
+
+    def compiled(self, told: Any) -> Any:
+        """Regexes in place of their texts, in a list or under the keys that hold one."""
+        if isinstance(told, list):
+            return [re.compile(one) for one in told]
+        texts = {name: one for name, one in told.items() if name in ("from", "to", "head", "row") and one}
+        return {name: re.compile(one) for name, one in texts.items()}
+
+    def line(self, number: int, line: str) -> list[dict[str, Any]]:
+        """The entries that are certain by this line."""
+        self.took = set()
+        if "keys" in self.rule:
+            return self.key_line(number, line)
+        if "inside" in self.res:
+            if self.within and "to" in self.res["inside"] and self.res["inside"]["to"].search(line):
+                self.within = False
+            elif not self.within and self.res["inside"]["from"].search(line):
+                self.within = True
+                self.took.add(number)
+        if not self.within:
+            return []
+        if "join" in self.res:
+            self.joined.append((number, line))
+            if self.res["join"].search(line):
+                return []
+        elif "goes_on" in self.res:
+            return self.following(number, line)
+        else:
+            self.joined = [(number, line)]
+        return self.whole()
+
+    def following(self, number: int, line: str) -> list[dict[str, Any]]:
+        """A line is whole when the next one does not go on with it."""
+        if self.joined and self.res["goes_on"].search(line):
+            self.joined.append((number, line))
+            return []
+        made = self.whole() if self.joined else []
+        self.joined = [(number, line)]
+        return made
+
+    def whole(self) -> list[dict[str, Any]]:
+        """A line with all that goes on with it."""
+        lines, self.joined = self.joined, []
+        number, line = lines[0]
+        text = line
+        if len(lines) > 1:
+            parts = [re.sub(r"\\\s*$", " ", one) for _, one in lines]
+            text = " ".join([parts[0], *(part.strip() for part in parts[1:])])
+        before = len(self.took)
+        made = self.told(number, line, text)
+        if made or len(self.took) > before:
+            self.took.update(one for one, _ in lines)
+        return made
+
+    def told(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
+        """What a line says: a heading, a part of a block or of a table, or an entry."""
+        if "until" in self.res and self.res["until"].search(text):
+            self.context = {}
+        for heading in self.res.get("above", ()):
+            if found := heading.search(text):
+                self.context.update({name: said for name, said in found.groupdict().items() if said is not None})
+                self.took.add(number)
+        if "table" in self.res:
+            return self.of_table(number, line, text)
+        fields = self.row(text)
+        if fields is not None:
+            self.took.add(number)
+        if "block" in self.res:
+            return self.of_block(number, line, text, fields)
+        return [] if fields is None else self.give(number, line, fields)
+
+    def row(self, text: str) -> dict[str, Any] | None:
+        """The groups of the first row that fits, and what it says beside them."""
+        for pattern, says in self.rows:
+            if found := pattern.search(text):
+                return {**found.groupdict(), **says}
+        return None
+
+    def of_block(self, number: int, line: str, text: str, fields: dict[str, Any] | None) -> list[dict[str, Any]]:
+        """A block gathers what its rows say, and is one entry."""
+        if self.res["block"]["from"].search(text):
+            self.closed()
+            self.block, self.shown = {}, (number, line)
+            self.took.add(number)
+        if self.block is None:
+            self.took.discard(number)
+            return []
+        self.block.update({name: said for name, said in (fields or {}).items() if said is not None})
+        if not self.res["block"]["to"].search(text):
+            return []
+        self.took.add(number)
+        told, self.block = self.block, None
+        return self.give(*(self.shown if self.rule["block"].get("shown") == "from" else (number, line)), told)
+
+    def closed(self) -> None:
+        """No block may be open here."""
+        if self.block is not None:
+            raise ValueError(f"line {self.shown[0]}: what begins here has no end: {self.shown[1].strip()}")
+
+    def of_table(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
+        """Below its head each line is a row: an entry, or one for each of its cells."""
+        told = self.rule["table"]
+        if self.res["table"]["head"].search(text):
+            self.head = self.cells(text)
+            self.took.add(number)
+            return []
+        if self.head is None or re.fullmatch(r"[\s|+=_-]*", text):
+            if not text.strip():
+                self.head = None
+            return []
+        if not self.res["table"]["row"].search(text):
+            return []
+        cells = self.cells(text)
+        if len(cells) != len(self.head):
+            raise ValueError(f"line {number}: {len(cells)} cells under {len(self.head)} columns: {line.strip()}")
+        self.took.add(number)
+        if told.get("cells"):
+            names = zip(self.head[1:], cells[1:], strict=True)
+            each = [dict(zip(("row", "column", "cell"), (cells[0], *pair), strict=True)) for pair in names]
+            return [
+                one
+                for cell in each
+                if cell["cell"] not in told["empty"]
+                for one in self.give(number, line, {name: cell[part] for name, part in told["cells"].items()})
+            ]
+        places = {name: self.head.index(column) for name, column in told["columns"].items() if column in self.head}
+        if len(places) < len(told["columns"]):
+            raise ValueError(f"line {number}: the table has not all of {', '.join(told['columns'].values())}")
+        return self.give(number, line, {name: cells[at] for name, at in places.items()})
+
+    def cells(self, text: str) -> list[str]:
+        """What stands between bars, or between wide blanks."""
+        if "|" in text:
+            return [cell.strip().rstrip(":").strip() for cell in text.strip().strip("|").split("|")]
+        return re.split(r"\s{2,}|\t", text.strip())
+
+    def key_line(self, number: int, line: str) -> list[dict[str, Any]]:
+        """A line of a file of keys: kept where the file is JSON, else read at once."""
+        if self.text or line.lstrip()[:1] in ("{", "["):
+            self.text.append(line)
+            return []
+        found = re.match(r'\s*"?([\w./ -]+?)"?\s*[:=]\s*(.*?),?\s*$', line)
+        return self.key(number, line, found[1], found[2].strip('"')) if found else []
+
+    def key(self, number: int, line: str, path: str, said: Any) -> list[dict[str, Any]]:
+        """The entry of a key that is asked for."""
+        if not any(re.fullmatch(wanted, path) for wanted in self.rule["keys"]):
+            return []
+        if said is None or isinstance(said, bool | list | dict) or str(said).strip() == "":
+            raise ValueError(f"line {number}: {path} has no value: {line.strip()}")
+        self.took.add(number)
+        return self.give(number, line, {"key": path, "value": str(said)})
+
+    def json_keys(self) -> list[dict[str, Any]]:
+        """The entries of a JSON document, each at the line of its key."""
+        try:
+            data = json.loads("\n".join(self.text), object_pairs_hook=lambda pairs: pairs)
+        except ValueError as error:
+            raise ValueError(f"line 1: no JSON document: {error}") from error
+        place = [0, 0]  # line and column behind the last key
+        made: list[dict[str, Any]] = []
+
+        def walk(path: str, value: Any) -> None:
+            named = isinstance(value, list) and all(isinstance(one, tuple) for one in value)
+            for key, one in value if named else ():
+                wanted = re.compile(re.escape(json.dumps(key, ensure_ascii=False)) + r"\s*:")
+                while not (found := wanted.search(self.text[place[0]], place[1])):
+                    place[:] = [place[0] + 1, 0]
+                    if place[0] == len(self.text):
+                        raise ValueError(f"line 1: the key {key} is not found as it is read")
+                place[1] = found.end()
+                inner = f"{path}.{key}" if path else key
+                if not isinstance(one, list):
+                    made.extend(self.key(place[0] + 1, self.text[place[0]], inner, one))
+                walk(inner, one)
+
+        walk("", data)
+        return made
+
+    def give(self, number: int, line: str, fields: dict[str, Any]) -> list[dict[str, Any]]:
+        """An entry of these fields, at once or with its group at the end."""
+        fields = {**self.context, **{name: said for name, said in fields.items() if said is not None}, "line": line}
+        if any(fields.get(name) != text for name, text in self.rule.get("where", {}).items()):
+            return []
+        for name in self.rule.get("numbers", ()):
+            if isinstance(fields.get(name), str):
+                fields[name] = self.number(number, line, fields[name])
+        if unit := self.rule.get("unit"):
+            if fields.get(unit["of"]) not in unit["powers"]:
+                raise ValueError(f"line {number}: no unit is told for this number: {line.strip()}")
+            fields[unit["field"]] = float(f"{fields[unit['field']]}e{unit['powers'][fields[unit['of']]]}")
+        if "reduce" not in self.rule:
+            return [self.entry(number, line, fields)]
+        self.reduced(number, line, fields)
+        return []
+
+    def number(self, number: int, line: str, said: str) -> float:
+        """A number; of `-0.00` nobody can tell whether it is below zero."""
+        told = said.replace(",", "").strip()
+        if not re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", told):
+            raise ValueError(f"line {number}: {said!r} is no number: {line.strip()}")
+        if told[0] == "-" and float(told) == 0:
+            raise ValueError(f"line {number}: {said} may be below zero, or not: {line.strip()}")
+        return float(told) if re.search(r"[.eE]", told) else int(told)
+
+    def reduced(self, number: int, line: str, fields: dict[str, Any]) -> None:
+        """Into the group of its fields."""
+        how = self.rule["reduce"]
+        group = tuple(fields.get(name) for name in how.get("by", ()))
+        told = {"number": number, "line": line, "fields": fields}
+        old = self.kept.get(group)
+        counted = {**fields, how["count"]: 1} if "count" in how else fields
+        if old is None:
+            self.kept[group] = {**told, "fields": counted}
+        elif "sum" in how or "count" in how:
+            name = how.get("sum") or how["count"]
+            if not old["fields"][name]:  # what counts is evidence, and not what says zero
+                old.update(number=number, line=line)
+            old["fields"] = {**old["fields"], name: old["fields"][name] + counted[name]}
+        elif "min" in how or "max" in how:
+            name = how.get("min") or how["max"]
+            if (fields[name] < old["fields"][name]) == ("min" in how) and fields[name] != old["fields"][name]:
+                self.kept[group] = told
+        elif "last" in how:
+            self.kept[group] = told
+
+    def entry(self, number: int, line: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """The result, with the file that it names."""
+        made = entry({**self.rule, "numbers": ()}, number, line, fields)
+        follow = self.rule.get("follow")
+        if follow and fields.get(follow["field"]):
+            made["parsed_fields"]["reference"] = {"kind": follow["kind"], "path": fields[follow["field"]]}
+        return made
+
+    def late(self) -> bool:
+        """Whether an entry may still come for a line that went before."""
+        return bool(self.joined or self.text)
+
+    def end(self) -> list[dict[str, Any]]:
+        """The entries that the end of the file makes certain."""
+        self.took = set()
+        made = self.whole() if self.joined else []
+        self.closed()
+        if self.text:
+            made += self.json_keys()
+        return made + [self.entry(one["number"], one["line"], one["fields"]) for one in self.kept.values()]
