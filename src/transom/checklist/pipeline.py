@@ -19,13 +19,14 @@ from transom.checklist.run.stage import Occasion, judge
 from transom.checklist.spec.document import is_marked, parse_spec, section_texts
 from transom.checklist.spec.similar import remember_spec
 from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
-from transom.errors import InputError, NeedsModel
+from transom.errors import InputError, NeedsModel, Paused
 from transom.formats.yaml_files import read_bytes
 from transom.llm import CallSettings
 from transom.memory import Memory
 from transom.runs import Artifact, Run
 from transom.sandbox import Sandbox
 
+TAKEN = "build from it as it is"
 _SHELL = re.compile(r"\$(?!\{)")  # what a shell would put something else for
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
@@ -183,8 +184,9 @@ async def check_all(
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
         return spec
-    if not spec.ready:
-        return spec.result
+    if not spec.ready and not await _is_taken(run, spec.result):
+        command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
+        return spec.result.model_copy(update={"choose": command})
     if unusable := _unusable(item, places.roots(places.of(item, run.folder))):
         return _nothing_to_check(run, item, unusable)
     target = places.out / checker_folder(item.item_id) if places.out else None
@@ -197,6 +199,18 @@ async def check_all(
         return built.result
     checker = open_checker(built.folder)
     return Judged(await verdict_of(run, checker, item, places, manner, copy_to=copy_to), built.folder)
+
+
+async def _is_taken(run: Run, result: SpecResult) -> bool:
+    """Whether a person takes an ItemSpec in spite of its findings, which wait as a question until then."""
+    first = result.findings[0]
+    more = f" and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
+    asks = f"The ItemSpec of {result.item_id} has findings: {first.message}{more}. What is to become of it?"
+    try:
+        word = await run.ask("review", asks, options=[TAKEN, "I mend it"])
+    except Paused:
+        return False
+    return word.text == TAKEN
 
 
 def checker_folder(item_id: str) -> str:

@@ -20,15 +20,15 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
+from transom.canonical import Json
 from transom.checklist.run import Verdict, together
-from transom.checklist.run.baseline import Baseline
 from transom.checklist.run.loading import CONFIG
-from transom.checklist.run.report import headline
-from transom.cli.answers import print_verdicts, toned, verdict_for
-from transom.cli.check_reports import parse_reports
+from transom.checklist.run.report import headline, summary
+from transom.cli.answers import toned, verdict_for
 from transom.cli.checking import answer_of, run_one
-from transom.cli.options import session_of
-from transom.cli.output import counted, print_text, table
+from transom.cli.command import given_in
+from transom.cli.options import compared_by, writer_of
+from transom.cli.output import counted, table
 from transom.cli.registry import place
 from transom.cli.session import Options as Common
 from transom.cli.session import Session
@@ -37,10 +37,11 @@ from transom.config import FILE_NAMES
 from transom.errors import InputError, ProviderError, TransomError
 from transom.runs import Run, write_file
 from transom.sandbox.process import kill_group, start_group
+from transom.store import SqliteStore
 
 ESCALATIONS = "escalations.jsonl"
 HELD, ESCALATED = "held", "escalated"
-"""Records in the journal of a batch: an item that is asked again at a time, and one that has no answer."""
+"""Records in the journal of a batch: an item that is asked again at a time, and the items that have no answer."""
 
 _ENDED = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "NEEDS_REVIEW"}
 _LENGTH = struct.Struct(">I")
@@ -49,24 +50,22 @@ _LENGTH = struct.Struct(">I")
 async def batch_command(session: Session, texts: Sequence[str], options: Options) -> int:
     """`check batch`."""
     targets = found(texts)
-    reports = parse_reports(session, options.reports, options.variables, targets)
-    baseline = Baseline(options.baseline) if options.baseline else None
-    entry = options.entry("batch", session, [Path(text) for text in texts])
+    write = writer_of(session, options, targets)
+    compared = compared_by(options)
+    session.settle(as_of=options.day)
+    named: list[Json] = [place(Path(text)) for text in texts]
     async with (
         session.open_store() as store,
-        session.open_run(
-            "check-batch", {"targets": [place(Path(text)) for text in texts]}, name="batch", store=store, entry=entry
-        ) as run,
+        session.open_run("check-batch", {"targets": named}, name="batch", store=store, entry=session.entry) as run,
     ):
-        verdicts = await _Batch(session, run, targets, options, entry).work()
-        if baseline:
-            verdicts = [baseline.compare(one, fail_on_unused=options.fail_on_unused) for one in verdicts]
-        await run.finish(_ENDED[together(verdicts).exit_code])
-    if session.format == "json":
-        return print_verdicts(session, verdicts, reports)
-    rows = [(*headline(one, toned), one) for one in verdicts]
-    print_text(*table([(status, one.item_id, tail or _why(one), one.run_id or "") for status, tail, one in rows]))
-    return print_verdicts(session, verdicts, reports, summary=True)
+        verdicts = [compared(one) for one in await _Batch(session, run, targets, options).work()]
+        document = together(verdicts)
+        await run.finish(_ENDED[document.exit_code])
+    heads = [headline(one) for one in verdicts]
+    rows = [(status, one.item_id, tail or _why(one)) for (status, tail), one in zip(heads, verdicts, strict=True)]
+    session.report(document, *table(rows), "", summary(document, toned))
+    write(document)
+    return document.exit_code
 
 
 def found(texts: Sequence[str]) -> list[Path]:
@@ -75,7 +74,7 @@ def found(texts: Sequence[str]) -> list[Path]:
     Raises:
         InputError: a folder or a glob that has none.
     """
-    paths: list[Path] = []
+    paths: dict[str, Path] = {}
     for text in texts:
         if os.path.isdir(text):  # noqa: PTH112  unlike Path.is_dir it never raises
             names = _of_folder(Path(text))
@@ -85,15 +84,17 @@ def found(texts: Sequence[str]) -> list[Path]:
             names = [text]
         if not names:
             raise InputError("there is no item", where=text, hint="name item files, or a folder that has some")
-        paths += map(Path, names)
-    return list({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
+        for name in names:
+            if Path(name).name not in FILE_NAMES:  # the settings are no item
+                paths.setdefault(os.path.realpath(name), Path(name))
+    return list(paths.values())
 
 
 def _of_folder(folder: Path) -> list[str]:
     """A checker; else the items in a folder; else the checkers in it."""
     if (folder / CONFIG).is_file():
         return [str(folder)]
-    items = [one for one in folder.iterdir() if one.suffix in (".yaml", ".yml") and one.name not in FILE_NAMES]
+    items = [one for one in folder.iterdir() if one.suffix in (".yaml", ".yml")]
     return sorted(map(str, items or [one.parent for one in folder.glob(f"*/{CONFIG}")]))
 
 
@@ -105,7 +106,6 @@ class _Batch:
     run: Run
     targets: list[Path]
     options: Options
-    entry: dict[str, Any]
     done: dict[Path, Verdict] = field(default_factory=dict)
     held: dict[Path, float] = field(default_factory=dict)
     escalated: list[dict[str, Any]] = field(default_factory=list)
@@ -113,7 +113,8 @@ class _Batch:
 
     async def work(self) -> list[Verdict]:
         """A verdict for every target, in their order."""
-        until = {row.data["target"]: row.data["until"] for row in self.run.records() if row.kind == HELD}
+        held: list[Any] = [row.data for row in self.run.records() if row.kind == HELD]
+        until = {row["target"]: row["until"] for row in held}
         now = time.time()
         self.held = {one: until[place(one)] for one in self.targets if until.get(place(one), now) > now}
         while len(self.done) < len(self.targets):
@@ -123,6 +124,7 @@ class _Batch:
             else:
                 await self._wait(min(at for one, at in self.held.items() if one not in self.done))
         if self.escalated:
+            await self.run.append(ESCALATED, {"rows": self.escalated})
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.escalated)
             path = write_file(self.run.folder / ESCALATIONS, text.encode("utf-8", "backslashreplace"))
             self.session.progress(f"{counted(len(self.escalated), 'escalation')} in {path}")
@@ -145,9 +147,9 @@ class _Batch:
 
     async def _process(self, targets: list[Path], jobs: int) -> None:
         """One process and its answers; what it left open when it ended by itself is an error."""
-        asked = {"entry": self.entry, "workspace": str(self.session.workspace_root), "jobs": jobs}
-        asked["targets"] = [place(one) for one in targets]
-        asked["several"] = len(self.targets) > 1
+        here = self.session
+        asked: dict[str, Any] = {"entry": here.entry, "workspace": str(here.workspace_root), "base_url": here.base_url}
+        asked |= {"jobs": jobs, "several": len(self.targets) > 1, "targets": [place(one) for one in targets]}
         pipe = asyncio.subprocess.PIPE
         process = await start_group(sys.executable, "-m", "transom.cli.batch", stdin=pipe, stdout=pipe)
         assert process.stdin and process.stdout
@@ -177,10 +179,9 @@ class _Batch:
             return
         self.done[target] = verdict
         if verdict.status == "ERROR":
-            row = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "item_id": verdict.item_id}
+            row: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "item_id": verdict.item_id}
             row |= {"target": place(target), "cause": _why(verdict), "run_id": verdict.run_id}
             self.escalated.append(row)
-            await self.run.append(ESCALATED, row)
         number, many = len(self.done), len(self.targets)
         status, tail = headline(verdict)
         spent = time.monotonic() - self.began
@@ -191,7 +192,7 @@ class _Batch:
 
 def _why(verdict: Verdict) -> str:
     """Why there is no answer, in one line."""
-    rows = [one.message for one in (*verdict.errors, *verdict.warnings)]
+    rows = [one.message for one in verdict.errors] + [one.message for one in verdict.warnings]
     words = [f'not understood: "{one.text}"' for one in verdict.needs_model]
     return " ".join((words or rows or [""])[0].split())
 
@@ -202,30 +203,51 @@ def _minutes(seconds: float) -> str:
 
 async def _serve() -> None:
     """The work of one process: the targets that stdin names. It ends at once when stdin does."""
+    from transom.cli.app import build_app
+
+    build_app()  # so that the command is known
     asked = json.loads(sys.stdin.buffer.readline())
     asyncio.get_running_loop().add_reader(0, os._exit, 1)
-    session = session_of(asked["entry"], Session.start(Common(quiet=True, workspace=Path(asked["workspace"]))))
-    options, places = Options.from_entry(asked["entry"]), asyncio.Semaphore(asked["jobs"])
-    async with session.open_store() as store:
+    common = Common(quiet=True, workspace=Path(asked["workspace"]), base_url=asked["base_url"])
+    session, places = Session.start(common).again(asked["entry"]), asyncio.Semaphore(asked["jobs"])
+    options: Options = given_in(asked["entry"])["options"]
+    try:
+        async with session.open_store() as store, asyncio.TaskGroup() as group:
+            for number, text in enumerate(asked["targets"]):
+                mine = Path(text), number, asked["several"]
+                group.create_task(_answer(session, store, options, places, *mine))
+    finally:
+        for _, chain in session.chains:
+            await chain.aclose()
 
-        async def one(number: int, target: Path) -> None:
-            async with places:
-                try:
-                    if target.is_dir():
-                        outcome: Any = await run_one(session, store, target, options, several=asked["several"])
-                    else:
-                        mine = replace(options, item=target)
-                        outcome = await answer_of(session, store, mine, several=asked["several"])
-                except TransomError as error:
-                    outcome = error
-            verdict = verdict_for(target, outcome, options.day)
-            failed = isinstance(outcome, ProviderError) and outcome.retryable
-            row = {"n": number, "verdict": verdict.model_dump(mode="json", by_alias=True), "failed": failed}
-            data = json.dumps(row).encode()
-            sys.stdout.buffer.write(_LENGTH.pack(len(data)) + data)
-            sys.stdout.buffer.flush()
 
-        await asyncio.gather(*(one(number, Path(text)) for number, text in enumerate(asked["targets"])))
+async def _answer(
+    session: Session,
+    store: SqliteStore,
+    options: Options,
+    places: asyncio.Semaphore,
+    target: Path,
+    number: int,
+    several: bool,
+) -> None:
+    """One target's answer, written to stdout; its run is resumed by itself."""
+    command, key = ("check run", "targets") if target.is_dir() else ("check all", "items")
+    given = {**session.entry["given"], key: [str(target)]}
+    session = replace(session, entry={**session.entry, "command": command, "given": given})
+    async with places:
+        try:
+            if target.is_dir():
+                outcome: Any = await run_one(session, store, target, options, set(), several=several)
+            else:
+                outcome = await answer_of(session, store, replace(options, item=target), several=several)
+        except TransomError as error:
+            outcome = error
+    verdict = verdict_for(target, outcome, options.day)
+    failed = isinstance(outcome, ProviderError) and outcome.retryable
+    row = {"n": number, "verdict": verdict.model_dump(mode="json", by_alias=True), "failed": failed}
+    data = json.dumps(row).encode()
+    sys.stdout.buffer.write(_LENGTH.pack(len(data)) + data)
+    sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from transom.canonical import digest, pretty_json
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+State = Literal["new", "unchanged"]
 _NO_ID = re.compile(r"\s+")
 
 
@@ -42,7 +43,7 @@ class SarifResult:
     line: int | None = None
     snippet: str = ""
     suppressed: str | None = None
-    state: Literal["new", "unchanged"] | None = None
+    state: State | None = None
 
 
 def sarif_report(

@@ -356,7 +356,15 @@ def test_the_checkers_own_copy_of_the_item_is_used_without_another(tmp_path: Pat
 
 
 def test_a_glob_a_folder_and_the_home_name_all_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("a[1]/x.rpt", "a[1]/y.rpt.gz", "a[1]/x.rpt.gz", "a[1]/.hidden.rpt", "a[1]/deep/z.rpt", "a[1]/s.log", "q*.rpt")
+    names = (
+        "a[1]/x.rpt",
+        "a[1]/y.rpt.gz",
+        "a[1]/x.rpt.gz",
+        "a[1]/.hidden.rpt",
+        "a[1]/deep/z.rpt",
+        "a[1]/s.log",
+        "q*.rpt",
+    )
     write_files(tmp_path, dict.fromkeys(names, "text\n"))
     (tmp_path / "a[1]" / "lost.rpt").symlink_to("nowhere")
     (tmp_path / "empty").mkdir()

@@ -1,8 +1,8 @@
 """`waiver_audit.jsonl`: every waiver that was applied, with the finding as it was. Only ever appended to.
 
-    {"time", "user", "run_id", "item_id", "checker_sha256", "reason", "approver", "expires", "pattern", "match",
-     "matched_text", "finding": {"origin", "id", "name", "value", "source_file", "line_number", "matched_content",
-     "reason"}}
+{"time", "user", "run_id", "item_id", "checker_sha256", "reason", "approver", "expires", "pattern", "match",
+ "matched_text", "finding": {"origin", "id", "name", "value", "source_file", "line_number", "matched_content",
+ "reason"}}
 """
 
 from __future__ import annotations

@@ -40,9 +40,14 @@ def text_report(verdict: Verdict, style: Style = plain) -> str:
 def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
     """Several verdicts, each in full, and the count of each status at the end."""
     parts = [text_report(verdict, style) for verdict in verdicts.checks]
+    return "\n".join([*parts, f"{summary(verdicts, style)}\n"])
+
+
+def summary(verdicts: Verdicts, style: Style = plain) -> str:
+    """How many there are of each status, in one line."""
     counts = verdicts.summary.model_dump()
-    summary = ", ".join(style(_TONES[name], f"{count} {name}") for name, count in counts.items() if count)
-    return "\n".join([*parts, f"{len(verdicts.checks)} checks: {summary}\n"])
+    told = ", ".join(style(_TONES[name], f"{count} {name}") for name, count in counts.items() if count)
+    return f"{len(verdicts.checks)} checks: {told}"
 
 
 def _lines(verdict: Verdict, style: Style) -> Iterator[str]:

@@ -13,7 +13,7 @@ from transom.checklist.run.verdict import CheckedItem, Trouble, Verdict, Verdict
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import Entry, Line, Page, Part, Section, Table, Tone, context_lines, html_report
 from transom.formats.junit_report import JUnitCase, Result, junit_report
-from transom.formats.sarif_report import SarifResult, SarifRule, sarif_report
+from transom.formats.sarif_report import SarifResult, SarifRule, State, sarif_report
 
 Folders: TypeAlias = Sequence[Path]
 """Where the files that a verdict names may lie."""
@@ -120,7 +120,9 @@ def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
         because = (one.waiver.reason or f"waived by {one.waiver.pattern}") if isinstance(one, WaivedItem) else None
         message = f"{_title(one)}: {one.reason}"
         place = (one.source_file, one.line_number, one.matched_content)
-        state = None if verdict.baseline is None or because else "unchanged" if id(one) in known else "new"
+        state: State | None = (
+            None if verdict.baseline is None or because else "unchanged" if id(one) in known else "new"
+        )
         yield SarifResult(rule, message, "fail", *place, because, state), one.name
 
 

@@ -58,10 +58,10 @@ class Roots:
         path = self.expand(home, where)
         found: set[str] = set()
         if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
-            found = set(glob(f"{escape(str(path))}/**", recursive=True))
+            found = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207  Path.glob shows hidden files
         elif re.search(r"[*?]", home) and not os.path.exists(path):  # noqa: PTH110  as above
             pattern = Path(escape(str(self.base)), self._replaced(home.replace("[", "[[]"), where, escape))
-            found = {name for ending in ("", ".gz") for name in glob(f"{pattern}{ending}", recursive=True)}
+            found = {*glob(str(pattern), recursive=True), *glob(f"{pattern}.gz", recursive=True)}  # noqa: PTH207  as above
         named = (name for name in found if not name.endswith(".gz") or name.removesuffix(".gz") not in found)
         files = sorted(name for name in named if not os.path.isdir(name))  # noqa: PTH112  a link to nothing is an error
         if len(files) > MOST_FILES:

@@ -194,8 +194,8 @@ class Verdict(Shape):
 
     Where the gates left a doubt of the checker that no person took, `doubted` says which: the status is what was found,
     and waits for a person all the same. With a `baseline` the `known_items` are violations that stood in the earlier
-    result, too: the status stays what it is, and the exit code counts only what is new. `run_id`, `seconds` and `applied_at` belong to the printed form alone, so that
-    equal inputs give equal files.
+    result, too: the status stays what it is, and the exit code counts only what is new. `run_id`, `seconds` and
+    `applied_at` belong to the printed form alone, so that equal inputs give equal files.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
