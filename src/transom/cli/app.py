@@ -124,9 +124,12 @@ def _usage(error: typer.TyperException) -> int:
 
 
 def _interrupted(invocation: Invocation) -> int:
-    open_runs = invocation.session.open_runs if invocation.session else []
-    go_on = "; ".join(f"go on with: transom resume {run}" for run in open_runs)
-    say(f"\ntransom: interrupted{'; ' if go_on else ''}{go_on}")
+    """Say how to go on: each run that was cut off; the demonstration, whose runs are its own, as a whole."""
+    session = invocation.session
+    commands = [f"transom resume {run}" for run in session.open_runs] if session else []
+    if session and session.entry.get("command") == "demo":
+        commands = [" ".join(["transom demo", *(session.entry["given"]["products"] or ())])]
+    say("\ntransom: interrupted" + "".join(f"; go on with: {command}" for command in commands))
     return INTERRUPTED
 
 
