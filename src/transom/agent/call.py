@@ -81,7 +81,7 @@ async def call(
         OutOfTurns: it goes on calling tools when it may not.
         CapReached: the budget is used up; with a larger one the same call goes on.
         ToolError: the role declares other tools than it is given.
-        VisibilityError, WindowOverflow, EgressError, ProviderError: see `assemble` and `Stage.ask`.
+        VisibilityError, WindowOverflow, EgressError, ProviderError: see `go_on` and `Stage.ask`.
     """
     box = tools or Toolbox()
     _check_tools(role, box)

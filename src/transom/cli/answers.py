@@ -101,6 +101,8 @@ def next_of(answer: SpecResult | BuildResult) -> str:
 def print_spec(session: Session, result: SpecResult) -> int:
     """Print the answer of `check spec`."""
     kind = [f"  capability type {result.capability_type}"] if result.capability_type else []
+    scores = [f"{name} {row['score']}" for name, row in result.quality.items() if isinstance(row, dict)]
+    kind += [f"  quality, of 10 each: {', '.join(scores)}"] if scores else []
     about = [*kind, *_findings(result.findings), *_words(result.needs_model), *(f"  {o}" for o in _readings(result))]
     return session.report(
         result, _head(result, result.itemspec_path), *about, f"  run {result.run_id}", code=result.exit_code

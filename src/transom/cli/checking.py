@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from transom.canonical import Json
+from transom.canonical import Json, pretty_json
 from transom.checklist.build.checker import SPEC_FILE
 from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.build.lessons import DOMAIN
@@ -75,7 +75,7 @@ async def spec_command(session: Session, options: Options) -> int:
             await register_spec(store, item, spec.document.value)
         result = await with_readings(session, run, item, places, spec) if isinstance(spec, SpecResult) else spec.result
         if options.debug:
-            await _copy_rounds(run, places.out or run.folder / "spec", item.item_id)
+            await _copy_rounds(run, places.out or run.folder / "spec", item, spec)
         await _finish(run, result)
     return print_spec(session, result) if result else await spec_command(session, options)
 
@@ -255,10 +255,13 @@ def _verdict_copy(places: Places, item_id: str, *, several: bool) -> Path | None
     return places.out / (f"{item_id}_{VERDICT_FILE}" if several else VERDICT_FILE)
 
 
-async def _copy_rounds(run: Run, out: Path, item_id: str) -> None:
-    """Every round's prompt and reply, under the names that a person knows, in `<id>_debug/`."""
-    for file in sorted((run.folder / "spec").glob("round*/*.md")):
-        await export(run.store, out / f"{item_id}_debug" / file.name, file.read_bytes(), progress=run.progress)
+async def _copy_rounds(run: Run, out: Path, item: Item, spec: WrittenSpec | SpecResult) -> None:
+    """Every round's prompt and reply, the item and who answered what, under names that a person knows."""
+    result = spec.result if isinstance(spec, WrittenSpec) else spec
+    copies = {file.name: file.read_bytes() for file in sorted((run.folder / "spec").glob("round*/*.md"))}
+    copies |= {"config.yaml": item.text.encode("utf-8"), "meta.json": pretty_json(result).encode("utf-8")}
+    for name, data in copies.items():
+        await export(run.store, out / f"{item.item_id}_debug" / name, data, progress=run.progress)
 
 
 def _shown(verdict: Verdict, run_id: str, started: float) -> Verdict:

@@ -10,6 +10,7 @@ from transom.checklist.item import Item
 from transom.checklist.results import FindingRow, RoundRow, SpecResult
 from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
 from transom.checklist.spec.gate import check_analysis, check_spec
+from transom.checklist.spec.quality import quality_of
 from transom.checklist.spec.rounds import OBSERVED, ROUNDS, observed_file, write_sections
 from transom.checklist.spec.shapes import SpecDocument
 from transom.errors import InputError
@@ -154,13 +155,7 @@ def _result(
         capability_type=document.check.capability_type,
         rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
         findings=tuple(FindingRow.of(finding) for finding in findings),
-        quality={
-            "characters": len(document.text),
-            "categories": len(document.parsing.keys()),
-            "validation_items": len(document.check.items),
-            "waiver_scenarios": len(document.waiver.scenarios),
-            "special_scenarios": len(document.guide.scenarios),
-        },
+        quality=quality_of(document, findings),
         run_id=run.id,
     )
 
