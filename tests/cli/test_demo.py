@@ -11,20 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.checks import EXAMPLES, Answer
+from tests.cli.checks import EXAMPLES, Desk
 from tests.cli.helpers import COMMAND, clean_environment
-from transom.cli import main
 
 
 @pytest.mark.slow
 def test_the_demo_keeps_to_a_workspace_of_its_own(
     here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def transom(*arguments: str) -> Answer:
-        capfd.readouterr()
-        code = main(list(arguments))
-        return Answer(code, *capfd.readouterr())
-
+    transom = Desk(here, capfd)
     examples = here / "examples" / "checks"
     examples.mkdir(parents=True)
     shutil.copytree(EXAMPLES / "data", examples / "data")
