@@ -106,9 +106,11 @@ class Guide:
             values = self.study.values(design)
             if self.study.unmet(values):
                 return math.inf
+            # Of designs with equal features, those of another size, the one that differs least.
+            size = sum(_apart(values[name], params[name]) for name in design.keys() & params.keys())
             mine = self.features(values)
-            pairs = [(mine[name], wanted[name]) for name in wanted if name in mine]
-            return sum(math.log(a / b) ** 2 for a, b in pairs if a > 0 < b) if pairs else math.inf
+            shared = mine.keys() & wanted.keys()
+            return sum(_apart(mine[name], wanted[name]) for name in shared) + 1e-3 * size if shared else math.inf
 
         best = min((random_design(self.study, pick) | chosen for _ in range(_SEARCHED)), key=distance)
         for at in range(_REFINED):
@@ -157,6 +159,12 @@ class Guide:
 def _counts(trial: Trial) -> bool:
     """True for trials whose outcome depends on the design."""
     return trial.kind == "solved" or (trial.kind == "failed" and trial.failure not in ("timeout", "output_flood"))
+
+
+def _apart(one: Number, other: Number) -> float:
+    """Square of the logarithm of a ratio; 0 where there is none."""
+    numbers = isinstance(one, int | float) and isinstance(other, int | float) and one > 0 < other
+    return math.log(float(one) / float(other)) ** 2 if numbers else 0.0
 
 
 def _short(value: Number) -> str:

@@ -94,8 +94,8 @@ def _draw_history(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
 
 
 def _draw_bars(axes: Any, found: Mapping[str, float], colour: str, label: str) -> None:
-    axes.barh(list(found), list(found.values()), color=colour)
-    axes.invert_yaxis()
+    axes.barh(list(found), list(found.values()), color=colour, height=0.6)
+    axes.set_ylim(max(3, len(found)) - 0.5, -0.5)
     if all(isinstance(value, int) for value in found.values()):
         axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel=label)

@@ -39,7 +39,7 @@ def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Ran
     weights = np.sqrt(_NEAR / (_NEAR + (places**2).sum(axis=1)))[:, None]
     sign = -1 if study.objectives[0].direction == "maximize" else 1
     unit = sign * (abs(best.values[0]) or 1.0)
-    seen = np.array([[trial.values[0] / unit, *trial.violations.values()] for trial in solved])
+    seen = np.array([[trial.values[0] / unit, *map(_bent, trial.violations.values())] for trial in solved])
     left = weights * np.column_stack([np.ones(len(solved)), places])
     ridge = np.diag([0.0, *[_RIDGE] * len(numeric)])
     model = np.linalg.lstsq(left.T @ left + ridge, left.T @ (weights * seen), rcond=None)[0]
@@ -49,6 +49,11 @@ def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Ran
     expected: Any = np.column_stack([np.ones(len(there)), there]) @ model
     costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
     return [candidates[n] for n in np.argsort(costs)]
+
+
+def _bent(violation: float) -> float:
+    """A violation so that power laws, as of stresses, are straight lines; 0 stays 0."""
+    return math.log(max(0.05, 1 + violation))
 
 
 def _place(study: Study, names: Sequence[str], design: Mapping[str, Number]) -> list[float]:
