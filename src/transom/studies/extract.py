@@ -13,11 +13,7 @@ from transom.studies.study import Extractor
 
 
 def extract(extractor: Extractor, folder: Path) -> float | None:
-    """The number that an extractor names, None where its file or the number is not there.
-
-    Raises:
-        InputError: the extractor itself cannot be used.
-    """
+    """The number that an extractor names, None where its file or the number is not there."""
     path = folder / extractor.file
     if not path.is_file():
         return None

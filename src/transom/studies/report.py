@@ -44,10 +44,7 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
 def write_pictures(
     runner: StudyRunner, trials: Sequence[Trial], folder: Path, best: Best | None = None
 ) -> dict[str, Path]:
-    """Write the study's pictures as PNG: the best design, history, failures, importances, the front.
-
-    The first is drawn by the solver, where it has a method `draw(axes, values)`.
-    """
+    """Write the study's pictures as PNG; a solver that has a method `draw(axes, values)` draws the best design."""
     from matplotlib.figure import Figure  # noqa: PLC0415  slow
 
     study, drawn = runner.study, dict[str, Any]()

@@ -21,11 +21,7 @@ _VIOLATION = 10.0  # what a violated constraint weighs against the objective, bo
 
 
 def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Random) -> list[dict[str, Number]]:
-    """Designs near the best one, the most promising first; none where no design is feasible or objectives compete.
-
-    Args:
-        spread: standard deviation of a candidate, as a share of each variable's range.
-    """
+    """Designs near the best one, the most promising first; none where no design is feasible or objectives compete."""
     import numpy as np  # noqa: PLC0415  slow
 
     numeric = [name for name, one in study.variables.items() if not one.choices]
