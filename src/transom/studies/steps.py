@@ -17,6 +17,7 @@ from transom.studies.trials import Trial, ranked
 _CANDIDATES = 300
 _NEAR = 0.02  # square of the distance (in logarithms) from which on a solve counts half
 _RIDGE = 1e-3
+_FAILS = 1e3  # what a failed design weighs that is nearer than any with results
 _VIOLATION = 10.0  # what a violated constraint weighs against the objective, both relative
 
 
@@ -44,7 +45,14 @@ def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Ran
     there = np.array([_place(study, numeric, one) for one in candidates]) - centre
     expected: Any = np.column_stack([np.ones(len(there)), there]) @ model
     costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
+    if failed := [_place(study, numeric, trial.params) for trial in trials if trial.kind == "failed"]:
+        costs += _FAILS * (_nearest(there, np.array(failed) - centre) < _nearest(there, places))
     return [candidates[n] for n in np.argsort(costs)]
+
+
+def _nearest(points: Any, others: Any) -> Any:
+    """Square of each point's distance from the nearest of others."""
+    return ((points[:, None, :] - others[None, :, :]) ** 2).sum(axis=2).min(axis=1)
 
 
 def _bent(violation: float) -> float:
