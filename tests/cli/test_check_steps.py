@@ -134,7 +134,7 @@ def test_several_targets_are_one_document_and_the_gravest_code(after: Callable[.
     answer = desk.check("run", *targets, "-o", "verdicts", *report, "--format", "json", "-q")
     assert answer.code == 1
     assert answer.document["schema"] == "transom.checks/1"
-    assert answer.document["summary"] == {"PASS": 2, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 0}
+    assert answer.document["summary"] == {"PASS": 2, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 0, "NEEDS_REVIEW": 0}
     assert [check["item_id"] for check in answer.document["checks"]] == ["VER-01", "VER-02", "STA-01"]
     assert json.loads(Path("reports.json").read_text("utf-8")) == answer.document
     assert "3 checks: 2 PASS, 1 FAIL" in Path("reports.txt").read_text("utf-8")
@@ -156,16 +156,6 @@ def test_reports_are_written_in_every_format_with_evidence_in_its_lines(desk: De
     assert ["suppressions" in one for one in log["runs"][0]["results"]] == [False, False, True]
     assert b'failures="1"' in Path("out/r.junit").read_bytes()
     assert len(Path("out/r.csv").read_text("utf-8-sig").splitlines()) == 19
-
-
-@pytest.mark.slow
-def test_one_bad_target_costs_the_others_nothing(after: Callable[..., Desk]) -> None:
-    desk = after("all", "VER-01.yaml", "VER-02.yaml", "STA-01.yaml", "-o", "out")
-    answer = desk.check("run", "VER-01.yaml", "nosuch.yaml", "VER-03.yaml", "VER-02.yaml", "--format", "json", "-q")
-    assert answer.code == 2
-    assert [check["item_id"] for check in answer.document["checks"]] == ["VER-01", "VER-02"]
-    assert [line.split(": ")[1] for line in answer.err.splitlines()] == ["nosuch.yaml", "VER-03.yaml"]
-    assert desk.check("run", "nosuch.yaml", "neither.yaml", "--format", "json", "-q").out == ""
 
 
 @pytest.mark.slow

@@ -172,7 +172,7 @@ def test_replay_is_a_provider(tmp_path: Path) -> None:
     write_recording(tmp_path / "calls.json", [(request, Reply((Text("recorded"),), by="x"))])
     chain = session(tmp_path, Options(model="replay:calls.json")).chain()
     assert chain.name == "replay"
-    assert asyncio.run(chain.complete(request)).text == "recorded"
+    assert asyncio.run(chain.answer(request)).text == "recorded"
 
 
 def test_the_embedded_rules_are_the_default(tmp_path: Path) -> None:

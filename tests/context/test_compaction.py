@@ -42,8 +42,8 @@ def grown(made: list[Turn], said: list[Mark], policy: Compaction, limit: int) ->
     whole = folded = History()
     for index, turn in enumerate(made):
         mark = said[index % len(said)] if said else Mark()
-        whole = whole.add(turn, mark=mark, failed=index % 11 == 7)
-        folded = folded.add(turn, mark=mark, failed=index % 11 == 7)
+        whole = whole.add(turn, mark=mark)
+        folded = folded.add(turn, mark=mark)
         if not (isinstance(turn, AssistantMessage) and turn.calls):
             folded = compact(folded, policy, limit, PLAIN)
     return whole, folded
@@ -116,7 +116,7 @@ def test_it_is_folded_at_the_threshold_and_keeps_what_it_says() -> None:
 @pytest.mark.parametrize("mark", [Mark(), Mark(milestone="half way"), Mark(preserve=True)], ids=str)
 @pytest.mark.parametrize("failed", [False, True])
 def test_what_is_marked_stays_word_for_word_and_the_rest_does_not(mark: Mark, failed: bool) -> None:
-    history = History().add(*call(1, "the very words"), failed=failed, mark=mark)
+    history = History().add(*call(1, "the very words", is_error=failed), mark=mark)
     for number in range(2, 60):
         history = compact(history.add(*call(number)), POLICY, WIDE, PLAIN)
     assert history.folded is not None

@@ -12,6 +12,7 @@ from tests.context.streams import (
     ROW,
     TOKENIZERS,
     Tokenizer,
+    assembled,
     even,
     exchange,
     kinds,
@@ -20,7 +21,7 @@ from tests.context.streams import (
     small,
 )
 from tests.fuzzing import examples
-from transom.context import History, TokenCorrection, WindowBudget, assemble, go_on
+from transom.context import History, TokenCorrection, WindowBudget, go_on
 from transom.context.tokens import Measure, measure
 from transom.errors import WindowOverflow
 from transom.llm import Block, CallSettings, Request, Role, Tier, estimate_tokens, render
@@ -57,11 +58,11 @@ def learned_in(rounds: list[tuple[str, int]], count: Tokenizer) -> tuple[TokenCo
     tokens, history = TokenCorrection(), History()
     for number, (kind, size) in enumerate(rounds):
         history = history.add(*exchange(number, kind, size))
-        request = assemble(ROLE, [], turns=history.turns, tokens=tokens)
+        request = assembled(ROLE, [], turns=history.turns, tokens=tokens)
         text = render(request).as_text()
         if number < len(rounds) - 1:
             tokens = tokens.learned(measure(text), count(text))
-    return tokens, assemble(ROLE, [], turns=history.turns, tokens=tokens)
+    return tokens, assembled(ROLE, [], turns=history.turns, tokens=tokens)
 
 
 rounds = st.lists(st.tuples(kinds, sizes), min_size=6, max_size=12)
@@ -177,14 +178,14 @@ def test_any_window_obeys_its_budget(
     ]
     budget = WindowBudget(total=total)
     try:
-        assembled = go_on(ROLE, listed, history, budget=budget, tokens=tokens)
+        made_of = go_on(ROLE, listed, history, budget=budget, tokens=tokens)
     except WindowOverflow as error:
         assert error.needed > error.limit == budget.window_tokens(500)
         assert sum(error.shares.values()) <= error.needed + 6
         return
-    request = assembled.request
+    request = made_of.request
     assert count(render(request).as_text()) + 500 <= total
-    assert assembled.tokens <= budget.window_tokens(500)
+    assert made_of.tokens <= budget.window_tokens(500)
     assert request.window.blocks[0] == ROLE.prompt[0], "the stable prefix never goes"
     named = {one.name for one in request.window.dropped if not one.name.startswith("event ")}
     assert named | {block.name for block in request.window.blocks} == {"role", *(block.name for block in listed)}

@@ -66,7 +66,7 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     shown = terminal.run("playbook", "context", "a netlist", "--task", "debug_error")
     assert shown.splitlines()[1] == "[str-00002] helpful=1 harmful=0 :: Use shells below 2 mm"
     history = terminal.run("playbook", "show", "str-00002")
-    assert "feedback  helpful True, supports True, source by ada" in history
+    assert "feedback  helpful yes, supports yes, source by ada" in history
     document = terminal.json("playbook", "show", "mis-00001")
     assert [event["kind"] for event in document["history"]] == ["added", "seen", "feedback"]
     assert (document["net_score"], document["confidence"], document["tags"]) == (-1, 0.0, ["netlist"])
@@ -148,6 +148,7 @@ def test_memory_remembers_relates_and_finds(terminal: Terminal) -> None:
         "checkout"
     ]
     assert terminal.run("memory", "search", "zebra") == "nothing found\n"
-    assert "'up' is not one of 'out', 'in', 'both'" in terminal.run("memory", "neighbours", "shop", "--direction", "up", code=2)
+    odd = terminal.run("memory", "neighbours", "shop", "--direction", "up", code=2)
+    assert "'up' is not one of 'out', 'in', 'both'" in odd
     assert "write --meta feature=F1" in terminal.run("memory", "search", "x", "--meta", "team", code=2)
     assert "no entry 'nobody'" in terminal.run("memory", "relate", "shop", "x", "nobody", code=2)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -88,33 +86,6 @@ def test_what_waits_is_its_own_processes_to_send(
         assert [span["name"] for span in sent(collector)] == ["child"]
     finish(exporting)
     assert [span["name"] for span in sent(collector)] == ["child", "before"]
-
-
-@pytest.mark.slow
-def test_what_a_forked_process_counts_is_what_it_did(tmp_path: Path, collector: LocalServer) -> None:
-    exporting = to(collector.url)
-    exporting.metrics.price = lambda who, tokens: 0.5
-    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
-    asked = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "far", "gen_ai.request.model": "m"}
-    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
-        for _ in range(3):
-            with telemetry.span("look", **told):
-                pass
-        until(lambda: bool([seen for seen in collector.seen if seen.path == "/v1/metrics"]))
-        collector.seen.clear()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            child = os.fork()
-        if not child:
-            with telemetry.span("look", **told), telemetry.span("chat", **asked):
-                pass
-            finish(exporting)
-            os._exit(0)
-        os.waitpid(child, 0)
-    found = series(collector)
-    assert [point["count"] for point in found["transom.tool.duration"]] == ["1"]
-    assert [point["asDouble"] for point in found["transom.cost.usd"]] == [0.5], "it knows what calls cost, too"
-    finish(exporting)
 
 
 def test_what_is_too_much_stays_in_its_file_alone(

@@ -29,14 +29,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 async def clean(session: Session, store: SqliteStore, wish: Wish, oldest: datetime) -> list[dict[str, Any]]:
     """Remove runs: their files, traces, journals, and the windows that no other run has.
 
-    Args:
-        oldest: what was heard of later stays.
-
-    Returns:
-        One row a run: what went, its size, its archive; or why it stays.
-
-    Raises:
-        InputError: something cannot be removed or archived.
+    What was heard of after `oldest` stays. Returns one row a run: what went, its size, its archive; or why it stays.
     """
     rows = []
     for one in [view(session, store, row) for row in all_runs(store)]:
@@ -60,11 +53,7 @@ async def clean(session: Session, store: SqliteStore, wish: Wish, oldest: dateti
 
 
 def age(text: str, option: str = "--older-than") -> timedelta:
-    """`30m`, `12h`, `7d`, `2w`; `option` is where it was given.
-
-    Raises:
-        InputError: it is none of these.
-    """
+    """`30m`, `12h`, `7d`, `2w`; `option` is where it was given."""
     match = re.fullmatch(r"(\d{1,6})([mhdw])", text)
     if not match:
         raise InputError(f"{text!r} is no age", where=option, hint="write 30m, 12h, 7d or 2w")

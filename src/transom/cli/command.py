@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
@@ -82,23 +83,8 @@ class Among:
         self.names = names
 
 
-@dataclass
-class Invocation:
-    """What the command line's entry knows of the command that it started."""
-
-    session: Session | None = None
-
-
-@dataclass(frozen=True)
-class _Command:
-    """A declared command: what does the work, and what it is given beside the session."""
-
-    function: Callable[..., Any]
-    parameters: list[inspect.Parameter]
-
-
-_COMMANDS: dict[str, _Command] = {}
-"""All commands, by what a person types."""
+_COMMANDS: dict[str, tuple[Callable[..., Any], list[inspect.Parameter]]] = {}
+"""All commands, by what a person types: what does the work, and what it is given beside the session."""
 
 
 def command(
@@ -119,15 +105,15 @@ def command(
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         own = _parameters(function)[1:]
         path = f"{app.info.name} {name}" if isinstance(app.info.name, str) else name
-        _COMMANDS[path] = _Command(function, own)
+        _COMMANDS[path] = function, own
 
         def start(context: typer.Context, **given: Any) -> int:
             from pydantic_core import to_jsonable_python
 
             session = Session.start(_gather([common], given)["common"])
             session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _spread(own)}))
-            if isinstance(context.obj, Invocation):
-                context.obj.session = session
+            if isinstance(context.obj, list):  # whoever started the command line looks at it where it ended badly
+                context.obj.append(session)
             values = _gather(own, given)
             if inspect.iscoroutinefunction(function):
                 return session.execute(lambda: function(session, **values))
@@ -156,15 +142,15 @@ def can_resume(entry: Mapping[str, Any]) -> bool:
 
 async def give_again(today: Session, entry: Mapping[str, Any]) -> int:
     """Give the command again that began a run; see `Session.again`."""
-    found = _COMMANDS[entry["command"]]
-    return int(await found.function(today.again(entry), **given_in(entry)))
+    function, _ = _COMMANDS[entry["command"]]
+    return int(await function(today.again(entry), **given_in(entry)))
 
 
 def given_in(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the command that began a run, as its function takes them."""
     from pydantic import TypeAdapter
 
-    own, kept = _COMMANDS[entry["command"]].parameters, entry["given"]
+    (_, own), kept = _COMMANDS[entry["command"]], entry["given"]
     given = {one.name: one.default for one in _spread(own)}
     for one in _spread(own):
         if one.name in kept:
@@ -197,18 +183,25 @@ def _gathered(parameter: inspect.Parameter) -> tuple[type, tuple[str, ...]] | No
 def _spread(parameters: list[inspect.Parameter]) -> Iterator[inspect.Parameter]:
     """Each parameter as typer is to see it: a gathering one is as many as it has fields."""
     for parameter in parameters:
-        gathered = _gathered(parameter)
-        if gathered is None:
+        if gathered := _gathered(parameter):
+            shape, names = gathered
+            options = _options_of(shape)
+            yield from (options[name] for name in names)
+        else:
             yield parameter
-            continue
-        shape, names = gathered
-        hints, defaults = get_type_hints(shape, include_extras=True), {f.name: f.default for f in fields(shape)}
-        for name in names:
-            kind, *marks = get_args(hints[name])
-            if get_origin(kind) is tuple:
-                kind = list[get_args(kind)[0]]  # type: ignore[misc]  # typer repeats an option into a list
-            annotation = Annotated[(kind, *marks)]  # type: ignore[valid-type]  # made while running
-            yield parameter.replace(name=name, annotation=annotation, default=defaults[name])
+
+
+@cache
+def _options_of(shape: type) -> dict[str, inspect.Parameter]:
+    """The fields of a dataclass as options."""
+    hints, found = get_type_hints(shape, include_extras=True), {}
+    for one in fields(shape):
+        kind, *marks = get_args(hints[one.name])
+        if get_origin(kind) is tuple:
+            kind = list[get_args(kind)[0]]  # type: ignore[misc]  # typer repeats an option into a list
+        annotation = Annotated[(kind, *marks)]  # type: ignore[valid-type]  # made while running
+        found[one.name] = _parameter(one.name, annotation).replace(default=one.default)
+    return found
 
 
 def _gather(parameters: list[inspect.Parameter], given: dict[str, Any]) -> dict[str, Any]:

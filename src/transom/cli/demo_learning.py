@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 async def show_learning(session: Session, examples: Path) -> dict[str, Any]:
     """Two builds with recorded replies and a person's word; prints what the playbook learned of them.
 
-    Args:
-        session: whose workspace; what an earlier demonstration left there is made anew.
-        examples: the folder `examples/learning`.
-
-    Returns:
-        The insight's id, its standing after each step, and what happened to it.
+    Returns the insight's id, its standing after each step, and what happened to it.
     """
     from transom.cli.check_words import give_word, lines_of
     from transom.cli.checking import LEARNED
@@ -61,11 +56,7 @@ async def show_learning(session: Session, examples: Path) -> dict[str, Any]:
 
 
 async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, str]:
-    """Build a checker and run it; the id of the run, and the verdict's status.
-
-    Raises:
-        RunError: the build came to no checker.
-    """
+    """Build a checker and run it; the id of the run, and the verdict's status."""
     from transom.checklist.build.flow import BuiltChecker
     from transom.checklist.item import load_item
     from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Iterator
-from importlib import metadata
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ import typer
 
 from transom import __version__
 from transom.cli.command import command, root
-from transom.cli.output import style, table
+from transom.cli.output import plain, style, table
 from transom.cli.session import Session
 from transom.errors import InputError, install_hint
 
@@ -51,7 +50,7 @@ def doctor(
 ) -> int:
     """Say what is installed, and what works on this machine.
 
-    That is the sandbox's level, providers and tools that answer, and settings without effect.
+    That is the sandbox's level, providers and tools that answer, extras, and the settings.
     With `--provider openai:NAME` (and `--base-url`) its server is asked a few small questions, and what it can do is
     printed. Nothing else is sent.
     """
@@ -96,6 +95,8 @@ def _one_provider(session: Session, name: str, providers: list[dict[str, Any]]) 
 
 
 def _versions() -> dict[str, str | None]:
+    from importlib import metadata
+
     found: dict[str, str | None] = {"transom": __version__, "python": platform.python_version()}
     for name in _PACKAGES:
         try:
@@ -186,13 +187,4 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         if title != "schema":
             yield style(title, "bold")
             rows = section.items() if isinstance(section, dict) else [one.values() for one in section]
-            yield from table([[_shown(cell) for cell in row] for row in rows], indent="  ")
-
-
-def _shown(value: Any) -> str:
-    """A value for people."""
-    if isinstance(value, dict):
-        value = [f"{name}: {_shown(one)}" for name, one in value.items()]
-    if isinstance(value, list):
-        return "; ".join(map(_shown, value)) or "-"
-    return {None: "-", True: "yes", False: "no"}.get(value, str(value))
+            yield from table([[plain(cell) for cell in row] for row in rows], indent="  ")

@@ -51,12 +51,7 @@ class Asked(Shape):
 
 
 def investigator_runner(session: Session, chain: Chain) -> Runner:
-    """Investigates a scenario's question.
-
-    Args:
-        session: the command's.
-        chain: who answers; all epochs share its connections and its rate limits.
-    """
+    """Investigates a scenario's question."""
 
     async def run(case: Case) -> Outcome:
         asked, own = _asked(case), apart(session, case)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transom.cli.output import style, table
+from transom.cli.output import plain, style, table
 from transom.cli.session import Session
 
 if TYPE_CHECKING:
@@ -78,15 +78,4 @@ def _detail(data: Any) -> str:
     """What happened, without what the insight itself shows."""
     hidden = ("fingerprint", "content", "category", "scope", "egress", "tags")
     known = {key: value for key, value in data.items() if key not in hidden and value not in ("", None, [])}
-    return f"  {pairs_of(known)}" if known else ""
-
-
-def pairs_of(values: Any) -> str:
-    """`name value, name value` of a mapping, also of one in it."""
-    return ", ".join(f"{key} {_shown(value)}" for key, value in values.items())
-
-
-def _shown(value: Any) -> Any:
-    if isinstance(value, dict):
-        return pairs_of(value)
-    return "; ".join(str(_shown(one)) for one in value) if isinstance(value, list) else value
+    return f"  {plain(known)}" if known else ""

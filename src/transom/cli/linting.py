@@ -44,19 +44,15 @@ from transom.sandbox import Level, Sandbox
 
 
 async def lint_command(session: Session, targets: Sequence[Path], variables: Sequence[str] = ()) -> int:
-    """Look every target over; findings are exit 1.
-
-    Args:
-        variables: `NAME=PATH`, by which a checker's input files are found.
-    """
+    """Look every target over, checkers with the input files that the variables lead to; findings are exit 1."""
     places = Places(parse_variables(variables, session.cwd), session.settings.paths.search_root)
     async with history(session) as store:
         there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
     linted = [await _lint(session, target, there[target]) for target in targets]
-    findings = tuple(FindingRow.of(finding) for found, _ in linted for finding in found)
-    remarks = tuple(FindingRow.of(remark) for _, remarked in linted for remark in remarked)
-    result = LintResult(findings=findings, remarks=remarks)
-    lines = [*(f"remark: {row.finding()}" for row in remarks), *(str(row.finding()) for row in findings)]
+    findings = [finding for found, _ in linted for finding in found]
+    remarks = [remark for _, remarked in linted for remark in remarked]
+    result = LintResult(findings=tuple(map(FindingRow.of, findings)), remarks=tuple(map(FindingRow.of, remarks)))
+    lines = [*(f"remark: {remark}" for remark in remarks), *map(str, findings)]
     return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)
 
 
@@ -93,11 +89,7 @@ _Linted: TypeAlias = tuple[Sequence[Finding], Sequence[Finding]]
 
 
 async def _lint(session: Session, target: Path, places: Places) -> _Linted:
-    """What is wrong with one target; that it cannot be read as what it should be is a finding, too.
-
-    Raises:
-        InputError: there is nothing there.
-    """
+    """What is wrong with one target; that it cannot be read as what it should be is a finding, too."""
     if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
         raise InputError("no such file", where=str(target), hint="check the path")
     if target.suffix != ".md" and not target.is_dir():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from transom.cli.output import printable, write_error
-from transom.llm.deltas import Again, Delta
-from transom.llm.turns import Text
+
+if TYPE_CHECKING:
+    from transom.llm.deltas import Delta
 
 _EVERY = 0.1  # seconds between two counts
 _CLEAR = "\r\x1b[K"
@@ -27,6 +29,9 @@ class Live:
         self._shown = 0.0
 
     def __call__(self, delta: Delta) -> None:
+        from transom.llm.deltas import Again
+        from transom.llm.turns import Text
+
         if isinstance(delta, Again):
             write_error(f"\n[all of this is void: {delta.why}]\n" if self._whole else "")
             self._length = 0

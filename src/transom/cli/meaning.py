@@ -28,11 +28,7 @@ NONE: Final = "none of these"
 
 
 def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
-    """Read an item; its `reads_as` is held against the knowledge of the settings.
-
-    Raises:
-        InputError: as `load_item`; a domain, item or parameter that there is not, with file:line and the nearest name.
-    """
+    """Read an item; its `reads_as` is held against the knowledge of the settings."""
     item = load_item(path, strict=strict)
     if item.reads_as:
         check_reads_as(item, load_knowledge(session.settings.paths.knowledge_dirs))

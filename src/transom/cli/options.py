@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -12,6 +13,7 @@ from transom.agent.setup import seated
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.run import Verdict
+from transom.checklist.run.baseline import Baseline
 from transom.checklist.run.reports import REPORTS, report
 from transom.checklist.run.stage import Occasion
 from transom.checklist.run.verdict import Verdicts
@@ -36,11 +38,7 @@ UNSAFE_RISK = (
 
 
 def parse_variables(given: Sequence[str], cwd: Path) -> dict[str, Path]:
-    """The folders of `--var NAME=PATH` by name, absolute; a relative path is meant from `cwd`.
-
-    Raises:
-        InputError: a text that is no NAME=PATH, or a name given twice.
-    """
+    """The folders of `--var NAME=PATH` by name, absolute; a relative path is meant from `cwd`."""
     found: dict[str, Path] = {}
     for text in given:
         name, _, path = text.partition("=")
@@ -53,11 +51,7 @@ def parse_variables(given: Sequence[str], cwd: Path) -> dict[str, Path]:
 
 
 def places_of(session: Session, options: Options, default_out: Path | None) -> Places:
-    """Where files are looked for, and where copies go.
-
-    Raises:
-        InputError: a folder that was named is none.
-    """
+    """Where files are looked for, and where copies go."""
     variables = parse_variables(options.variables, session.cwd)
     named = {f"--var {name}": folder for name, folder in variables.items()}
     for where, folder in (named | ({"--root": options.root} if options.root else {})).items():
@@ -67,11 +61,7 @@ def places_of(session: Session, options: Options, default_out: Path | None) -> P
 
 
 def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Writer:
-    """What writes each `--report`; lines are shown of files in the folders of `--var`, the settings, and the targets.
-
-    Raises:
-        InputError: an unknown format, or no path.
-    """
+    """What writes each `--report`; it shows lines of files in the folders of `--var`, the settings and the targets."""
     wanted, root = reports_in(options.reports, REPORTS), session.settings.paths.search_root
     usual = [root, root / "logs"] if root else []
     places = [
@@ -88,6 +78,13 @@ def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Wr
     return write
 
 
+def compared_by(options: Options) -> Callable[[Verdict], Verdict]:
+    """What holds a verdict against `--baseline`; without one it stays as it is."""
+    if options.baseline is None:
+        return lambda verdict: verdict
+    return partial(Baseline(options.baseline).compare, fail_on_unused=options.fail_on_unused)
+
+
 def manner_of(
     session: Session,
     options: Options,
@@ -101,9 +98,6 @@ def manner_of(
     Args:
         playbook: what the roles of a build are shown of, and what learns from it.
         memory: of earlier items.
-
-    Raises:
-        SandboxUnavailable: this machine has not the level that the settings insist on.
     """
     settings, held, llm = session.settings, session.settings.tool_constraints, session.settings.llm
     limits = ViewLimits(header_lines=held.header_lines_default, total_bytes=held.max_total_read_bytes)
@@ -121,12 +115,7 @@ def manner_of(
 
 
 def sandbox_of(session: Session, options: Options) -> Sandbox:
-    """Where generated code is run.
-
-    Raises:
-        InputError: `--unsafe-no-sandbox` where the settings insist on a level.
-        SandboxUnavailable: this machine does not offer the level, or none.
-    """
+    """Where generated code is run."""
     level = session.settings.sandbox.level
     if not options.unsafe:
         return Sandbox(level=Level(level) if level else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -119,17 +119,24 @@ def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent:
 
 
 def reports_in(texts: Iterable[str], formats: Collection[str]) -> list[tuple[str, Path]]:
-    """The format and the file of each `--report FORMAT:PATH`.
-
-    Raises:
-        InputError: another format, or no path.
-    """
+    """The format and the file of each `--report FORMAT:PATH`."""
     parts = [text.partition(":") for text in texts]
     for kind, colon, path in parts:
         if kind not in formats or not path:
             hint = f"write FORMAT:PATH with one of {', '.join(formats)}"
             raise InputError(f"{kind + colon + path!r} is no report", where="--report", hint=hint)
     return [(kind, Path(path).expanduser()) for kind, _, path in parts]
+
+
+def plain(value: object) -> str:
+    """A value in one line: `name value, name value` of a mapping, `one; another` of a list."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {plain(one)}" for key, one in value.items()) or "-"
+    if isinstance(value, list):
+        return "; ".join(map(plain, value)) or "-"
+    if value is None or isinstance(value, bool):
+        return {None: "-", True: "yes", False: "no"}[value]
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def counted(number: int, noun: str) -> str:

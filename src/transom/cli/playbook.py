@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from transom.canonical import digest
 from transom.cli.command import RunArgument, command, group
-from transom.cli.insights import Scope, document_of, lines_of_insight, opened, pairs_of, print_list, print_one
-from transom.cli.output import counted, print_text, say, table
+from transom.cli.insights import Scope, document_of, lines_of_insight, opened, print_list, print_one
+from transom.cli.output import counted, plain, print_text, say, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -35,14 +34,16 @@ def list_all(
     retired: Annotated[bool, typer.Option("--retired", help="Those that are not shown any more.")] = False,
 ) -> int:
     """List the insights, those that stand best first."""
+    from transom.learning.curator import elsewhere
+
     wanted = _category(category)
     with opened(session, scope) as playbook:
         where, values = playbook.view.visible
         known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
         found = [one for one in known if wanted in (None, one.category) and {*(tag or ())} <= {*one.tags}]
-        elsewhere = playbook.elsewhere
+        others = elsewhere(playbook)
     code = print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
-    for place, number in elsewhere.items():
+    for place, number in others.items():
         level, _, name = place.partition("/")
         session.progress(f"{counted(number, 'more insight')} in {place}: transom playbook list --{level} {name}")
     return code
@@ -147,8 +148,7 @@ def stats(session: Session, scope: Scope) -> int:
     """Count the insights."""
     with opened(session, scope) as playbook:
         found = playbook.get_stats()
-    told = {name: pairs_of(value) if isinstance(value, dict) else f"{value:.3g}" for name, value in found.items()}
-    return session.report(found, *table([(name.replace("_", " "), text) for name, text in told.items()]))
+    return session.report(found, *table([(name.replace("_", " "), plain(value)) for name, value in found.items()]))
 
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")
@@ -224,6 +224,7 @@ async def reflect(
     ] = 0.5,
 ) -> int:
     """Have a model say what a run teaches. Each insight names the outcomes that show it; asking again costs nothing."""
+    from transom.canonical import digest
     from transom.cli.history import found_run
     from transom.learning import Playbook, Reflector
     from transom.learning import reflection as by_model
@@ -294,7 +295,7 @@ def bootstrap(
     folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
 ) -> int:
     """Write the skill file of a coding agent. It opens a session, loads what is known, records, closes."""
-    from transom.learning.sessions import SKILL
+    from transom.learning.session import SKILL
     from transom.runs import write_file
 
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())

@@ -23,10 +23,6 @@ def build_chain(spec: str, around: Surroundings) -> Chain:
     """The chain that a `model` setting names, with the checklist's own seats.
 
     A `--model` of the command line answers every role: whoever gives it means it.
-
-    Raises:
-        InputError: see `named_chain`; a knowledge file that is wrong.
-        SettingsError: a name in `egress.local_blocks` that no block has would keep nothing; the nearest is named.
     """
     settings = around.settings
     for pattern in settings.egress.local_blocks:
@@ -54,11 +50,7 @@ def _check_block(pattern: str, where: str | None) -> None:
 
 
 def knowledge_domains(settings: Settings) -> list[str]:
-    """What `rules` knows.
-
-    Raises:
-        InputError: a knowledge file is wrong.
-    """
+    """What `rules` knows."""
     from transom.checklist.rules import load_knowledge
 
     return [domain.domain for domain in load_knowledge(settings.paths.knowledge_dirs).domains]

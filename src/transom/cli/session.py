@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 Format = Literal["text", "json"]
 
-_log = logging.getLogger(__name__)
 FAILPOINT = "TRANSOM_FAILPOINT"
 """`append:N`: kill this process without warning after its store's N-th journal append. A seam for tests of resuming."""
 
@@ -91,12 +89,7 @@ class Session:
 
     @staticmethod
     def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
-        """Read the settings and set up logging.
-
-        Raises:
-            SettingsError: the settings cannot be used.
-            InputError: `TRANSOM_FAILPOINT` or the log file cannot be used.
-        """
+        """Read the settings and set up logging."""
         from transom.config import load_settings
         from transom.telemetry import Redactor, configure
 
@@ -145,9 +138,6 @@ class Session:
         """The session of the command that began a run: its folder, so its settings file, and who answered it.
 
         What is given today, of `--model`, `--base-url` and `--max-cost`, counts more.
-
-        Raises:
-            InputError: its folder is gone.
         """
         from transom.config import load_settings
 
@@ -184,14 +174,7 @@ class Session:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def chain(self, store: SqliteStore | None = None) -> Chain:
-        """Who answers, from the `model` setting.
-
-        Args:
-            store: where the providers' limits keep what was spent.
-
-        Raises:
-            InputError: an unknown provider, naming the known ones; one whose SDK or key is missing.
-        """
+        """Who answers, from the `model` setting; in the store the providers' limits keep what was spent."""
         from transom.cli.providers import build_chain
         from transom.llm.naming import Surroundings
 
@@ -204,11 +187,7 @@ class Session:
         return chain
 
     def spending(self, chain: Chain) -> Spending | None:
-        """What this command's runs may still cost; None where their cost is not capped.
-
-        Raises:
-            InputError: the cost of a provider's replies could not be told, or the price list cannot be read.
-        """
+        """What this command's runs may still cost; None where their cost is not capped."""
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
@@ -232,19 +211,16 @@ class Session:
         chain: Chain | None = None,
         entry: Mapping[str, Json] | None = None,
     ) -> AsyncIterator[Run]:
-        """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends.
+        """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends."""
+        from logging import getLogger
 
-        Raises:
-            RunBusy: another process works on it.
-            InputError: see `spending`.
-        """
         from transom.context import WindowBudget
         from transom.runs import Retention, Run
 
         chain = chain or self.chain(store)
         spending = self.spending(chain)
         run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
-        _log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
+        getLogger(__name__).info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls

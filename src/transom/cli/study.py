@@ -179,11 +179,7 @@ def _opened(session: Session, study: Study) -> Iterator[StudyRunner]:
 
 
 def _found(session: Session, study: str) -> Study:
-    """The study of that file or name.
-
-    Raises:
-        SettingsError: what studies need is not installed.
-    """
+    """The study of that file or name."""
     if not all(find_spec(name) for name in ("optuna", "psutil", "matplotlib")):
         raise SettingsError("the extra `studies` is not installed", hint=install_hint("studies"))
     from transom.studies.pipeline import find_study

@@ -53,11 +53,7 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
 
 
 def try_provider(session: Session, name: str) -> int:
-    """Ask a server a few small questions, and print what came of them.
-
-    Raises:
-        InputError: its SDK, key or model is missing.
-    """
+    """Ask a server a few small questions, and print what came of them."""
     from transom.llm.hosted.checkup import checkup
     from transom.llm.hosted.connecting import place_of
     from transom.llm.naming import Surroundings

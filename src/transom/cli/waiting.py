@@ -163,11 +163,7 @@ def _write_sheet(path: Path, questions: list[OpenQuestion]) -> None:
 
 
 def read_sheet(path: Path) -> list[dict[str, str]]:
-    """The answered entries of a sheet, one for each run: run, words, and question, by and reason where they stand.
-
-    Raises:
-        InputError: the file cannot be read, or is no such sheet.
-    """
+    """The answered entries of a sheet, one for each run: run, words, and question, by and reason where they stand."""
     from transom.formats.yaml_files import load_yaml
 
     rows: Any = load_yaml(path).data

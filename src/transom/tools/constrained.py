@@ -51,14 +51,12 @@ class FileSession:
     Args:
         places: where.
         limits: how much.
-        discovered: files that the role has been shown the names of already.
     """
 
-    def __init__(self, places: Places, limits: FileLimits | None = None, *, discovered: Sequence[Path] = ()) -> None:
+    def __init__(self, places: Places, limits: FileLimits | None = None) -> None:
         self._places = places
         self._limits = limits or FileLimits()
         self._catalogue = Catalogue(places, discovery_first=self._limits.discovery_first)
-        self._catalogue.learn(self._catalogue.names(discovered), {})
         self._spent = 0
         self._turn = asyncio.Lock()  # calls of one reply wait for each other, in their order: they share the limits
 

@@ -9,7 +9,7 @@ _EVERYTHING: Final = "none: everything stands in the files themselves"
 _SCENARIOS: Final = (
     ("Everything Holds", "the files are those of a good run", "found", "none is needed"),
     ("Something Is Wrong", "one line says that it does not hold", "missing", "a pattern with that line waives it"),
-    ("Several Files", "several files of this kind are among the inputs", "found", "the name of a file waives that file"),
+    ("Several Files", "several files of this kind are among the inputs", "found", "the name of a file waives it"),
     ("Known Finding", "a finding was looked into and is accepted", "missing", "the text of that finding waives it"),
 )
 _WAIVERS: Final = (
@@ -91,14 +91,13 @@ def _prose(told: Mapping[str, Any]) -> dict[str, Any]:
             {"name": name, "context": context, result: keys, "waiver": waiver}
             for name, context, result, waiver in _SCENARIOS
         ],
-        "examples": [_output(told)],
+        "examples": [_output(told, category) for category in told["categories"]],
         "tests": {"passing": "files of a run in which everything holds", "failing": "change one line that is read"},
     }
 
 
-def _output(told: Mapping[str, Any]) -> dict[str, Any]:
+def _output(told: Mapping[str, Any], category: Mapping[str, Any]) -> dict[str, Any]:
     """An entry as it is emitted, of the examples of the fields."""
-    category = told["categories"][0]
     fields = {field["name"]: field["example"] for field in category["fields"]}
     text = " ".join(str(value) for value in fields.values())
     name = str(told["sources"][0]["files"][0]).replace("*", "run")
