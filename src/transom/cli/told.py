@@ -53,6 +53,11 @@ class Options:
         tuple[str, ...],
         typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json, text, junit, sarif, csv, html."),
     ] = ()
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An earlier result (--report json:FILE): only what is new since then fails."),
+    ] = None
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many items at once.")] = 8
     unsafe: Annotated[
         bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights. Marks every verdict.")
     ] = False
@@ -60,9 +65,12 @@ class Options:
     @property
     def day(self) -> str:
         """The day by which waivers expire, ISO."""
-        if self.as_of is None:
-            return date.today().isoformat()
-        try:
-            return date.fromisoformat(self.as_of).isoformat()
-        except ValueError as error:
-            raise InputError(f"{self.as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
+        return day_of(self.as_of).isoformat()
+
+
+def day_of(as_of: str | None) -> date:
+    """The day of `--as-of`; today by default."""
+    try:
+        return date.fromisoformat(as_of) if as_of is not None else date.today()
+    except ValueError as error:
+        raise InputError(f"{as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
