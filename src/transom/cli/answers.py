@@ -27,16 +27,12 @@ Writer: TypeAlias = Callable[[Verdict | Verdicts], None]
 """Writes the reports that were asked for."""
 
 
-def no_reports(document: Verdict | Verdicts) -> None:
-    """The writer where none is asked for."""
-
-
-def print_verdicts(session: Session, verdicts: Sequence[Verdict], write: Writer = no_reports) -> int:
+def print_verdicts(session: Session, verdicts: Sequence[Verdict], write: Writer) -> int:
     """Print the verdicts of several items in one document, which has every item whatever came of it."""
     return _print(session, together(verdicts), write)
 
 
-def print_answer(session: Session, target: Path, answer: Answer, day: str, write: Writer = no_reports) -> int:
+def print_answer(session: Session, target: Path, answer: Answer, day: str, write: Writer) -> int:
     """Print what came of one item: the verdict, or for people the answer of the step that stopped before it."""
     verdict = verdict_for(target, answer, day)
     if session.format == "json" or isinstance(answer, Verdict):
@@ -47,7 +43,7 @@ def print_answer(session: Session, target: Path, answer: Answer, day: str, write
 
 def _print(session: Session, document: Verdict | Verdicts, write: Writer) -> int:
     """Print, then write the reports, so that a report that fails costs no verdict."""
-    text = text_report(document, _toned) if isinstance(document, Verdict) else text_reports(document, _toned)
+    text = text_report(document, toned) if isinstance(document, Verdict) else text_reports(document, toned)
     session.report(document, *text.rstrip("\n").split("\n"))
     write(document)
     return document.exit_code
@@ -94,7 +90,8 @@ def _item_of(target: Path) -> Item | None:
 def next_of(answer: SpecResult | BuildResult) -> str:
     """What a person can do where a step stopped."""
     if isinstance(answer, SpecResult):
-        return f"mend {answer.itemspec_path}, then run: transom check build {answer.itemspec_path} --item ITEM.yaml"
+        mend = f"mend {answer.itemspec_path}, then run: transom check build {answer.itemspec_path} --item ITEM.yaml"
+        return f"{mend}; or take it as it is with: {answer.choose.replace(' N ', ' 1 ')}" if answer.choose else mend
     return answer.waits_for or f"see: transom runs show {answer.run_id}"
 
 
@@ -151,5 +148,6 @@ def _words(rows: Sequence[WordsRow]) -> list[str]:
     return [*lines, f"  {NEXT_WORDS}"] if rows else []
 
 
-def _toned(tone: str, text: str) -> str:
+def toned(tone: str, text: str) -> str:
+    """A text of a report in the colour of its tone."""
     return style(text, _TONES[tone])

@@ -61,7 +61,7 @@ async def build(
 async def run(
     session: Session,
     targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml...", help="Checkers, or their items.")],
-    options: Annotated[Options, Among("variables", "out", *_JUDGING, "approved_only", "reports", "unsafe")],
+    options: Annotated[Options, Among("variables", "out", *_JUDGING, "approved_only", "reports", "baseline", "unsafe")],
 ) -> int:
     """Run checkers on the files of today.
 
@@ -81,7 +81,7 @@ async def run(
 async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml...", help="The checklist items.")],
-    options: Annotated[Options, Among(*_WHERE, *_JUDGING, "unsafe")],
+    options: Annotated[Options, Among(*_WHERE, *_JUDGING, "reports", "baseline", "unsafe")],
 ) -> int:
     """Spec, build and run in one go. A checker that is not stale is used again.
 
@@ -90,6 +90,26 @@ async def all_(
     from transom.cli.checking import all_command
 
     return await all_command(session, items, options)
+
+
+@command(
+    check_app,
+    "batch",
+    example="transom check batch examples/checks -j 8 --var CHECKLIST_ROOT=examples/checks/data --report html:all.html",
+    asks=True,
+)
+async def batch(
+    session: Session,
+    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items, or checkers.")],
+    options: Annotated[Options, Among("jobs", *_WHERE, *_JUDGING, "approved_only", "reports", "baseline", "unsafe")],
+) -> int:
+    """Check many items, several at once.
+
+    Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/ each.
+    """
+    from transom.cli.batch import batch_command
+
+    return await batch_command(session, targets, options)
 
 
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
@@ -145,3 +165,42 @@ async def overturn(session: Session, run: RunArgument, item: Item, by: Name, rea
     from transom.cli.check_words import word_command
 
     return await word_command(session, run, item, by, reason, confirmed=False)
+
+
+@command(check_app, "explain", example="transom check explain batch VER-02")
+async def explain(session: Session, run: RunArgument, item: Item) -> int:
+    """Say why a verdict is as it is: what was asked, how each part is judged, and the lines that decided."""
+    from transom.cli.everyday import explain_command
+
+    return await explain_command(session, run, item)
+
+
+@command(check_app, "import", example="transom check import signoff.csv -o items")
+async def import_(
+    session: Session,
+    sheet: Annotated[Path, typer.Argument(metavar="SHEET.csv", help="A line for each item; the first names columns.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the item files go.")] = Path("items"),
+) -> int:
+    """Write item files from the lines of a spreadsheet.
+
+    Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner, expires.
+    """
+    from transom.cli.everyday import import_command
+
+    return import_command(session, sheet, out)
+
+
+waiver_app = group("waiver", "The waivers of items.")
+check_app.add_typer(waiver_app)
+
+
+@command(waiver_app, "lint", example="transom check waiver lint examples/checks")
+async def lint_waivers(
+    session: Session,
+    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items.")],
+    options: Annotated[Options, Among("as_of")],
+) -> int:
+    """Name waivers without reason, owner or last day, those that have expired, and those that fit everything."""
+    from transom.cli.everyday import waiver_lint_command
+
+    return waiver_lint_command(session, targets, options.day)

@@ -36,8 +36,6 @@ from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
 from transom.cli.answers import (
     Answer,
-    Writer,
-    no_reports,
     print_answer,
     print_build,
     print_spec,
@@ -47,7 +45,7 @@ from transom.cli.answers import (
 from transom.cli.insights import Scope, opened
 from transom.cli.meaning import load_checked, with_readings
 from transom.cli.memory import opened as remembered
-from transom.cli.options import manner_of, places_of, writer_of
+from transom.cli.options import compared_by, manner_of, places_of, writer_of
 from transom.cli.output import counted, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
@@ -117,9 +115,9 @@ async def run_command(session: Session, targets: Sequence[Path], options: Option
     async with session.open_store() as store:
 
         async def work(target: Path) -> Verdict:
-            return await _run_one(session, store, target, options, taken, several=len(targets) > 1)
+            return await run_one(session, store, target, options, taken, several=len(targets) > 1)
 
-        return await _judge(session, targets, options.day, work, writer_of(session, options, targets))
+        return await _judge(session, targets, options, work)
 
 
 async def all_command(session: Session, items: Sequence[Path], options: Options) -> int:
@@ -127,21 +125,20 @@ async def all_command(session: Session, items: Sequence[Path], options: Options)
     async with session.open_store() as store:
 
         async def work(item: Path) -> Answer:
-            return await answer_of(session, store, replace(options, item=item), items)
+            return await answer_of(session, store, replace(options, item=item), several=len(items) > 1)
 
-        return await _judge(session, items, options.day, work)
+        return await _judge(session, items, options, work)
 
 
 async def _judge(
-    session: Session,
-    targets: Sequence[Path],
-    day: str,
-    work: Callable[[Path], Awaitable[Answer]],
-    write: Writer = no_reports,
+    session: Session, targets: Sequence[Path], options: Options, work: Callable[[Path], Awaitable[Answer]]
 ) -> int:
     """Print one verdict for every target, in their order; an error is said at once, and costs the others nothing."""
+    day, write, compared = options.day, writer_of(session, options, targets), compared_by(options)
     if len(targets) == 1:
-        return print_answer(session, targets[0], await work(targets[0]), day, write)
+        answer = await work(targets[0])
+        answer = compared(answer) if isinstance(answer, Verdict) else answer
+        return print_answer(session, targets[0], answer, day, write)
     verdicts: list[Verdict] = []
     for target in targets:
         outcome: Answer | TransomError
@@ -150,16 +147,16 @@ async def _judge(
         except TransomError as error:
             say(f"transom: {error}")
             outcome = error
-        verdicts.append(verdict_for(target, outcome, day))
+        verdicts.append(compared(verdict_for(target, outcome, day)))
     return print_verdicts(session, verdicts, write)
 
 
-async def answer_of(session: Session, store: SqliteStore, options: Options, all_items: Sequence[Path] = ()) -> Answer:
+async def answer_of(session: Session, store: SqliteStore, options: Options, *, several: bool = False) -> Answer:
     """Spec, build and run of one item; where one of them stops, its own answer."""
     started = time.monotonic()
     item = load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
-    copy = _verdict_copy(places, item.item_id, several=len(all_items) > 1)
+    copy = _verdict_copy(places, item.item_id, several=several)
     session.settle(as_of=options.day)
     async with _run_of(session, store, item) as run:
         async with _learning(session, options) as manner:
@@ -178,13 +175,13 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, all_
     if (
         answer is None
     ):  # once more: the files corrected Section 4, or a person has said what is meant; each happens once
-        return await answer_of(session, store, options, all_items)
+        return await answer_of(session, store, options, several=several)
     if isinstance(result, Judged) and result.verdict.doubted:
         say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
     return answer
 
 
-async def _run_one(
+async def run_one(
     session: Session, store: SqliteStore, target: Path, options: Options, taken: set[Path], *, several: bool
 ) -> Verdict:
     """Judge one target. `taken`: where copies of verdicts of this command went."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -12,6 +13,7 @@ from transom.agent.setup import seated
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.run import Verdict
+from transom.checklist.run.baseline import Baseline
 from transom.checklist.run.reports import REPORTS, report
 from transom.checklist.run.stage import Occasion
 from transom.checklist.run.verdict import Verdicts
@@ -74,6 +76,13 @@ def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Wr
             write_file(path, report(kind, document, folders))
 
     return write
+
+
+def compared_by(options: Options) -> Callable[[Verdict], Verdict]:
+    """What holds a verdict against `--baseline`; without one it stays as it is."""
+    if options.baseline is None:
+        return lambda verdict: verdict
+    return partial(Baseline(options.baseline).compare, fail_on_unused=options.fail_on_unused)
 
 
 def manner_of(

@@ -53,6 +53,11 @@ class Options:
         tuple[str, ...],
         typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json, text, junit, sarif, csv, html."),
     ] = ()
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An earlier result (--report json:FILE): only what is new since then fails."),
+    ] = None
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many items at once.")] = 8
     unsafe: Annotated[
         bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights. Marks every verdict.")
     ] = False
