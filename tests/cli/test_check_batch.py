@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -124,7 +123,7 @@ def _children() -> list[int]:
     found = []
     for one in Path("/proc").glob("[0-9]*"):
         try:
-            mine = os.readlink(one / "cwd") == str(Path.cwd())
+            mine = (one / "cwd").readlink() == Path.cwd()
             if mine and b"transom.cli.batch" in (one / "cmdline").read_bytes():
                 found.append(int(one.name))
         except OSError:

@@ -169,7 +169,10 @@ async def overturn(session: Session, run: RunArgument, item: Item, by: Name, rea
 
 @command(check_app, "explain", example="transom check explain batch VER-02")
 async def explain(session: Session, run: RunArgument, item: Item) -> int:
-    """Say why a verdict is as it is: what was asked, how each part is judged, and the lines that decided."""
+    """Say why a verdict is as it is.
+
+    That is what was asked, how each part is judged, and the lines that decided.
+    """
     from transom.cli.everyday import explain_command
 
     return await explain_command(session, run, item)
@@ -200,7 +203,10 @@ async def lint_waivers(
     targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items.")],
     options: Annotated[Options, Among("as_of")],
 ) -> int:
-    """Name waivers without reason, owner or last day, those that have expired, and those that fit everything."""
+    """Name the waivers that should not be relied upon.
+
+    That is those without reason, owner or last day, those that have expired, and those that fit everything.
+    """
     from transom.cli.everyday import waiver_lint_command
 
     return waiver_lint_command(session, targets, options.day)
