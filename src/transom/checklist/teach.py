@@ -93,7 +93,7 @@ class _Pattern:
 
     def signs_at(self, at: int) -> frozenset[str]:
         """Which numbers fit: of what is counted only those like the ones that were seen, so that 0 errors stay 0."""
-        counted = self.mark != "bad" and (self.alarms or self._is_counted(at))
+        counted = self.alarms or self._is_counted(at)
         return self.seen_signs(at) if counted or at in self.signed else frozenset(_NUMBERS)
 
     def seen_signs(self, at: int) -> frozenset[str]:
