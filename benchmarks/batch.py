@@ -8,7 +8,7 @@ command half-way, which is then given again. Columns:
 
     items    s      of wall clock, without the kill
     ideal    s      processor time of the whole run / cores + model time / 30
-    ratio           of the two; others on the machine make it worse: `free` is the part of its cores that was left
+    ratio           of the two, times `free`: the part of the machine that others left; the bound is for this
     lost            items without a verdict after the kill and the second command
     twice           calls that were asked again although their reply was kept
     checkers s      of wall clock for built checkers, run again with `check batch`
@@ -123,7 +123,7 @@ def main() -> int:
         items(cut, asked.items)
         run = timed(whole, "items", "-o", "built")
         ideal = run["cpu"] / (os.cpu_count() or 1) + asked.items * CALLS * SECONDS / AT_ONCE
-        found |= {"items_s": run["s"], "ideal_s": ideal, "ratio": run["s"] / ideal, "free": run["free"]}
+        found |= {"items_s": run["s"], "ideal_s": ideal, "ratio": run["s"] * run["free"] / ideal, "free": run["free"]}
         made = sorted((whole / "built").glob("*_checker"))
         for number in range(asked.checkers):
             shutil.copytree(made[number % len(made)], whole / "tonight" / f"C-{number:04}_checker")
@@ -138,7 +138,7 @@ def main() -> int:
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
     held = found["ratio"] <= BOUND and found["lost"] == found["twice"] == 0
-    held = held and found["checkers_s"] <= CHECKERS_BOUND * asked.checkers / 300
+    held = held and found["checkers_s"] * found["checkers_free"] <= CHECKERS_BOUND * asked.checkers / 300
     print(f"bounds {BOUND:g} x ideal, {CHECKERS_BOUND:g} s for 300 checkers: {'held' if held else 'NOT HELD'}")
     return 0 if held else 1
 
