@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from transom.agent.events import Event as Event
     from transom.agent.models import Conversation as Conversation
     from transom.agent.models import ConversationContext as ConversationContext
-    from transom.agent.models import MemoryEntry as MemoryEntry
     from transom.agent.models import Message as Message
     from transom.agent.models import SubConversation as SubConversation
     from transom.agent.models import ToolCall as ToolCall
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from transom.llm import Tier as Tier
     from transom.llm import Usage as Usage
     from transom.llm import Window as Window
+    from transom.memory import MemoryEntry as MemoryEntry
     from transom.runs import Approval as Approval
     from transom.runs import ApprovalRequest as ApprovalRequest
     from transom.runs import Run as Run
@@ -56,9 +56,10 @@ _WHERE = {
     "transom.agent": ("Agent", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent"),
     "transom.agent.events": ("Event",),
     "transom.agent.models": (
-        *("Conversation", "ConversationContext", "MemoryEntry", "Message", "SubConversation"),
+        *("Conversation", "ConversationContext", "Message", "SubConversation"),
         *("ToolCall", "ToolResult"),
     ),
+    "transom.memory": ("MemoryEntry",),
     "transom.runs.prices": ("Prices",),
     "transom.context": ("Mark",),
     "transom.errors": ("ApprovalNeeded", "Paused", "TransomError"),

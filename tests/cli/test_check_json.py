@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,8 @@ def test_every_ending_of_build(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_every_ending_of_run(desk: Desk) -> None:
+def test_every_ending_of_run(after: Callable[..., Desk]) -> None:
+    desk = after("all", "VER-01.yaml", "VER-02.yaml", "STA-01.yaml", "-o", "out")
     for item, status, code in (("VER-01", "PASS", 0), ("VER-02", "FAIL", 1), ("VER-08", "PASS", 0)):
         verdict = ended(desk.check("all", f"{item}.yaml", *JSON), "transom.check/1", status, code)
         assert verdict["run_id"] == desk.run_of(item).name

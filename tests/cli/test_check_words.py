@@ -9,17 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.cli.checks import EXAMPLES, Answer
-from transom.cli import main
+from tests.cli.checks import EXAMPLES, Desk
 
 
 @pytest.mark.slow
 def test_what_one_build_got_wrong_the_next_one_is_shown(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    def transom(*arguments: str) -> Answer:
-        capfd.readouterr()
-        code = main([*arguments])
-        return Answer(code, *capfd.readouterr())
-
+    transom = Desk(here, capfd)
     for name in ("checks", "learning"):
         shutil.copytree(EXAMPLES.parent / name, here / "examples" / name)
     shown = transom("demo", "learning", "-q")

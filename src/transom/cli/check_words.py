@@ -45,8 +45,7 @@ async def give_word(
 ) -> dict[str, Any]:
     """Keep a word, and count it for the insights that the checker's build named; the same word counts once.
 
-    Returns:
-        The document of `transom check confirm`: what was counted and what was learned beside the word itself.
+    Returns the document of `transom check confirm`: what was counted and what was learned beside the word itself.
     """
     said = "confirmed" if confirmed else "overturned"
     async with found_run(session, run) as (store, found):

@@ -29,11 +29,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 async def clean(session: Session, store: SqliteStore, wish: Wish, oldest: datetime) -> list[dict[str, Any]]:
     """Remove runs: their files, traces, journals, and the windows that no other run has.
 
-    Args:
-        oldest: what was heard of later stays.
-
-    Returns:
-        One row a run: what went, its size, its archive; or why it stays.
+    What was heard of after `oldest` stays. Returns one row a run: what went, its size, its archive; or why it stays.
     """
     rows = []
     for one in [view(session, store, row) for row in all_runs(store)]:

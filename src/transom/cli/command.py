@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -83,23 +83,8 @@ class Among:
         self.names = names
 
 
-@dataclass
-class Invocation:
-    """What the command line's entry knows of the command that it started."""
-
-    session: Session | None = None
-
-
-@dataclass(frozen=True)
-class _Command:
-    """A declared command: what does the work, and what it is given beside the session."""
-
-    function: Callable[..., Any]
-    parameters: list[inspect.Parameter]
-
-
-_COMMANDS: dict[str, _Command] = {}
-"""All commands, by what a person types."""
+_COMMANDS: dict[str, tuple[Callable[..., Any], list[inspect.Parameter]]] = {}
+"""All commands, by what a person types: what does the work, and what it is given beside the session."""
 
 
 def command(
@@ -120,15 +105,15 @@ def command(
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         own = _parameters(function)[1:]
         path = f"{app.info.name} {name}" if isinstance(app.info.name, str) else name
-        _COMMANDS[path] = _Command(function, own)
+        _COMMANDS[path] = function, own
 
         def start(context: typer.Context, **given: Any) -> int:
             from pydantic_core import to_jsonable_python
 
             session = Session.start(_gather([common], given)["common"])
             session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _spread(own)}))
-            if isinstance(context.obj, Invocation):
-                context.obj.session = session
+            if isinstance(context.obj, list):  # whoever started the command line looks at it where it ended badly
+                context.obj.append(session)
             values = _gather(own, given)
             if inspect.iscoroutinefunction(function):
                 return session.execute(lambda: function(session, **values))
@@ -157,15 +142,15 @@ def can_resume(entry: Mapping[str, Any]) -> bool:
 
 async def give_again(today: Session, entry: Mapping[str, Any]) -> int:
     """Give the command again that began a run; see `Session.again`."""
-    found = _COMMANDS[entry["command"]]
-    return int(await found.function(today.again(entry), **given_in(entry)))
+    function, _ = _COMMANDS[entry["command"]]
+    return int(await function(today.again(entry), **given_in(entry)))
 
 
 def given_in(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the command that began a run, as its function takes them."""
     from pydantic import TypeAdapter
 
-    own, kept = _COMMANDS[entry["command"]].parameters, entry["given"]
+    (_, own), kept = _COMMANDS[entry["command"]], entry["given"]
     given = {one.name: one.default for one in _spread(own)}
     for one in _spread(own):
         if one.name in kept:

@@ -38,8 +38,6 @@ async def demo(
     ] = None,
 ) -> int:
     """Show every product on the shipped examples, without a model."""
-    import asyncio
-
     for name in products or ():
         if name not in _PARTS:
             raise InputError(f"{name!r} is no product", where="transom demo", hint=f"one of {', '.join(_PARTS)}")
@@ -57,9 +55,6 @@ async def demo(
         except TransomError as error:
             failed = failed or not isinstance(error, (SettingsError, SandboxUnavailable))
             say(f"transom: {name} is not shown: {error}")
-        except asyncio.CancelledError:
-            say(f"\ntransom: {name} is not shown whole; go on with: transom demo {name}")
-            raise
         session.progress(f"{name}: {time.monotonic() - started:.1f} s")
     if session.format == "json":
         print_json(documents)

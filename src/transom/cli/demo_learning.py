@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 async def show_learning(session: Session, examples: Path) -> dict[str, Any]:
     """Two builds with recorded replies and a person's word; prints what the playbook learned of them.
 
-    Args:
-        session: whose workspace; what an earlier demonstration left there is made anew.
-        examples: the folder `examples/learning`.
-
-    Returns:
-        The insight's id, its standing after each step, and what happened to it.
+    Returns the insight's id, its standing after each step, and what happened to it.
     """
     from transom.cli.check_words import give_word, lines_of
     from transom.cli.checking import LEARNED

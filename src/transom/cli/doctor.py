@@ -50,7 +50,7 @@ def doctor(
 ) -> int:
     """Say what is installed, and what works on this machine.
 
-    That is the sandbox's level, providers and tools that answer, and settings without effect.
+    That is the sandbox's level, providers and tools that answer, extras, and the settings.
     With `--provider openai:NAME` (and `--base-url`) its server is asked a few small questions, and what it can do is
     printed. Nothing else is sent.
     """

@@ -21,14 +21,7 @@ _LEAST = 70  # of 100; below it two ids have no more in common than any two
 
 @dataclass(frozen=True)
 class RunRow:
-    """What a workspace knows of a run.
-
-    Attributes:
-        id: e.g. `20261121-093000-a1b2c3d4e5`.
-        kind: what sort of run.
-        name: the item's id, or another name for people.
-        inputs: what identifies it.
-    """
+    """What a workspace knows of a run: `inputs` identify it, `name` is for people, e.g. the item's id."""
 
     id: str
     kind: str
@@ -110,14 +103,9 @@ def view(session: Session, store: SqliteStore, row: RunRow) -> RunView:
 
 
 def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], where: str) -> T:
-    """What a person means by an id, a name, or the beginning of an id.
+    """The run or trace that a person means by an id, its beginning, or a name.
 
-    Args:
-        noun: `run` or `trace`.
-        text: what was typed.
-        named: all there are, by id.
-        called: those whose name was typed.
-        where: for the error.
+    `named` are all there are, by id; `called` are those whose name was typed.
     """
     begun = [one for key, one in named.items() if text and key.startswith(text)]
     matching = [named[text]] if text in named else called or begun

@@ -6,7 +6,6 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +14,7 @@ import typer
 from transom.cli.command import command, given_in, root
 from transom.cli.output import print_text, reports_in, say, style
 from transom.cli.session import Session
+from transom.cli.told import day_of
 from transom.errors import InputError, Paused
 
 if TYPE_CHECKING:
@@ -81,9 +81,10 @@ async def investigate(
         session.progress(f"written: {path}")
     head = style(result.verdict, _COLOURS.get(result.verdict, "yellow"))
     lines = text_report(result).rstrip("\n").replace(result.verdict, head, 1).split("\n")
+    session.report(result, *lines)
     if waits is not None:
         say(f"transom: {waits.hint} --by NAME --reason TEXT; then: transom resume {run.id}")
-    return session.report(result, *lines, code=result.exit_code)
+    return result.exit_code
 
 
 def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> Inquiry:
@@ -103,7 +104,7 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
     if options.target:
         policy.stage_named(options.target)
     waivers = load_waivers(session.cwd / options.waivers) if options.waivers else []
-    return Inquiry(question, data, policy, _day(options.as_of), options.target, tuple(waivers))
+    return Inquiry(question, data, policy, day_of(options.as_of), options.target, tuple(waivers))
 
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
@@ -206,10 +207,3 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
     if session.format != "json":
         print_text('  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data')
     return found
-
-
-def _day(text: str | None) -> date:
-    try:
-        return date.fromisoformat(text) if text else date.today()
-    except ValueError as error:
-        raise InputError(f"{text!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error

@@ -26,7 +26,7 @@ def open_(
     study: Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")] = None,
 ) -> int:
     """Open a session. At its end `transom session close` says what came of it."""
-    from transom.learning.sessions import open_session
+    from transom.learning.session import open_session
 
     state = open_session(session.workspace.root, task, objective, study)
     return session.report({"session_id": state.session_id}, f"session {state.session_id} is open")
@@ -40,7 +40,7 @@ def note(
     used: Annotated[list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")] = None,
 ) -> int:
     """Note what was done, what went wrong, and what was relied on."""
-    from transom.learning.sessions import note as note_in
+    from transom.learning.session import note as note_in
 
     with opened(session) as playbook:
         ids = [playbook.require(key).id for key in used or ()]
@@ -51,7 +51,7 @@ def note(
 @command(session_app, "show", example="transom session show")
 def show(session: Session) -> int:
     """Show the open session, as every window shows it."""
-    from transom.learning.sessions import session_of
+    from transom.learning.session import session_of
 
     state = session_of(session.workspace_root)
     document = {"session_id": state.session_id, **state.exposed.model_dump(mode="json")}
@@ -62,7 +62,7 @@ def show(session: Session) -> int:
 @command(session_app, "context", example="transom session context")
 def context(session: Session, scope: Scope) -> int:
     """Print what a model would be shown: session and insights."""
-    from transom.learning.sessions import session_of
+    from transom.learning.session import session_of
 
     state = session_of(session.workspace_root)
     shown = state.exposed
@@ -80,7 +80,7 @@ def close(
     good: Annotated[bool, typer.Option("--good/--bad", help="How it ended.")],
 ) -> int:
     """Close the session. Its end counts for the insights relied on; its errors become insights."""
-    from transom.learning.sessions import close_session
+    from transom.learning.session import close_session
 
     with opened(session, scope, making=True) as playbook:
         done = close_session(session.workspace_root, playbook, good=good)
@@ -93,7 +93,7 @@ def close(
 def report(session: Session, scope: Scope) -> int:
     """Say what was learned, and what a person should look at."""
     from transom.cli.insights import document_of
-    from transom.learning.figures import learning_report
+    from transom.learning.curator import learning_report
 
     with opened(session, scope) as playbook:
         found = learning_report(playbook)
@@ -117,7 +117,7 @@ def report(session: Session, scope: Scope) -> int:
 @command(cache_app, "stats", example="transom cache stats")
 def stats(session: Session) -> int:
     """Say how much of the newest calls came from vendors' caches."""
-    from transom.learning.figures import cache_stats
+    from transom.learning.caching import cache_stats
 
     found = cache_stats(session.workspace_root)
     rows = [(name.replace("_", " "), plain(value)) for name, value in found.items()]

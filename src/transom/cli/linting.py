@@ -49,10 +49,10 @@ async def lint_command(session: Session, targets: Sequence[Path], variables: Seq
     async with history(session) as store:
         there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
     linted = [await _lint(session, target, there[target]) for target in targets]
-    findings = tuple(FindingRow.of(finding) for found, _ in linted for finding in found)
-    remarks = tuple(FindingRow.of(remark) for _, remarked in linted for remark in remarked)
-    result = LintResult(findings=findings, remarks=remarks)
-    lines = [*(f"remark: {row.finding()}" for row in remarks), *(str(row.finding()) for row in findings)]
+    findings = [finding for found, _ in linted for finding in found]
+    remarks = [remark for _, remarked in linted for remark in remarked]
+    result = LintResult(findings=tuple(map(FindingRow.of, findings)), remarks=tuple(map(FindingRow.of, remarks)))
+    lines = [*(f"remark: {remark}" for remark in remarks), *map(str, findings)]
     return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)
 
 

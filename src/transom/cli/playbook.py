@@ -34,14 +34,16 @@ def list_all(
     retired: Annotated[bool, typer.Option("--retired", help="Those that are not shown any more.")] = False,
 ) -> int:
     """List the insights, those that stand best first."""
+    from transom.learning.curator import elsewhere
+
     wanted = _category(category)
     with opened(session, scope) as playbook:
         where, values = playbook.view.visible
         known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
         found = [one for one in known if wanted in (None, one.category) and {*(tag or ())} <= {*one.tags}]
-        elsewhere = playbook.elsewhere
+        others = elsewhere(playbook)
     code = print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
-    for place, number in elsewhere.items():
+    for place, number in others.items():
         level, _, name = place.partition("/")
         session.progress(f"{counted(number, 'more insight')} in {place}: transom playbook list --{level} {name}")
     return code
@@ -293,7 +295,7 @@ def bootstrap(
     folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
 ) -> int:
     """Write the skill file of a coding agent. It opens a session, loads what is known, records, closes."""
-    from transom.learning.sessions import SKILL
+    from transom.learning.session import SKILL
     from transom.runs import write_file
 
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())

@@ -174,11 +174,7 @@ class Session:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def chain(self, store: SqliteStore | None = None) -> Chain:
-        """Who answers, from the `model` setting.
-
-        Args:
-            store: where the providers' limits keep what was spent.
-        """
+        """Who answers, from the `model` setting; in the store the providers' limits keep what was spent."""
         from transom.cli.providers import build_chain
         from transom.llm.naming import Surroundings
 

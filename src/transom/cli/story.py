@@ -78,12 +78,13 @@ async def status(
 ) -> int:
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
     from transom.stories.backlog import find_backlog
-    from transom.stories.epic import merged_stories, open_project
+    from transom.stories.epic import open_project
+    from transom.stories.git import Git
     from transom.stories.status import repair as settle
 
     project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
-    merged = await merged_stories(project, options.epic, session.settings.stories.target or "")
+    merged = await Git(project).merged(options.epic, session.settings.stories.target)
     settled = settle(project, backlog.stories, backlog.sprint, repair) if repair and backlog.sprint else []
     backlog = find_backlog(project, options.epic) if settled else backlog
     rows = [[one.id, "done" if one.id in merged else one.status, one.title] for one in backlog.stories]
@@ -95,13 +96,12 @@ async def status(
 
 def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
     """How stories are worked on, from the settings."""
-    from transom.stories.evidence import PROTECTED, Rules
-    from transom.stories.handoff import STAGES, HandoffLimits, check_retention
+    from transom.stories.handoff import STAGES, check_limits
     from transom.stories.shared import StorySettings
     from transom.stories.testrun import TestCommand
     from transom.stories.workers import check_kind
 
-    told, handoff, agent = session.settings.stories, session.settings.handoff, session.settings.agent
+    told, agent = session.settings.stories, session.settings.agent
     if agent.command and shutil.which(agent.command[0]) is None:
         raise InputError(f"there is no program {agent.command[0]}", where="agent.command", hint="correct it")
     model: Kind = "rules" if session.settings.model == "rules" else "model"
@@ -110,20 +110,7 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
     kinds: dict[str, Kind] = {seat: check_kind(seat, getattr(told.workers, seat) or default) for seat in STAGES}
     seconds, pairs = session.settings.execution.timeout_per_stage, [one.partition("=") for one in told.environment]
     tests = TestCommand(told.tests, told.readable, seconds, {one[0]: one[2] for one in pairs}, sandbox=not unsafe)
-    held = (handoff.max_summary_length, handoff.max_acceptance_criteria, handoff.max_files_tracked)
-    return StorySettings(
-        kinds=kinds,
-        tests=tests,
-        rules=Rules(also_allowed=told.also_allowed, protected=(*PROTECTED, *told.protected)),
-        limits=HandoffLimits(*held, handoff.summary_passed_on, handoff.files_passed_on),
-        retention=check_retention(handoff.retention),
-        target=told.target or "",
-        reviews=told.reviews,
-        attempts=told.attempts,
-        parallel=told.parallel,
-        turns=told.max_turns,
-        tokens=told.max_tokens,
-    )
+    return StorySettings(kinds, tests, told, check_limits(session.settings.handoff))
 
 
 @asynccontextmanager
@@ -132,13 +119,11 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
     from transom.cli.insights import Scope
     from transom.cli.insights import opened as playbook_of
     from transom.stories.backlog import find_backlog
-    from transom.stories.shared import Epic, project_tools
+    from transom.stories.git import Worktrees
+    from transom.stories.shared import Epic
     from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
-    from transom.stories.worktrees import Worktrees
 
     backlog = find_backlog(project, options.epic)
-    sources = {one.source for one in backlog.stories} | ({backlog.sprint.source} if backlog.sprint else set())
-    settings = replace(settings, rules=replace(settings.rules, backlog=tuple(sorted(sources))))
     agent, replay = session.settings.agent.command, session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
     places = Worktrees(Path(), project)
@@ -154,9 +139,8 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
             "story", inputs, name=name, store=store, chain=chain, entry=session.entry
         ) as opened:
             places.root = opened.folder / "worktrees"
-            tools = project_tools(settings.tests, project)
             with playbook_of(session, Scope(domain="stories"), making=True) as playbook:
-                yield Epic(opened, project, backlog, settings, places, tools, playbook)
+                yield Epic(opened, project, backlog, settings, places, playbook)
 
 
 def lines_of(result: EpicResult) -> list[str]:

@@ -19,8 +19,8 @@ from transom.errors import InputError, RunBusy, SettingsError, install_hint
 
 if TYPE_CHECKING:
     from transom.canonical import Json
-    from transom.studies.pipeline import OpenStudy
     from transom.studies.result import StudyResult
+    from transom.studies.runner import StudyRunner
     from transom.studies.study import Study
 
 study_app = group("study", "Optimisation studies that learn from failed solves.")
@@ -60,25 +60,25 @@ async def _solved(session: Session, study: Study, trials: int | None = None) -> 
     inputs: dict[str, Json] = {"study": study.study, "problem": study.problem}
     kept, advise = session.entry, session.settings.model != "rules"
     async with session.open_store() as store:
-        with _opened(session, study) as opened:
-            session.progress(f"{study.study}: {trials or study.budget.trials} designs, solved by {opened.solver}")
+        with _opened(session, study) as runner:
+            session.progress(f"{study.study}: {trials or study.budget.trials} designs, solved by {runner.solver.by}")
             try:
                 async with session.open_run("study", inputs, name=study.study, store=store, entry=kept) as run_:
-                    result = await run_study(run_, opened, trials, advise=advise)
+                    result = await run_study(run_, runner, trials, advise=advise)
                     await run_.finish("done" if result.best else "failed")
             except RunBusy:
                 session.progress("another process runs this study; this one helps with its trials")
-                await asyncio.to_thread(opened.solve, trials)
+                await asyncio.to_thread(runner.run, trials)
                 session.progress("the trials are used up; the other process reports")
                 return None, []
-            return result, _lines(study, opened, result, run_.folder / "report" / "report.html")
+            return result, _lines(runner, result, run_.folder / "report" / "report.html")
 
 
-def _lines(study: Study, opened: OpenStudy, result: StudyResult, report: Path) -> list[str]:
+def _lines(runner: StudyRunner, result: StudyResult, report: Path) -> list[str]:
     from transom.studies.report import report_text
 
-    insights = opened.runner.guide.advice.insights(study.scope)
-    lines = report_text(study, result, insights, opened.runner.trials()).rstrip("\n").split("\n")
+    insights = runner.guide.advice.insights(runner.study.scope)
+    lines = report_text(runner.study, result, insights, runner.trials()).rstrip("\n").split("\n")
     best = report.with_name("best.png")
     return [*lines, f"  report: {report}", *([f"  picture: {best}"] if best.is_file() else [])]
 
@@ -93,16 +93,16 @@ async def report(
     from transom.runs import write_file
 
     found = _found(session, study)
-    from transom.studies.pipeline import standing
+    from transom.studies.pipeline import kept_study, standing
     from transom.studies.report import report_html, write_pictures
 
-    opened, trials, result = standing(found, _root(session))
-    folder = out or _root(session) / found.study / "report"
-    pictures = write_pictures(found, trials, folder, result.best, opened.runner.solver)
-    insights = list(opened.runner.guide.advice.insights(found.scope))
+    runner = kept_study(found, _root(session))
+    trials, result, folder = runner.trials(), standing(runner), out or runner.folder / "report"
+    pictures = write_pictures(runner, trials, folder, result.best)
+    insights = runner.guide.advice.insights(found.scope)
     path = folder / "report.html"
     write_file(path, report_html(found, trials, result, insights, pictures).encode("utf-8"))
-    return session.report(result, *_lines(found, opened, result, path), code=0 if result.best else 1)
+    return session.report(result, *_lines(runner, result, path), code=0 if result.best else 1)
 
 
 @command(study_app, "export", example="transom study export bracket -o trials.csv")
@@ -115,10 +115,10 @@ async def export(
     from transom.runs import write_file
 
     found = _found(session, study)
-    from transom.studies.pipeline import kept_trials
+    from transom.studies.pipeline import kept_study
     from transom.studies.report import as_csv, as_jsonl, rows_of
 
-    trials = kept_trials(found, _root(session))
+    trials = kept_study(found, _root(session)).trials()
     if out is not None:
         if out.suffix not in (".csv", ".jsonl"):
             raise InputError(f"{out.suffix or out.name!r} is no format", where="--out", hint="end it in .csv or .jsonl")
@@ -130,17 +130,17 @@ async def export(
 
 
 @contextmanager
-def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
+def _opened(session: Session, study: Study) -> Iterator[StudyRunner]:
     """A study with the workspace's playbook: text and standing of insights there, what programs need of them here.
 
     What is retired in the playbook does nothing; what a person confirmed there acts whatever came of it.
     """
     from transom.cli.insights import Scope, opened
     from transom.learning import Curator, InsightCategory, Playbook, Source
-    from transom.studies.advice import FileAdvice, Insight
-    from transom.studies.pipeline import OpenStudy
+    from transom.studies.advice import Advice, Insight
+    from transom.studies.runner import StudyRunner
 
-    class PlaybookAdvice(FileAdvice):
+    class PlaybookAdvice(Advice):
         def __init__(self, folder: Path, playbook: Playbook) -> None:
             super().__init__(folder)
             self.playbook = playbook
@@ -175,7 +175,7 @@ def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
 
     with opened(session, Scope(domain=study.scope), making=True) as playbook:
         root = session.workspace.root / "studies"
-        yield OpenStudy(study, root, PlaybookAdvice(root, playbook), progress=session.progress)
+        yield StudyRunner(study, root, PlaybookAdvice(root, playbook), progress=session.progress)
 
 
 def _found(session: Session, study: str) -> Study:

@@ -65,9 +65,12 @@ class Options:
     @property
     def day(self) -> str:
         """The day by which waivers expire, ISO."""
-        if self.as_of is None:
-            return date.today().isoformat()
-        try:
-            return date.fromisoformat(self.as_of).isoformat()
-        except ValueError as error:
-            raise InputError(f"{self.as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
+        return day_of(self.as_of).isoformat()
+
+
+def day_of(as_of: str | None) -> date:
+    """The day of `--as-of`; today by default."""
+    try:
+        return date.fromisoformat(as_of) if as_of is not None else date.today()
+    except ValueError as error:
+        raise InputError(f"{as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error

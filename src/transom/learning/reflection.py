@@ -15,13 +15,13 @@ from transom.formats.tags import read_tag
 from transom.learning.insight import InsightCategory, Source
 from transom.learning.playbook import Playbook
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
+from transom.learning.retrieval import text_of
 from transom.llm import Block, Role, Tier
 from transom.llm.turns import strictest
 from transom.runs import Run, Stage, model_file
 
 _PROMPT = Path(__file__).with_name("reflector.md")
 _BY = "reflector"
-_MOST_KNOWN = 15
 _QUOTED = 2_000  # characters of an outcome's messages
 
 
@@ -76,13 +76,7 @@ async def reflect(
     """The candidates of some outcomes, pending from now on; `Reflector.commit_insights` adds them.
 
     A candidate that names no outcome is asked for again once, and then dropped. Where nobody in the chain can reflect,
-    the reflector's rules do.
-
-    Args:
-        run: in whose journal the reply is kept: reflecting again on the same outcomes asks nobody.
-        reflector: what the candidates are pending in.
-        outcomes: named o1, o2 and so on for the model.
-        stage: its name in the run.
+    the reflector's rules do. Reflecting again on the same outcomes in the same run asks nobody.
 
     Raises:
         ReplyError: the reply cannot be read, twice.
@@ -118,11 +112,12 @@ def _told(named: Mapping[str, OptimizationOutcome]) -> str:
 def _blocks(reflector: Reflector, named: Mapping[str, OptimizationOutcome], told: str) -> list[Block]:
     egress = strictest(*(one.egress for one in named.values()))
     messages = " ".join(text for one in named.values() for text in _messages(one))
-    known = reflector.playbook.snapshot(limit=_MOST_KNOWN, local=egress == "local").insights(messages[:_QUOTED], 2_000)
+    known = reflector.playbook.snapshot(local=egress == "local").insights(messages[:_QUOTED], 2_000)
     blocks = [Block("outcomes", told, Tier.TURN, "untrusted", egress)]
     if known:
-        text = "\n".join(one.line for one in known)
-        blocks.append(Block("insights", text, Tier.TURN, "untrusted", strictest(*(one.egress for one in known))))
+        blocks.append(
+            Block("insights", text_of(known), Tier.TURN, "untrusted", strictest(*(one.egress for one in known)))
+        )
     return blocks
 
 

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 class Vectors:
-    """A copy in memory of all vectors of one model, brought up to date at each question.
-
-    Args:
-        tables: where they are kept.
-        name: of the index.
-        model: whose vectors; those of another one are passed over.
-    """
+    """A copy in memory of all vectors of one model in an index, brought up to date at each question."""
 
     def __init__(self, tables: Tables, name: str, model: str) -> None:
         self._tables = tables
@@ -41,8 +35,7 @@ class Vectors:
             query: makes its vector, of length 1, 32-bit floats; not called where nothing can be found.
             many: how many of the nearest.
             also: numbers of others that are asked for; those without a vector are left out.
-            among: a SELECT that yields the numbers of all that may be found.
-            values: its parameters.
+            among, values: a SELECT that yields the numbers of all that may be found, and its parameters.
         """
         import numpy as np  # noqa: PLC0415  slow to import
 

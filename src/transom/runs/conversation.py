@@ -188,7 +188,10 @@ class Conversation:
 
     def message_of(self, ordinal: int) -> Message | None:
         """The message whose reply that is; None where it does not count any more."""
-        return next((one for one in reversed(self.messages) if ordinal in one.replies), None)
+        for one in reversed(self.messages):  # nearly always the last one
+            if ordinal in one.replies:
+                return one
+        return None
 
     @property
     def results(self) -> dict[int, dict[str, Any]]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from transom.context import WindowBudget
 from transom.context.tokens import Measure
@@ -33,13 +33,6 @@ class Named:
 
     stage: Stage
     name: str
-
-
-class JournaledReply(NamedTuple):
-    """A reply in the journal; `stop` is what came while it was written, to be raised when it was taken in."""
-
-    reply: Reply
-    stop: BaseException | None
 
 
 class Stage:
@@ -153,10 +146,8 @@ class Stage:
         on_delta: OnDelta | None = None,
         seconds: float | None = None,
         size: Measure | None = None,
-    ) -> JournaledReply:
+    ) -> tuple[Reply, BaseException | None]:
         """Ask the run's chain; the reply is synced to the journal before it is used.
-
-        Who is stopped while it is written is so when it is there: it is paid for.
 
         Args:
             request: what is asked.
@@ -166,6 +157,9 @@ class Stage:
             on_delta: hears the reply as it comes.
             seconds: how long to wait for it.
             size: of the window, by which estimates of tokens learn from the usage that comes back.
+
+        Returns:
+            The reply, and what came to stop its reader while it was written, to be raised once it was taken in.
 
         Raises:
             ProviderError, EgressError: from the chain.
@@ -199,7 +193,7 @@ class Stage:
             if host.spending:
                 host.spending.add(reply.by, reply.usage)
             span.update(of_reply(reply))
-        return JournaledReply(reply, stop)
+        return reply, stop
 
     async def _answer(self, request: Request, chain: int, hear: OnDelta | None) -> Reply:
         """The first reply settles who answers in this stage, also for calls that run beside it."""

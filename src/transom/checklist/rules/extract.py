@@ -124,7 +124,7 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
         main.File,
     ]
     about = {source.kind: source for source in domain.sources}
-    files = {source.kind: about_file(about[source.kind], wanted) for source in wanted.sources}
+    files = {source.kind: about_file(about[source.kind], domain.extraction, wanted) for source in wanted.sources}
     staged = any("stage" in told for told in files.values())
     pieces += [stage.stages_named, stage.Stage] if staged else []
     top = _TOP.format(
@@ -138,6 +138,14 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
     functions = "\n\n".join(inspect.getsource(piece).rstrip() + "\n" for piece in pieces)
     bottom = _BOTTOM.format(readers=readers, watchers=", (Stage,)" if staged else "")
     return f"{top}\n\n{functions}\n\n{bottom}{LOCKED_LAYER}"
+
+
+def reader_of(domain: Domain, wanted: Wanted, name: str) -> main.File:
+    """What reads a file of this name, as the atom's `begin_context` makes it."""
+    rules, about = make_rules(domain, wanted), {source.kind: source for source in domain.sources}
+    files = {source.kind: about_file(about[source.kind], domain.extraction, wanted) for source in wanted.sources}
+    readers = {kind: [_PIECES[one["kind"]][-1](one) for one in rules if one["file"] == kind] for kind in files}
+    return main.File(name, [source.model_dump(mode="json") for source in wanted.sources], files, readers)
 
 
 def make_rules(domain: Domain, wanted: Wanted) -> list[dict[str, Any]]:
@@ -158,17 +166,18 @@ def _limit(told: Extraction, wanted: Wanted) -> dict[str, Any]:
     return next(({"limit": list(wanted.limits[name])} for name in dotted if name in wanted.limits), {})
 
 
-def about_file(source: KnownSource, wanted: Wanted) -> dict[str, Any]:
+def about_file(source: KnownSource, rules: Sequence[Extraction], wanted: Wanted) -> dict[str, Any]:
     """What an atom knows of a kind of file beside its rules, for the categories that a spec names."""
     fields = wanted.fields
+    used = [rule for rule in rules if isinstance(rule, Rows) and rule.file == source.kind and rule.category in fields]
     told: dict[str, Any] = {
         "signs": source.signs,
-        "must_be_read": list(source.must_be_read),
+        "must_be_read": [*source.must_be_read, *(one for rule in used for one in rule.must_be_read)],
         "mentions": source.mentions,
         "error_if_nothing_read": source.error_if_nothing_read,
     }
     known = {
-        "may_be_skipped": list(source.may_be_skipped),
+        "may_be_skipped": [*source.may_be_skipped, *(one for rule in used for one in rule.may_be_skipped)],
         "known_by": list(source.known_by),
         "refuse": dict(source.refuse),
     }
@@ -220,7 +229,9 @@ def shown_patterns(told: Extraction, category: str) -> list[str]:
 def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping[str, str]) -> dict[str, Any] | None:
     """The rule as the atom's readers take it, or None where the spec names nothing that it yields."""
     rule = told.model_dump(mode="json", by_alias=True, exclude={"about"}, exclude_none=True)
-    rule = {name: value for name, value in rule.items() if value not in ({}, [])} if rule["kind"] == "rows" else rule
+    if isinstance(told, Rows):
+        guards = ("must_be_read", "may_be_skipped")
+        rule = {name: value for name, value in rule.items() if name not in guards and value not in ({}, [])}
     if isinstance(told, Commands):
         targets = [_fielded(target, fields, narrow) for target in rule["targets"] if target["category"] in fields]
         return {**rule, "targets": targets} if targets else None

@@ -74,6 +74,9 @@ class Commands(Rule):
     flags: tuple[str, ...]
     targets: Annotated[tuple[Target, ...], Field(min_length=1)]
 
+    def categories(self) -> tuple[str, ...]:
+        return tuple(target.category for target in self.targets)
+
 
 class MessageTarget(Shape):
     """Messages of one severity; each line that one of `patterns` fits from its head on is an entry."""
@@ -141,3 +144,6 @@ class Messages(Rule):
     severities: dict[Key, Line]
     row: Line
     hidden: Line
+
+    def categories(self) -> tuple[str, ...]:
+        return (*(target.category for target in self.targets), self.run.category)

@@ -99,7 +99,7 @@ def _check_patterns(domain: Domain, guide: GuideSection) -> None:
 
 def _narrowed(domain: Domain, parsing: ParsingSection) -> dict[str, str]:
     found: dict[str, str] = {}
-    for choice, dotted in domain.narrows.items():
+    for choice, dotted in ((name, one) for name in domain.narrows for one in domain.narrowed({name: ""})):
         for category in parsing.categories:
             for field in category.fields:
                 chosen = NARROWED.search(field.meaning) if f"{category.key}.{field.name}" == dotted else None
@@ -141,14 +141,14 @@ def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotU
         if kind is None and named:
             continue
         known = about[kind or wanted.sources[0].kind]
-        found += _refused(view, known, wanted) if not named else []
+        found += _refused(domain, view, known, wanted) if not named else []
         found += _unread(domain, wanted, view, known) if not found else []
     return found
 
 
-def _refused(view: View, source: KnownSource, wanted: Wanted) -> list[NotUnderstood]:
+def _refused(domain: Domain, view: View, source: KnownSource, wanted: Wanted) -> list[NotUnderstood]:
     try:
-        about = about_file(source, wanted)
+        about = about_file(source, domain.extraction, wanted)
         known, stage = Known(source.kind, about), Stage(view.name, about)
         for number, line in enumerate(view.lines, 1):
             known.line(number, line)
@@ -161,7 +161,7 @@ def _refused(view: View, source: KnownSource, wanted: Wanted) -> list[NotUnderst
 
 def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> list[NotUnderstood]:
     """What the atom's own readers refuse in what was shown."""
-    about = about_file(source, wanted)
+    about = about_file(source, domain.extraction, wanted)
     rules = [rule for rule in make_rules(domain, wanted) if rule["file"] == source.kind]
     try:
         account, stage = Account(about), Stage(view.name, about)

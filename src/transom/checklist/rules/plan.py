@@ -162,7 +162,9 @@ def named_item(domain: Domain, name: str) -> tuple[KnownItem, dict[str, str]] | 
 
 def _complete(item: KnownItem, choices: Mapping[str, str]) -> bool:
     """A limit needs its relation, and a number its unit."""
-    return item.limit is None or ("relation" in choices and ("limit" not in choices or "unit_word" in choices))
+    if item.limit is None:
+        return True
+    return "relation" in choices and ("limit" not in choices or "unit_word" in choices or not item.limit.units)
 
 
 def plan_items(knowledge: Knowledge, named: Sequence[tuple[str, str]], kind: int | None, where: str) -> Plan:

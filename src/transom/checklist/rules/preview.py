@@ -61,7 +61,7 @@ def _rules(told: ReadsAs, domain: Domain, name: str) -> list[dict[str, object]]:
         category.key: [one.name for one in category.fields if not one.optional or f"{category.key}.{one.name}" in asked]
         for category in categories_for(domain, items)
     }
-    narrow = {domain.narrows[name]: value for name, value in told.parameters.items() if name in domain.narrows}
+    narrow = domain.narrowed(told.parameters)
     wanted = Wanted(fields, [one for one in sources if one.kind == kind], narrow)
     return make_rules(domain, wanted)
 

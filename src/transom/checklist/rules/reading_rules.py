@@ -63,6 +63,14 @@ class Unit(Shape):
     powers: Annotated[dict[str, int], Field(min_length=1)]
 
 
+class Flag(Shape):
+    """A field that is MET or VIOLATED, by the sign of the number in the field `of` where the line does not say it."""
+
+    field: Key
+    of: Key
+    bad: Literal["negative", "positive"] = "negative"
+
+
 class Reduce(Shape):
     """One entry for all of a group, at the end of the file: the fields of the first, with one that is made of all.
 
@@ -71,6 +79,7 @@ class Reduce(Shape):
         count, sum: the field for how many there were, or for their sum.
         min, max: the entry with the least or largest such field.
         first, last: the first or the last entry.
+        same: the first entry, where all have the same such field; else an error, since nobody knows which one counts.
     """
 
     by: tuple[Key, ...] = ()
@@ -80,11 +89,12 @@ class Reduce(Shape):
     max: Key | None = None
     first: Literal[True] | None = None
     last: Literal[True] | None = None
+    same: Key | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Reduce:
         if len(self.model_dump(exclude={"by"}, exclude_none=True)) != 1:
-            raise ValueError("needs one of count, sum, min, max, first and last")
+            raise ValueError("needs one of count, sum, min, max, first, last and same")
         return self
 
 
@@ -107,6 +117,8 @@ class Rows(Rule):
         where: fields that must have a text, else the line is no entry.
         numbers: fields that are made numbers; one that is none, or `-0.00`, is an error.
         value: the entry's text; `{line}` is the line, its blanks collapsed.
+        must_be_read, may_be_skipped: as at the kind of file, where this rule is used.
+        error_if_nothing_read: the error where this very rule read nothing.
     """
 
     kind: Literal["rows"] = "rows"
@@ -125,9 +137,13 @@ class Rows(Rule):
     maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
     numbers: tuple[Key, ...] = ()
     unit: Unit | None = None
+    flag: Flag | None = None
     reduce: Reduce | None = None
     follow: Follow | None = None
     value: Line = "{line}"
+    must_be_read: tuple[Line, ...] = ()
+    may_be_skipped: tuple[Line, ...] = ()
+    error_if_nothing_read: Line | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Rows:

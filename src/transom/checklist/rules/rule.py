@@ -11,3 +11,7 @@ class Rule(Shape):
 
     file: Key
     about: Line
+
+    def categories(self) -> tuple[str, ...]:
+        """What it yields."""
+        return (str(getattr(self, "category")),)  # noqa: B009  of most rules a field

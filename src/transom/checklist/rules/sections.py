@@ -116,7 +116,7 @@ def _section1(
     choices: Mapping[str, str],
     stages: Mapping[str, str],
 ) -> str:
-    narrowed = {domain.narrows[name]: value for name, value in choices.items() if name in domain.narrows}
+    narrowed = domain.narrowed(choices)
     limits = _limits(domain, choices)
     lines = ["## 1. Parsing Logic", "", f"**Information to extract**: {domain.extracts}.", ""]
     for name, value in stages.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Count, DottedField, Rank, Shape
 from transom.checklist.rules.defaults import filled
-from transom.checklist.rules.log_rules import Commands, Messages
 from transom.checklist.rules.reading_rules import Extraction
 from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Template
 
@@ -78,7 +77,7 @@ class KnownExample(Shape):
         when: choices without which it does not fit; `unless`: choices with which it does not.
     """
 
-    outcome: Literal["holds", "fails", "none"]
+    outcome: Literal["holds", "fails", "none", "error"]
     text: str
     fields: dict[DottedField, Json] = Field(default_factory=dict)
     file: Line | None = None
@@ -94,7 +93,8 @@ class KnownItem(Shape):
         when: a choice without which the item is not used; `unless`: one with which it is not.
         limit, chosen: conditions that depend on the description, in place of `condition`.
         take, count, only_with: as `ValidationItem` has them.
-        compares: whether it becomes a pattern item when the user gives patterns.
+        compares: whether it becomes a pattern item when the user gives patterns; `needs_patterns`: it says nothing
+            without them.
         waivable: whether anybody would sign for its failure; `why` says why (not).
         hints: by these the nearest line is found when nothing matched.
     """
@@ -116,6 +116,7 @@ class KnownItem(Shape):
     count: Count | None = None
     only_with: Key | None = None
     compares: bool = False
+    needs_patterns: bool = False
     passes: Line
     fails: Line
     step: Line
@@ -217,7 +218,7 @@ class Domain(Shape):
         lists: named word lists; one with keys is a choice that narrows the check (`check: {setup: [...]}`).
         claims: what calls for the domain, in the ways of saying it that all domains share.
         forms: sentences of its own beside these.
-        narrows: choice -> the field that must then have the chosen value.
+        narrows: choice -> the field, or fields, that must then have the chosen value.
         waiver_words: words that may stand in the free part of a waive hint.
         examples: output examples: category -> an entry without parsed_fields and source_file's folder.
     """
@@ -230,7 +231,7 @@ class Domain(Shape):
     entities: tuple[Entity, ...] = ()
     shared: tuple[Key, ...] = ()
     lists: Lists = Field(default_factory=dict)
-    narrows: dict[Key, DottedField] = Field(default_factory=dict)
+    narrows: dict[Key, DottedField | tuple[DottedField, ...]] = Field(default_factory=dict)
     waiver_words: tuple[Template, ...] = ()
     claims: tuple[KnownClaim, ...] = ()
     forms: tuple[Form, ...] = ()
@@ -271,6 +272,11 @@ class Domain(Shape):
         """Lists with keys: name -> values."""
         return {name: tuple(words) for name, words in self.lists.items() if isinstance(words, dict)}
 
+    def narrowed(self, choices: Mapping[str, str]) -> dict[str, str]:
+        """Dotted field -> the value that it must have by what was chosen."""
+        told = [(self.narrows[name], value) for name, value in choices.items() if name in self.narrows]
+        return {field: value for at, value in told for field in ([at] if isinstance(at, str) else at)}
+
     def dotted(self) -> frozenset[str]:
         return frozenset(f"{c.key}.{f.name}" for c in self.categories for f in c.fields)
 
@@ -297,8 +303,7 @@ def _problems(domain: Domain) -> Iterator[str]:
     for rule in domain.extraction:
         if rule.file not in kinds:
             yield f"an extraction rule reads {rule.file}, which no source is"
-        targets = [t.category for t in rule.targets] if isinstance(rule, Commands | Messages) else [rule.category]
-        yield from (f"there is no category {key}" for key in targets if key not in keys)
+        yield from (f"there is no category {key}" for key in rule.categories() if key not in keys)
     told = [key for source in domain.sources for key in source.counts]
     yield from (f"there is no category {key}" for key in told if key not in keys)
     yield from (f"narrows.{name} is no choice among lists" for name in domain.narrows if name not in domain.choices())

@@ -30,6 +30,7 @@ class RowReader:
         self.kept: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.text: list[str] = []
         self.took: set[int] = set()
+        self.any = False
 
     def compiled(self, told: Any) -> Any:
         """Regexes in place of their texts, in a list or under the keys that hold one."""
@@ -221,10 +222,29 @@ class RowReader:
             if fields.get(unit["of"]) not in unit["powers"]:
                 raise ValueError(f"line {number}: no unit is told for this number: {line.strip()}")
             fields[unit["field"]] = float(f"{fields[unit['field']]}e{unit['powers'][fields[unit['of']]]}")
+        self.flagged(number, line, fields)
+        for name, wanted in self.rule.get("narrow", {}).items():
+            said = self.rule.get("maps", {}).get(name, {}).get(fields.get(name), fields.get(name))
+            if said is None:
+                raise ValueError(f"line {number}: nothing says whether this is of {wanted}: {line.strip()}")
+            if said != wanted:
+                return []
         if "reduce" not in self.rule:
             return [self.entry(number, line, fields)]
         self.reduced(number, line, fields)
         return []
+
+    def flagged(self, number: int, line: str, fields: dict[str, Any]) -> None:
+        """The flag that a number stands for, where no flag is printed; one that is must not belie its number."""
+        flag = self.rule.get("flag")
+        if not flag:
+            return
+        value, said = fields.get(flag["of"]), fields.get(flag["field"])
+        bad = value is not None and (value > 0 if flag["bad"] == "positive" else value < 0)
+        if said is None:
+            fields[flag["field"]] = "VIOLATED" if bad else "MET"
+        elif said == "MET" and bad:
+            raise ValueError(f"line {number}: the flag says {said} and the number does not: {line.strip()}")
 
     def number(self, number: int, line: str, said: str) -> float:
         """A number; of `-0.00` nobody can tell whether it is below zero."""
@@ -255,9 +275,12 @@ class RowReader:
                 self.kept[group] = told
         elif "last" in how:
             self.kept[group] = told
+        elif "same" in how and fields.get(how["same"]) != old["fields"].get(how["same"]):
+            raise ValueError(f"line {number}: line {old['number']} says otherwise: {line.strip()}")
 
     def entry(self, number: int, line: str, fields: dict[str, Any]) -> dict[str, Any]:
         """The result, with the file that it names."""
+        self.any = True
         made = entry({**self.rule, "numbers": ()}, number, line, fields)
         follow = self.rule.get("follow")
         if follow and fields.get(follow["field"]):
@@ -275,4 +298,7 @@ class RowReader:
         self.closed()
         if self.text:
             made += self.json_keys()
-        return made + [self.entry(one["number"], one["line"], one["fields"]) for one in self.kept.values()]
+        made += [self.entry(one["number"], one["line"], one["fields"]) for one in self.kept.values()]
+        if self.rule.get("error_if_nothing_read") and not self.any:
+            raise ValueError(self.rule["error_if_nothing_read"])
+        return made

@@ -1,0 +1,130 @@
+"""A domain tried without a run: what it reads in a text, and whether the examples in its file come out as they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from transom.canonical import Json
+from transom.checklist.atoms import Source, ValidationItem
+from transom.checklist.rules.examples import examples_of
+from transom.checklist.rules.extract import Wanted, reader_of
+from transom.checklist.rules.plan import PlannedItem, categories_for, item_name
+from transom.checklist.rules.shapes import Domain, KnownExample, KnownItem, KnownSource
+from transom.checklist.run.judge import field_of, has_field, shortfall
+
+Read = tuple[dict[str, Json], str]
+
+
+def read_text(
+    domain: Domain, items: Sequence[KnownItem], name: str, text: str, choices: Mapping[str, str] | None = None
+) -> list[Read]:
+    """What a domain reads in a file for these items: each entry as an atom gives it, and `holds`, `fails` or `none`.
+
+    Args:
+        name: the file's name.
+        choices: what a description would have chosen, e.g. a limit.
+
+    Raises:
+        ValueError: the text cannot be read for certain: `line N: why: the line`.
+    """
+    chosen = dict(choices or {})
+    planned = [PlannedItem("2.1", item_name(item, chosen), item, chosen) for item in items]
+    file = reader_of(domain, _wanted(domain, planned), name)
+    made = [*file.feed(text), *file.finish()]
+    return [(one, _judged(one, planned)) for one in made]
+
+
+def problems_of(domain: Domain) -> list[str]:
+    """Examples that come out otherwise than the domain's file says; items without any."""
+    found: list[str] = []
+    for item in domain.items:
+        if not item.examples:
+            found.append(f"{item.key}: no example")
+        found += [
+            f"{item.key}, example {n}: {why}"
+            for n, one in enumerate(item.examples, 1)
+            if (why := _wrong(domain, item, one))
+        ]
+    return found
+
+
+def _wrong(domain: Domain, item: KnownItem, example: KnownExample) -> str:
+    choices = _some_choices(domain, item) | dict(example.when)
+    planned = PlannedItem("2.1", item_name(item, choices), item.model_copy(update={"examples": (example,)}), choices)
+    (shown,) = examples_of(planned) or [{"text": example.text}]
+    name = example.file or _name_for(domain, item)
+    try:
+        read = read_text(domain, [item], name, str(shown["text"]), choices)
+    except ValueError as error:
+        return "" if example.outcome == "error" else f"an error: {error}"
+    told = {how for one, how in read if how != "none"}
+    outcome = "fails" if "fails" in told else "holds" if told else "none"
+    if item.mode == "forbid" and outcome == "none":
+        outcome = "holds" if example.outcome == "holds" else "none"
+    if outcome != example.outcome:
+        return f"it {outcome} and should be {example.outcome}"
+    wanted = shown.get("fields")
+    fields = wanted if isinstance(wanted, dict) else {}
+    if fields and not any(
+        all(field_of(one["parsed_fields"], name) == value for name, value in fields.items()) for one, _ in read
+    ):
+        return f"no entry has {fields}"
+    return ""
+
+
+def _judged(entry: Mapping[str, Json], planned: Sequence[PlannedItem]) -> str:
+    """By the first item that the entry belongs to."""
+    for one in planned:
+        fields = entry["parsed_fields"]
+        if isinstance(fields, dict) and has_field(fields, one.known.required[0]):
+            asked = ValidationItem(
+                id="2.1",
+                name=one.name,
+                select=one.known.required[0],
+                required=one.known.required,
+                condition=one.condition,
+                mode=one.known.mode,
+                quantifier=one.known.quantifier,
+            )
+            met = shortfall(asked, fields) is None
+            return "fails" if met == (asked.mode == "forbid") else "holds"
+    return "none"
+
+
+def _wanted(domain: Domain, planned: Sequence[PlannedItem]) -> Wanted:
+    items = [one.known for one in planned]
+    asked = {dotted for item in items for dotted in item.fields()}
+    fields = {
+        category.key: [one.name for one in category.fields if not one.optional or f"{category.key}.{one.name}" in asked]
+        for category in categories_for(domain, items)
+    }
+    choices = planned[0].choices if planned else {}
+    sources = [Source(kind=one.kind, rank=one.rank, files=one.files) for one in _sources(domain, items)]
+    return Wanted(fields, sources, domain.narrowed(choices))
+
+
+def _sources(domain: Domain, items: Sequence[KnownItem]) -> list[KnownSource]:
+    things = {item.entity for item in items} | {None}
+    return [one for one in domain.sources if one.entity in things]
+
+
+def _some_choices(domain: Domain, item: KnownItem) -> dict[str, str]:
+    """What a description must choose for an item to mean something."""
+    if not item.limit:
+        return {}
+    chosen = {"relation": item.limit.usual}
+    if item.when == "zero":
+        return {**chosen, "zero": "zero"}
+    units = sorted(item.limit.units, key=lambda unit: item.limit.units[unit] != 1 if item.limit else True)
+    return {**chosen, "limit": "10", **({"unit_word": units[0]} if units else {})}
+
+
+def _name_for(domain: Domain, item: KnownItem) -> str:
+    """A name for a file from which the item's category is read."""
+    category = item.required[0].partition(".")[0]
+    kinds = [rule.file for rule in domain.extraction if category in rule.categories()]
+    source = next(one for one in domain.sources if one.kind in kinds)
+    return source.files[0].replace("*", "run").replace("?", "x")
+
+
+__all__ = ["problems_of", "read_text"]
