@@ -193,6 +193,27 @@ async def import_(
     return import_command(session, sheet, out)
 
 
+Lines = Annotated[list[str], typer.Option(metavar="FILE:LINE", help="A line that is so; may be given several times.")]
+
+
+@command(check_app, "teach", example="transom check teach ESD.yaml --good esd.log:118 --bad esd.log:121")
+async def teach(
+    session: Session,
+    item: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The item whose log no domain knows.")],
+    options: Annotated[Options, Among("variables")],
+    good: Lines = [],  # noqa: B006  as typer wants it
+    bad: Lines = [],  # noqa: B006
+    beside: Lines = [],  # noqa: B006
+) -> int:
+    """Write a domain from lines of a real log that are good, bad or beside the point; then give the verdict.
+
+    Shows what it would match in the whole log. Without lines it asks on the terminal.
+    """
+    from transom.cli.teaching import Told, teach_command
+
+    return await teach_command(session, item, Told(good, bad, beside), options)
+
+
 waiver_app = group("waiver", "The waivers of items.")
 check_app.add_typer(waiver_app)
 
